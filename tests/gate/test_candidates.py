@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from inspect import getdoc
 
 import pytest
 
@@ -18,6 +20,7 @@ from deltaparse import (
     parse,
 )
 from deltaparse.gate import Candidate, ToolGate
+from deltaparse.stream import Attempt
 
 from ..strategies.gate_samples import (
     BLOCK,
@@ -41,6 +44,7 @@ def test_a_candidate_is_text_and_no_more():
     for output in (tag(), BLOCK, BRACKET, Message([CALL])):
         candidates = GATE.extract(output, intent=True)
         assert len(candidates) == 1
+        assert (candidates.flaw, candidates.detail) == (None, "")
         [candidate] = candidates
         assert isinstance(candidate.payload, str)
         assert not callable(candidate)
@@ -128,6 +132,7 @@ def test_what_reasoning_parts_is_not_joined():
     assert reason(Message([Content("CALL_TOOL"), Reasoning("hm"), Content(BLOCK)])) == "no_intent"
     assert reason(Message([Content(tag()), Reasoning("hm"), Content("Done.")])) == "ambiguous"
     assert called(Message([Content("a"), Reasoning("hm"), Content(tag())])) == [NORMAL]
+    assert called(Message([Content(tag()), Reasoning("hm"), Content(" \n")])) == [NORMAL]
 
 
 def test_two_formats_in_one_message():
@@ -135,6 +140,25 @@ def test_two_formats_in_one_message():
     assert decision.reason == "ambiguous"
     assert decision.re_emit
     assert called(Message([Content(f"`{tag()}` it is"), CALL])) == [NORMAL]
+
+
+def test_with_a_format_a_tag_in_content_is_text():
+    text = f'Not {tag()}: <tool_call>{{"name": "get_weather", "arguments": {CITY}}}</tool_call>'
+    parser = StreamParser(get_format("hermes"), tools=TOOLS)
+    parser.feed(text)
+    parser.finish("stop")
+    assert called(parser) == [NORMAL]
+    assert reason(parser.message) == "ambiguous"
+
+
+def test_with_a_format_an_output_without_a_call_has_none():
+    for text in ("Hi.", "Hi.<|im_end|>\nSo.", f"Hi. {tag()}", f"CALL_TOOL {BLOCK}"):
+        decision = GATE.decide(text, "hermes", finish_reason="stop")
+        assert (decision.reason, decision.telemetry.parse_mode) == ("no_candidate", "none")
+        assert decision.re_emit is None
+        decision = GATE.decide(text, "hermes", finish_reason="stop", intent=True)
+        assert decision.reason == "no_call_found"
+        assert "in your own form" in decision.re_emit
 
 
 F = tool("f", {"type": "object", "properties": {"a": {"type": "integer"}}})
@@ -208,3 +232,145 @@ def test_what_is_reported_of_a_call_and_still_says_what_was_meant(text, passes):
     parser.feed(text)
     parser.finish("stop")
     assert bool(decided(parser.message, tools=[F], issues=parser.issues).calls) is passes
+
+
+def issue(kind, start, end):
+    return Issue(kind, (start, end), "")
+
+
+@pytest.mark.parametrize(
+    ("output", "why", "detail"),
+    [
+        (f"`{tag()}`", "quoted", "what looks like a call stands in code or in a quotation"),
+        (
+            f"`{tag()}` means {tag()}",
+            "ambiguous",
+            "there are calls, and quoted ones beside them",
+        ),
+        (f"{tag()}</tool>", "malformed_call", "a closing marker closes nothing"),
+        (
+            f"need_tool: no\n`{tag()}` means {tag()}",
+            "intent_denied",
+            "the output says 'need_tool: no' and calls one all the same",
+        ),
+        (Message([Content(tag()), CALL]), "ambiguous", "there are calls of two formats"),
+        (
+            Message([Content("So."), CALL, Reasoning("x"), Content("y</think>")]),
+            "ambiguous",
+            "what ends reasoning stands behind a call",
+        ),
+        (
+            Message([Content(tag()), Reasoning("x"), Content("Done.")]),
+            "ambiguous",
+            "there is a call before reasoning, and text after it",
+        ),
+        (
+            Message([CALL], (issue("wrong_tool", 0, 0), issue("extra_call", 0, 0))),
+            "parser_issue",
+            "the parser reports extra_call, wrong_tool",
+        ),
+        (
+            Message([CALL], (), (Attempt("now", (0, 9), "truncated"),)),
+            "parser_issue",
+            "the parser reports a call that was begun (truncated)",
+        ),
+    ],
+)
+def test_what_stops_an_output_is_said_in_words(output, why, detail):
+    decision = decided(output)
+    assert (decision.reason, decision.detail) == (why, detail)
+    assert decision.telemetry.schema_validation_reason == f"{why}: {detail}"
+
+
+def test_what_is_quoted_is_no_candidate_and_a_closing_marker_is_none():
+    for beside in (f"`{tag()}`", "`<tool>`", "`</tool>`", "</tool>"):
+        for text in (f"{beside} {tag()}", f"{tag()} {beside}"):
+            assert [found.payload for found in GATE.extract(text)] == [CITY]
+
+
+def test_one_call_is_told_all_that_the_parser_reports():
+    call = dataclasses.replace(CALL, repaired=True, issues=frozenset(["unused_member"]))
+    decision = GATE.decide_call(call, issues=[issue("text_after_end", 0, 0)])
+    assert decision.detail == (
+        "the parser reports repaired_arguments, text_after_end, unused_member"
+    )
+    assert "in your own form" in decision.re_emit
+    assert decision.telemetry.parse_mode == "primary"
+
+
+HARMLESS = "text_after_tool_call unknown_tool no_calls no_header missing_call repeated_marker"
+HARMLESS += " code_block stray_marker cut_marker missing_arguments odd_member late_id"
+KINDS = re.findall(r"^`([a-z_]+)`  ", getdoc(Issue), re.MULTILINE)
+PLACED = ["tool_in_reasoning", "orphan_marker", "invalid_text"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "stream_error", "stream_cut"])
+def test_no_issue_about_a_call_is_harmless_but_these(kind):
+    whole = dataclasses.replace(CALL, span=(10, 20))
+    told = dataclasses.replace(whole, issues=frozenset([kind]))
+    about = issue(kind, 10, 20)
+    decisions = [GATE.decide_call(whole, issues=[about]), GATE.decide_call(told)]
+    decisions += [decided(Message([call], (about,))) for call in (CALL, whole, told)]
+    decisions += [decided(Message([told])), decided(Message([whole]), issues=[about])]
+    assert {one.executable for one in decisions} == {kind in HARMLESS.split()}
+
+
+@pytest.mark.parametrize("kind", [*PLACED, "text_after_end", "unknown_tool"])
+def test_where_an_issue_stands(kind):
+    """Before, between and behind calls it is about none; where it is not known, it may be."""
+    calls = [dataclasses.replace(CALL, span=span) for span in [(10, 20), (30, 40)]]
+    apart = [(0, 10), (9, 10), (20, 30), (24, 25), (40, 50)]
+    touching = [(0, 11), (10, 20), (12, 13), (19, 30), (20, 31), (39, 41), (0, 50), (35, 36)]
+    nowhere = [(0, 0), (5, 5), (25, 25), (50, 50), (9, 5)]
+    for span in [*apart, *touching, *nowhere]:
+        stopped = {
+            "text_after_end": True,
+            # One that is a call of the message is refused for its name, and no other for it.
+            "unknown_tool": span in apart,
+            # What ends reasoning says of all before it that it was reasoning.
+            "orphan_marker": span not in [(0, 10), (9, 10)],
+        }.get(kind, span not in apart)
+        found = (issue(kind, *span),)
+        assert reason(Message(calls, found)) == ("parser_issue" if stopped else None), span
+        assert reason(Message(calls[::-1]), issues=found) == ("parser_issue" if stopped else None)
+        # Where the place of one call is not known.
+        lost = reason(Message([*calls, CALL], found))
+        assert lost == (None if kind == "unknown_tool" else "parser_issue"), span
+    assert reason(Message([Content(tag())], (issue(kind, 0, 5),))) == (
+        "parser_issue" if kind in ("text_after_end", "unknown_tool") else None
+    )
+
+
+@pytest.mark.parametrize("status", ["not_a_call", "truncated", "in_reasoning", "complete"])
+def test_a_call_that_was_begun_and_is_none(status):
+    """Before an end of reasoning that nothing began it was a draft; so it may be in reasoning."""
+    call = dataclasses.replace(CALL, span=(60, 70))
+    stops = status in ("not_a_call", "truncated")
+    for at, ends, before in [
+        (0, (), False),
+        (20, (10, 30), True),
+        (20, (30, 10), True),
+        (35, (10, 30), False),
+        (29, (30,), True),
+    ]:
+        attempts = (Attempt("", (at, at + 1), status),)
+        issues = [issue("orphan_marker", end, end + 8) for end in ends]
+        issues.append(issue("text_after_tool_call", 80, 90))
+        message = Message([call], tuple(issues), attempts)
+        assert reason(message) == ("parser_issue" if stops and not before else None), (at, ends)
+    # Where nothing is called, there is nothing to refuse.
+    none = Message([Content("Hi.")], (), (Attempt("", (0, 1), status),))
+    assert reason(none) == "no_candidate"
+
+
+def test_the_id_of_a_candidate_is_of_all_that_it_is():
+    ids = [
+        GATE.extract(text, prompt=prompt, intent=True).found[-1].id
+        for prompt in ("", "p")
+        for text in (tag(), tag() * 2, tag(name="now"), tag("{}"), tag("{}", "n"), BLOCK, BRACKET)
+    ]
+    assert len({*ids}) == len(ids)
+    assert all(len(found) == len("call_") + 24 for found in ids)
+    # Where one part ends and the next begins makes a difference.
+    one, other = (GATE.extract(tag(*parts)).found[0].id for parts in [("bc", "a"), ("c", "ab")])
+    assert one != other

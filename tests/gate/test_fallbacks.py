@@ -89,6 +89,13 @@ def test_gate_2_a_snippet_has_2_kb(body):
     )
 
 
+@pytest.mark.parametrize("body", [BLOCK, BRACKET])
+def test_gate_2_half_of_a_surrogate_pair_has_three_bytes(body):
+    body = body.replace("Antwerp", "\ud800")
+    assert reason(body, intent=True, max_snippet_bytes=len(body) + 2) == "not_text"
+    assert reason(body, intent=True, max_snippet_bytes=len(body) + 1) == "too_large"
+
+
 def test_gate_2_is_not_for_the_primary_format():
     long = f'{{"city": "{"x" * 3000}"}}'
     assert decided(tag(long)).executable
@@ -278,3 +285,124 @@ def test_a_fallback_after_intent_is_asked_for_again_when_quoted():
     decision = decided(f"CALL_TOOL\n```\n{tag()}\n```")
     assert decision.reason == "quoted"
     assert decision.re_emit
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("[now()]", ["now()"]),
+        (" [ now() ]\r\n\t[ any( a=1 ) ] ", ["now()", "any( a=1 )"]),
+        ("[now(), any(a=1)]", ["now()", "any(a=1)"]),
+        (
+            '[any(a=[1, 2], b={"x": (3), "y": 4}), now()]',
+            ['any(a=[1, 2], b={"x": (3), "y": 4})', "now()"],
+        ),
+        (r"""[any(a=")], [(", b='(]}, '), now()]""", [r"""any(a=")], [(", b='(]}, ')""", "now()"]),
+        (r'[any(a="\")]\\"), now()]', [r'any(a="\")]\\")', "now()"]),
+        (r"[any(a='\'), (\\'), now()]", [r"any(a='\'), (\\')", "now()"]),
+        ("[any(a=1)(b=2)]", ["any(a=1)(b=2)"]),
+        ("[any(a=1), x, now()]", ["any(a=1)", "? x", "now()"]),
+        ("[now(), , now()]", ["now()", "? ", "now()"]),
+        ("[now(),{,},(,),[,],now()]", ["now()", "?{,}", "?(,)", "?[,]", "now()"]),
+        # What is not made of blocks is taken as a whole.
+        *(
+            (body, [f"?{body}"])
+            for body in [
+                "[now()]][[now()]",
+                "[now()] x [now()]",
+                "[now()]\u00a0[now()]",
+                '[now()]""[now()]',
+                '[any(a="x), now()]',
+                "[any(a=')]",
+                "[now(x]) ]",
+                "[now(),now(])]",
+                "[now(), [now()]",
+                "[now()]'[now()]",
+                "[now()] '])]",
+                "[now()]) ([now()]",
+            ]
+        ),
+    ],
+)
+def test_the_calls_that_a_body_in_bracket_style_consists_of(body, found):
+    assert candidates(body, "bracket") == found
+
+
+def candidates(body, mode):
+    """The candidates of a body as they are written; "?" stands before those that are no call."""
+    extracted = ToolGate([]).extract(body, intent=True)
+    assert extracted.mode == mode
+    if mode == "json":
+        assert {(found.name, found.flaw) for found in extracted} == {("", None)}
+        return [found.payload for found in extracted]
+    odd = [found for found in extracted if found.flaw]
+    assert {(found.name, found.flaw) for found in odd} <= {("", "malformed_call")}
+    return [
+        f"?{found.payload}" if found in odd else f"{found.name}({found.payload})"
+        for found in extracted
+    ]
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        ['{"tool": 1}'],
+        ['{"tool": 1}', '{"tool": 2}'],
+        ['{"tool": "}{"}', '{"tool": "\\"}{\\\\"}', "{}"],
+        ['{"tool": [{}, {}]}', "[2]", '{"a": 3}'],
+        # What is not made of blocks is taken as a whole.
+        ['{"tool": 1} x {"tool": 2}'],
+        ['{"tool": 1}\u00a0{"tool": 2}'],
+        ['{"tool": 1} "x" {"tool": 2}'],
+        ['{"tool": 1}}{{"tool": 2}'],
+        ['{"tool": 1}{"tool": {}'],
+        ['{"tool": 1} "}'],
+        ['{"tool": 1}"{"tool": 2}'],
+    ],
+)
+def test_the_blocks_that_a_body_in_json_consists_of(blocks):
+    assert candidates("".join(blocks), "json") == blocks
+    assert candidates(" " + " \r\n\t".join(blocks) + "\n", "json") == blocks
+
+
+def test_a_body_over_the_limit_is_one_candidate():
+    for body in (f"{BLOCK}\n{BLOCK}", f"{BRACKET}\n{BRACKET}"):
+        size = len(body)
+        assert len(decided(body, intent=True, max_snippet_bytes=size).records) == 2
+        decision = decided(body, intent=True, max_snippet_bytes=size - 1)
+        assert (decision.reason, len(decision.records)) == ("too_large", 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[now()",
+        "now()]",
+        "[now]",
+        "[1now()]",
+        "[now()x]",
+        "['now()']",
+        "[(now())]",
+        f"[{'n' * 129}()]",
+        f"[{' ' * 17}now()]",
+        f"[now(){' ' * 17}]",
+        "[now()]\u00a0",
+        "x[now()]",
+    ],
+)
+def test_what_has_no_shape_of_a_fallback(body):
+    assert reason(body, intent=True) == "no_call_found"
+    for one in (f"[{'n' * 128}()]", f"[{' ' * 16}now(){' ' * 16}]", "[_n.1-2()]"):
+        assert reason(one, intent=True) in (None, "unknown_tool")
+
+
+@pytest.mark.parametrize("body", [BLOCK, BRACKET])
+def test_a_marker_of_intent_that_another_begins(body):
+    intents = ["USE", "USE IT", "need_tool: no doubt"]
+    assert called(f"USE IT\n{body}", intents=intents) == [NORMAL]
+    assert called(f"USE{body}", intents=intents) == [NORMAL]
+    assert reason(f"USE AT {body}", intents=intents) == "no_call_found"
+    assert reason(f"USE: {body}", intents=intents) == "no_candidate"
+    assert reason("USE", intents=intents) == "no_call_found"
+    # Who says no says nothing else.
+    assert reason(f"need_tool: no doubt {body}", intents=intents) == "intent_denied"

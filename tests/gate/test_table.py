@@ -48,7 +48,7 @@ GATE = ToolGate(TOOLS)
 TAG = tag()
 QWEN = get_format("qwen25")
 CALL = f'<tool_call>\n{{"name": "get_weather", "arguments": {CITY}}}\n</tool_call>'
-QUOTES = "“” „“ ”” «» »« ‹› 「」 『』 ｢｣ 《》 〝〟 ❝❞ ⸂⸃ ＂＂ \"\" ‘’ ‚‘ ''"
+QUOTES = "“” „“ ”” «» »« ‹› 「」 『』 ｢｣ 《》 〝〟 ❝❞ ⸂⸃ ＂＂ ″″ \"\" ‘’ ‚‘ ''"
 ELEMENTS = "del q s kbd script STRIKE style textarea cite table answer user-input 引用"
 
 RAW = {
@@ -71,7 +71,7 @@ RAW = {
             (f"{one}x{two} {TAG}", f"{one}{gap}{TAG}{gap}{two}")
             for one, two in QUOTES.split()
             for gap in ["", "so ", " "]
-            if (one, gap) not in [('"', " "), ("”", " "), ("＂", " ")]
+            if (one, gap) not in [('"', " "), ("”", " "), ("＂", " "), ("″", " ")]
         ),
         (f"「a「b」c」 {TAG}", f"「a「b」{TAG}」"),
         (f"“a «b» c” {TAG}", f"“a «b» {TAG}”"),
@@ -130,6 +130,7 @@ RAW = {
         (f"<|im_start|>assistant\n{TAG}", f"Hi.<|im_start|>user\n{TAG}"),
         (f"<start_of_turn>model\n{TAG}", f"Hi.<start_of_turn>user\n{TAG}"),
         (f"{TAG}<|im_start|>", f"{TAG}<|im_start|>system\n"),
+        (f"<|start|>assistant {TAG}", f"{TAG}<|start|>assistant"),
     ],
     "a fallback": [
         (f"CALL_TOOL\n{BLOCK}", f"CALL_TOOL\nSo: {BLOCK}"),
@@ -176,6 +177,13 @@ MESSAGES = {
         (
             [Content("x</think>"), ToolCall("1", "get_weather", CITY, True)],
             [ToolCall("1", "get_weather", CITY, True), Content("x</think>")],
+        ),
+        # A server may send what belongs together in several parts.
+        ([Content("I wrote:"), Content(TAG)], [Content('I wrote "'), Content(f'{TAG}".')]),
+        ([Content("`x"), Content(f"` {TAG}")], [Content("```\n"), Content(TAG)]),
+        (
+            [ToolCall("1", "get_weather", CITY, True), Content("x</"), Content(" think>")],
+            [ToolCall("1", "get_weather", CITY, True), Content("x</"), Content("think>")],
         ),
     ]
 }
@@ -271,11 +279,19 @@ def test_messages(parts, neighbour):
 @pytest.mark.parametrize("name", list_formats())
 def test_the_markers_of_every_named_format_are_known(name):
     fmt = get_format(name)
-    start, end = fmt.reasoning.start, fmt.reasoning.end
-    if end:
+    for start, end in fmt.reasoning.pairs if fmt.reasoning.end else ():
         assert called(f"{start}x{end}{TAG}") == [NORMAL]
         assert not decided(f"{start}{TAG}{end}").calls
         assert not decided(f"{TAG}{end}").calls
+        assert reason(f"{start}{TAG}") == ("no_candidate" if start else None)
+    channels = fmt.channels
+    for word in channels.reasoning:
+        header = f"{channels.start}assistant{channels.channel or channels.recipient}{word}"
+        for end in channels.ends:
+            assert called(f"{header}{channels.message}x{end}{TAG}") == [NORMAL]
+            assert reason(f"{header}{channels.message}{TAG}{end}") == "no_candidate"
+        # By itself it is a word.
+        assert called(f"x {word} {TAG}") == [NORMAL]
     for mark in fmt.turn.ends:
         assert not decided(f"x{mark}{TAG}").calls
     for header in fmt.turn.headers:
@@ -286,16 +302,71 @@ def test_the_markers_of_every_named_format_are_known(name):
             assert not decided(f"{header[: role.start()]}user{header[role.end() :]}{TAG}").calls
 
 
-def test_a_registered_format_is_known(monkeypatch):
+@pytest.fixture
+def registered(monkeypatch):
+    """Register a format until the test is over."""
     monkeypatch.setattr(registry.Registered, "entries", dict(registry._entries()))
+    return lambda **groups: register_format("mine", WireFormat().replace(**groups))
+
+
+def test_a_registered_format_is_known(registered):
     before = known_markers()
     draft = f"<<hm>>{TAG}<<ok>>"
     assert called(draft.replace("<<", "( ").replace(">>", " )")) == [NORMAL]
-    reasoning = {"mode": "TAG_BASED", "start": "{hm}", "end": "{ok}"}
-    register_format("mine", WireFormat().replace(reasoning=reasoning))
+    registered(reasoning={"mode": "TAG_BASED", "start": "{hm}", "end": "{ok}"})
     assert known_markers() is not before
     assert called(f"{{hm}}x{{ok}}{TAG}") == [NORMAL]
     assert not decided(f"{{hm}}{TAG}{{ok}}").calls
+
+
+PAIRS = [
+    (f"{{hm}}x{{ok}}{TAG}", f"{{hm}}{TAG}{{ok}}"),
+    (f"{{hm 2}}x{{ok 2}}{TAG}", f"{{hm 2}}{TAG}{{ok}}"),
+    (f"{{HM}}x{{Ok}}{TAG}", f"{TAG}{{OK}}"),
+    (f"<Hm>x</hm >{TAG}", f"<hm a='b'>{TAG}</hm>"),
+    (f"<note>x</note>{TAG}", f"<note>{TAG}{{go}}"),
+    (f"<note>x{{go}}{TAG}", f"{TAG}{{go}}"),
+    (f"{{in}}draft{{text}}x{{out}}{TAG}", f"{{in}}draft{{text}}{TAG}{{out}}"),
+    (f"{{in}}draft{{text}}x{{out 2}}{TAG}", f"{{in}}draft{{text}}{TAG}{{to}}"),
+    (f"{{in}}draft{{text}}x{{next}}{TAG}", f"{TAG}{{next}}"),
+    # What ends a channel ends no more than that.
+    (f"{TAG}{{out}}", f"{{in}}draft {TAG}"),
+    (f"{TAG}{{stop}}\n", f"{{stop}}{TAG}"),
+    (f"{TAG}{{stop}}{{now}}", f"{TAG}{{stop}}{{no}}"),
+    (f"[begin]Assistant {TAG}", f"[begin]user {TAG}"),
+]
+
+
+def test_the_markers_of_a_registered_format_are_known_without_white_space(registered):
+    registered(
+        turn={
+            "ends": ("\n{stop}\n", "{stop}{now}"),
+            "headers": ("\n [begin]Assistant\n", "{no role}"),
+        },
+        reasoning={
+            "mode": "TAG_BASED",
+            "start": " {Hm}\n",
+            "end": "\n{OK} ",
+            "alternatives": ("\n{hm 2}", "{ok 2}\n", " <hm>", "</hm> ", "<note>\n", " {go}"),
+        },
+        channels={
+            "start": "\n{next}\n",
+            "channel": " {in} ",
+            "message": "{text}",
+            "ends": ("\n{out}\n", " {out 2}"),
+            "reasoning": ("draft",),
+        },
+    )
+    for text, neighbour in PAIRS:
+        assert called(text) == [NORMAL], text
+        assert not decided(neighbour).calls, neighbour
+
+
+def test_reasoning_that_nothing_ends_goes_on(registered):
+    channels = {"channel": "{in}", "message": "{text}", "reasoning": ("draft",)}
+    registered(channels=channels)
+    assert called(f"{{in}}final{{text}}{TAG}") == [NORMAL]
+    assert reason(f"{{in}}draft{{text}}x\n\n{TAG}") == "no_candidate"
 
 
 def test_a_format_types_what_stands_in_tags():

@@ -9,11 +9,12 @@ format at hand, in a parser or to parse with, what the parser calls no call is n
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import dropwhile, groupby
 
-from deltaparse.stream import Content, Issue, Message, ToolCall
+from deltaparse.stream import Content, Issue, Message, Part, ToolCall
 
 from .fallbacks import DENIAL, after_intent, snippets, starts_with
 from .payload import SPACE
@@ -117,48 +118,50 @@ def extract_message(
 
     `parsed`: its format is at hand, and in content there are no calls.
     """
-    parts = message.parts
-    contents = [part.text for part in parts if isinstance(part, Content) and part.text.strip()]
+    contents = _contents(message.parts)
     tags = [
         [] if parsed else [tag for tag in read_tags(text) if not tag.quoted] for text in contents
     ]
-    flaw: Reason | None = None
-    detail = ""
     calls = message.tool_calls
-    if calls:
+    if calls or parsed:
         found = tuple(map(_called, calls))
-        candidates = Candidates(mode="primary", found=found, intent=True, parsed=parsed)
-        if any(tags):
-            flaw, detail = "ambiguous", "there are calls of two formats"
-        elif _ends_reasoning_behind_a_call(message):
-            flaw, detail = "ambiguous", "what ends reasoning stands behind a call"
-    elif parsed:
-        candidates = Candidates(mode="none", intent=intent, parsed=True)
+        mode: ParseMode = "primary" if calls else "none"
+        candidates = Candidates(mode=mode, found=found, intent=intent, parsed=parsed)
     else:
-        candidates = extract_text(
-            contents[-1] if contents else "", rules, intent=intent, prompt=prompt
-        )
-        if any(tags[:-1]):
-            flaw, detail = "ambiguous", "there is a call before reasoning, and text after it"
+        text = contents[-1] if contents else ""
+        candidates = extract_text(text, rules, intent=intent, prompt=prompt)
+    if calls and any(tags):
+        candidates = _refused(candidates, "ambiguous", "there are calls of two formats")
+    elif _ends_reasoning_behind_a_call(message):
+        candidates = _refused(candidates, "ambiguous", "what ends reasoning stands behind a call")
+    elif any(tags[:-1]):
+        detail = "there is a call before reasoning, and text after it"
+        candidates = _refused(candidates, "ambiguous", detail)
     issues = {*message.issues, *issues}
     kinds = _blocking(issues, calls) | _calls_kept_as_text(issues, calls)
     for call in calls:
         kinds |= _odd(call)
     # Most of these have an issue, which says more.
     kinds = kinds or _begun(message)
-    if kinds and candidates.mode != "none":
-        flaw, detail = "parser_issue", f"the parser reports {', '.join(sorted(kinds))}"
-    return replace(candidates, flaw=flaw, detail=detail) if flaw else candidates
+    return _reported(candidates, kinds) if candidates.mode != "none" else candidates
 
 
 def extract_call(call: ToolCall, issues: Iterable[Issue] = ()) -> Candidates:
     """Make the one candidate of a call that a parser has read."""
-    candidates = Candidates(mode="primary", found=(_called(call),), intent=True, parsed=True)
-    kinds = _blocking(issues, [call]) | _odd(call)
+    candidates = Candidates(mode="primary", found=(_called(call),), parsed=True)
+    return _reported(candidates, _blocking(issues, [call]) | _odd(call))
+
+
+def _refused(candidates: Candidates, flaw: Reason, detail: str) -> Candidates:
+    """The candidates of an output that is refused as a whole."""
+    return replace(candidates, flaw=flaw, detail=detail)
+
+
+def _reported(candidates: Candidates, kinds: Collection[str]) -> Candidates:
+    """The candidates of an output of which a parser reports such issues, if any."""
     if not kinds:
         return candidates
-    detail = f"the parser reports {', '.join(sorted(kinds))}"
-    return replace(candidates, flaw="parser_issue", detail=detail)
+    return _refused(candidates, "parser_issue", f"the parser reports {', '.join(sorted(kinds))}")
 
 
 def _called(call: ToolCall) -> Candidate:
@@ -219,13 +222,18 @@ def _elsewhere(issue: Issue, spans: Sequence[tuple[int, int]]) -> bool:
     return not before or spans[before - 1][1] <= start
 
 
+def _contents(parts: Iterable[Part]) -> list[str]:
+    """The content between other parts; a server may send what belongs together in several."""
+    contents = (
+        "".join(part.text for part in run if isinstance(part, Content))
+        for _, run in groupby(parts, type)
+    )
+    return [content for content in contents if content.strip()]
+
+
 def _ends_reasoning_behind_a_call(message: Message) -> bool:
-    called = False
-    for part in message.parts:
-        called = called or isinstance(part, ToolCall)
-        if called and isinstance(part, Content) and ends_reasoning(part.text):
-            return True
-    return False
+    behind = dropwhile(lambda part: not isinstance(part, ToolCall), message.parts)
+    return any(map(ends_reasoning, _contents(behind)))
 
 
 def _candidate(

@@ -39,19 +39,18 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def after_intent(text: str, intents: Sequence[str]) -> tuple[str, bool]:
-    """Return the trimmed text without a marker of intent at its start, and whether it had one."""
-    body = text.strip(SPACE)
+def after_intent(body: str, intents: Sequence[str]) -> tuple[str, bool]:
+    """Return a trimmed body without a marker of intent at its start, and whether it had one."""
     for intent in intents:
         if starts_with(body, intent):
-            return body[len(intent) :].strip(SPACE), True
+            return body[len(intent) :].lstrip(SPACE), True
     return body, False
 
 
 def starts_with(body: str, intent: str) -> bool:
     """Whether the body begins with the marker of intent, as a word of its own."""
-    after = body[len(intent) : len(intent) + 1]
-    return body.startswith(intent) and (not after or after in SPACE or after in "{[")
+    after = body[len(intent) : len(intent) + 1]  # "" at the end, which is in any text
+    return body.startswith(intent) and after in SPACE + "{["
 
 
 def snippets(body: str, fallbacks: Collection[str], limit: int) -> tuple[ParseMode, list[Snippet]]:
@@ -59,9 +58,7 @@ def snippets(body: str, fallbacks: Collection[str], limit: int) -> tuple[ParseMo
     if "json" in fallbacks and body[:1] == "{" and body[-1:] == "}" and '"tool"' in body:
         blocks = [*_blocks(body, JSON_TOKENS)] if size(body) <= limit else []
         return "json", [("", block, None) for block in blocks or [body]]
-    # The end is looked for in the last few characters only.
-    tail = BRACKET_END.search(body, max(0, len(body) - 18))
-    if "bracket" in fallbacks and tail and BRACKET_START.match(body):
+    if "bracket" in fallbacks and BRACKET_START.match(body) and BRACKET_END.search(body):
         blocks = [*_blocks(body, CALL_TOKENS)] if size(body) <= limit else []
         calls = [call for block in blocks for call in _calls(block[1:-1])]
         return "bracket", calls or [("", body, "malformed_call")]
@@ -82,11 +79,9 @@ def _blocks(body: str, tokens: re.Pattern[str]) -> Iterator[str]:
         elif token[0] in ("]", "}", ")"):
             depth -= 1
             end = token.end()
-            if depth < 0:
-                return
             if not depth:
                 spans.append((start, end))
-    if not depth and not body[end:].strip(SPACE):
+    if not depth and end == len(body):
         yield from (body[start:end] for start, end in spans)
 
 

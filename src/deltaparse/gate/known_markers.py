@@ -18,7 +18,7 @@ BOUNDARY = r"(?![A-Za-z0-9_.:-])"
 WORDS = ["thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad"]
 """Elements that models think in, beside those of named formats."""
 
-ELEMENT = re.compile(r"</?([A-Za-z][A-Za-z0-9_.:-]*)>")
+ELEMENT = re.compile(r"<([A-Za-z][A-Za-z0-9_.:-]*)>")
 HEADER = re.compile(r"\s*(\S*?[]>])(assistant|model|ai)\b", re.IGNORECASE)
 """A header of the model's turn that a marker begins, behind which stands who speaks."""
 
@@ -69,54 +69,49 @@ def known_markers() -> KnownMarkers:
     """The markers of all formats that have a name now."""
     from deltaparse.stream.wire.named.registry import all_formats  # which reads files
 
-    pairs: set[tuple[str, tuple[str, ...]]] = set()
+    pairs: set[tuple[str, frozenset[str]]] = set()
     ends: set[str] = set()
     starts: set[str] = set()
     headers: set[tuple[str, str]] = set()
     for _, fmt in all_formats():
-        reasoning, channels = fmt.reasoning, fmt.channels
-        pairs.add((reasoning.start.strip(), (reasoning.end.strip(),)))
+        channels = fmt.channels
+        pairs |= {(start.strip(), frozenset([end.strip()])) for start, end in fmt.reasoning.pairs}
         ends |= {end.strip() for end in fmt.turn.ends}
+        starts.add(channels.start.strip())
         headers |= {(found[1], found[2]) for found in map(HEADER.match, fmt.turn.headers) if found}
-        if channels.message and channels.start:
-            starts.add(channels.start.strip())
-        for name in channels.reasoning if channels.message else ():
-            closing = tuple(end.strip() for end in channels.ends)
-            pairs.add((f"{channels.channel.strip()}{name}", (*closing, channels.start.strip())))
+        closing = frozenset(end.strip() for end in (channels.start, *channels.ends))
+        # Where there are no channels, recipients take their place.
+        before = (channels.channel or channels.recipient).strip()
+        pairs |= {(f"{before}{name}", closing) for name in channels.reasoning}
     return _compiled(frozenset(pairs), frozenset(ends), frozenset(starts), frozenset(headers))
 
 
 @lru_cache(maxsize=8)
 def _compiled(
-    pairs: frozenset[tuple[str, tuple[str, ...]]],
+    pairs: frozenset[tuple[str, frozenset[str]]],
     ends: frozenset[str],
     starts: frozenset[str],
     headers: frozenset[tuple[str, str]],
 ) -> KnownMarkers:
-    words, closes = set(WORDS), set()
+    words, closes = set(WORDS), set[str]()
     ends_of: dict[str, set[str]] = {}
-    for start, closing in sorted(pairs):
-        element = ELEMENT.fullmatch(start)
-        own = f"</{element[1]}>" if element else ""
-        if element:
+    for start, closing in pairs:
+        own = set[str]()
+        if element := ELEMENT.fullmatch(start):
             words.add(element[1])
-        if closing == (own,):
-            continue
-        if start:
-            ends_of.setdefault(start.lower(), {own}).update(closing)
-        # A marker that ends many things ends reasoning only where it has begun.
-        closes |= set(closing) if len(closing) == 1 else set()
-    names = "|".join(map(re.escape, sorted(words)))
-    closes = {re.escape(end) for end in closes if end}
+            own.add(f"</{element[1]}>")
+        if closing != own:
+            ends_of.setdefault(start.lower(), own).update(closing)
+            # A marker that ends many things ends reasoning only where it has begun.
+            closes |= closing if len(closing) == 1 else set()
+    names, closed = "|".join(map(re.escape, sorted(words))), _any(closes)
     return KnownMarkers(
         opens=rf"(?i:{_any(ends_of)}|<(?:{names}){BOUNDARY})",
-        closes=rf"(?i:</(?:{names}){BOUNDARY}|{'|'.join(sorted(closes)) or NOTHING})",
-        ends="|".join([_any(ends), *map(_of_others, sorted(headers))]),
+        closes=rf"(?i:</(?:{names}){BOUNDARY}|{closed})",
+        ends="|".join([_any(ends), *map(_of_others, headers)]),
         starts=_any(starts),
         closers={start: re.compile(f"(?i:{_any(closing)})") for start, closing in ends_of.items()},
-        last_close=re.compile(
-            rf"(?i:</(?:{names})[ \t]*+>|{'|'.join(sorted(closes)) or NOTHING})",
-        ),
+        last_close=re.compile(rf"(?i:</(?:{names})[ \t]*+>|{closed})"),
         all_ends=re.compile(_any(ends)),
     )
 
