@@ -128,6 +128,13 @@ RAW = {
         (f"{TAG}<|im_end|><|endoftext|>", f"<|im_end|>{TAG}"),
         (f"{TAG}</s>", f"Done.</s>{TAG}"),
         (f"<|im_start|>assistant\n{TAG}", f"Hi.<|im_start|>user\n{TAG}"),
+        (f"<｜Assistant｜>{TAG}", f"Hi.<｜User｜>{TAG}"),
+        (f"assistant<|role_sep|>\n{TAG}", f"Hi.\nuser<|role_sep|>\n{TAG}"),
+        (
+            f'<|open|>message role="assistant"<|sep|>{TAG}',
+            f'<|open|>message role="tool"<|sep|>{TAG}',
+        ),
+        (f"<|im_assistant|>assistant<|im_middle|>{TAG}", f"<|im_system|>tool<|im_middle|>{TAG}"),
         (f"<start_of_turn>model\n{TAG}", f"Hi.<start_of_turn>user\n{TAG}"),
         (f"{TAG}<|im_start|>", f"{TAG}<|im_start|>system\n"),
         (f"<|start|>assistant {TAG}", f"{TAG}<|start|>assistant"),

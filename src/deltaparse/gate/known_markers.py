@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +21,12 @@ WORDS = ["thinking", "thought", "thoughts", "reasoning", "reflection", "scratchp
 ELEMENT = re.compile(r"<([A-Za-z][A-Za-z0-9_.:-]*)>")
 HEADER = re.compile(r"\s*(\S*?[]>])(assistant|model|ai)\b", re.IGNORECASE)
 """A header of the model's turn that a marker begins, behind which stands who speaks."""
+
+SPEAKER = re.compile(r"(?<![a-z])(?:assistant|chatbot|model|ai)(?![a-z])", re.IGNORECASE)
+"""Who speaks, in any header with a marker in it: `<|assistant|>`."""
+
+OTHERS = "(?i:user|human|system|developer|tool|function|ipython|observation|environment)"
+"""Who speaks in the place of the model there."""
 
 NOTHING = r"(?!)"
 
@@ -72,13 +78,13 @@ def known_markers() -> KnownMarkers:
     pairs: set[tuple[str, frozenset[str]]] = set()
     ends: set[str] = set()
     starts: set[str] = set()
-    headers: set[tuple[str, str]] = set()
+    headers: set[str] = set()
     for _, fmt in all_formats():
         channels = fmt.channels
         pairs |= {(start.strip(), frozenset([end.strip()])) for start, end in fmt.reasoning.pairs}
         ends |= {end.strip() for end in fmt.turn.ends}
         starts.add(channels.start.strip())
-        headers |= {(found[1], found[2]) for found in map(HEADER.match, fmt.turn.headers) if found}
+        headers.update(*(_of_others(header.strip()) for header in fmt.turn.headers))
         closing = frozenset(end.strip() for end in (channels.start, *channels.ends))
         # Where there are no channels, recipients take their place.
         before = (channels.channel or channels.recipient).strip()
@@ -91,7 +97,7 @@ def _compiled(
     pairs: frozenset[tuple[str, frozenset[str]]],
     ends: frozenset[str],
     starts: frozenset[str],
-    headers: frozenset[tuple[str, str]],
+    headers: frozenset[str],
 ) -> KnownMarkers:
     words, closes = set(WORDS), set[str]()
     ends_of: dict[str, set[str]] = {}
@@ -108,7 +114,7 @@ def _compiled(
     return KnownMarkers(
         opens=rf"(?i:{_any(ends_of)}|<(?:{names}){BOUNDARY})",
         closes=rf"(?i:</(?:{names}){BOUNDARY}|{closed})",
-        ends="|".join([_any(ends), *map(_of_others, headers)]),
+        ends="|".join([_any(ends), *headers]),
         starts=_any(starts),
         closers={start: re.compile(f"(?i:{_any(closing)})") for start, closing in ends_of.items()},
         last_close=re.compile(rf"(?i:</(?:{names})[ \t]*+>|{closed})"),
@@ -116,10 +122,12 @@ def _compiled(
     )
 
 
-def _of_others(header: tuple[str, str]) -> str:
-    """A pattern of what begins the message of another role than the model's."""
-    marker, role = header
-    return rf"{re.escape(marker)}(?!{re.escape(role)}\b)"
+def _of_others(header: str) -> Iterator[str]:
+    """Patterns of what begins the message of another role than the model's, of whose this is."""
+    if found := HEADER.match(header):
+        yield rf"{re.escape(found[1])}(?!{found[2]}\b)"
+    if ">" in header and SPEAKER.search(header):
+        yield OTHERS.join(map(re.escape, SPEAKER.split(header)))
 
 
 def _any(texts: Iterable[str]) -> str:
