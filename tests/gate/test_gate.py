@@ -15,7 +15,17 @@ import pytest
 from deltaparse import UsageError
 from deltaparse.gate import Decision, Reason, ToolGate
 
-from ..strategies.gate_samples import BLOCK, BRACKET, CITY, NORMAL, TOOLS, called, decided, tag
+from ..strategies.gate_samples import (
+    BLOCK,
+    BRACKET,
+    CITY,
+    NORMAL,
+    TOOLS,
+    called,
+    decided,
+    tag,
+    tool,
+)
 
 GATE = ToolGate(TOOLS)
 
@@ -185,3 +195,14 @@ def test_a_gate_in_another_process_decides_as_here():
         decisions = [gate.decide(output) for output in outputs]
         assert [there.decide(output) for output in outputs] == decisions
     assert decisions != [GATE.decide(output) for output in outputs]
+
+
+def test_a_gate_in_another_process_reads_a_schema_in_its_dialect():
+    # Both keywords mean something else in 2020-12, or nothing.
+    members = {"a": {"minimum": 0, "exclusiveMinimum": True}, "b": {}}
+    asks = {"properties": members, "dependencies": {"b": ["a"]}}
+    gate = ToolGate([tool("f", {"$schema": "http://json-schema.org/draft-04/schema#", **asks})])
+    for there in (gate, pickle.loads(pickle.dumps(gate))):
+        assert there.decide(tag('{"a": 1, "b": 1}', "f")).executable
+        for arguments in ('{"a": 0}', '{"b": 1}'):
+            assert there.decide(tag(arguments, "f")).reason == "schema"

@@ -162,7 +162,8 @@ def _tool(name: str, parameters: object) -> Tool:
         raise _bad(name, "$", "it refers to itself without end; break the circle of $ref") from None
     except Exception as error:  # noqa: BLE001 - as in `Tool.check`
         raise _bad(name, "$", f"it cannot be applied: {error}") from None
-    return Tool(name, schema, validator, closes=closes)
+    # What is made of the description, in another process too, is in the same dialect.
+    return Tool(name, {**named, **schema}, validator, closes=closes)
 
 
 def _copied(name: str, parameters: object) -> dict[str, Any]:
