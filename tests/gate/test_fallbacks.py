@@ -274,7 +274,9 @@ def test_a_marker_of_the_primary_format_closes_the_fallbacks(inner):
     assert reason(block, intent=True) in ("quoted", "ambiguous", "malformed_call")
 
 
-def test_a_fallback_after_intent_is_asked_for_again_when_quoted():
-    decision = decided(f"CALL_TOOL\n```\n{tag()}\n```")
-    assert decision.reason == "quoted"
-    assert decision.re_emit
+def test_what_is_quoted_is_asked_for_again_after_intent_only():
+    quoted = f"```\n{tag()}\n```"
+    for start in ("", "CALL_TOOL\n"):
+        decision = decided(start + quoted)
+        assert decision.reason == "quoted"
+        assert bool(decision.re_emit) is bool(start)
