@@ -31,23 +31,23 @@ GATE = ToolGate(TOOLS)
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "says"),
     [
-        {"max_snippet_bytes": 0},
-        {"max_payload_bytes": -1},
-        {"max_calls": True},
-        {"max_calls": 1.5},
-        {"on_telemetry": "log"},
-        {"fallbacks": ["primary"]},
-        {"intents": "CALL_TOOL"},
-        {"intents": [""]},
-        {"intents": [" CALL"]},
-        {"intents": [1]},
-        {"intents": ["need_tool: no"]},
+        ({"max_snippet_bytes": 0}, "max_snippet_bytes=0"),
+        ({"max_payload_bytes": -1}, "max_payload_bytes=-1"),
+        ({"max_calls": True}, "max_calls=True"),
+        ({"max_calls": 1.5}, "max_calls=1.5"),
+        ({"on_telemetry": "log"}, "on_telemetry is a function"),
+        ({"fallbacks": ["primary"]}, "choose of"),
+        ({"intents": "CALL_TOOL"}, "intents is a list"),
+        ({"intents": [""]}, "no marker of intent"),
+        ({"intents": [" CALL"]}, "no marker of intent"),
+        ({"intents": [1]}, "intents is a list"),
+        ({"intents": ["need_tool: no"]}, "no marker of intent"),
     ],
 )
-def test_an_argument_that_makes_no_sense(options):
-    with pytest.raises(UsageError):
+def test_an_argument_that_makes_no_sense(options, says):
+    with pytest.raises(UsageError, match=says):
         ToolGate(TOOLS, **options)
 
 

@@ -79,7 +79,7 @@ def test_a_schema_that_nests_without_measure():
         ([1], "a tool is"),
         ([{}], "a tool is"),
         ([{"function": {"name": 1}}], "a tool is"),
-        ([{"name": "a b"}], "cannot be written"),
+        ([{"name": "a b"}], "cannot be written in a tag; a name is"),
         ([{"name": 'a"b'}], "cannot be written"),
         ([{"name": ""}], "a tool is"),
         ([{"name": "a"}, {"name": "a", "parameters": {}}], "twice"),
