@@ -39,9 +39,13 @@ DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
         ({"type": "string"}, "$.type"),
         ({"type": ["array", "null"]}, "$.type"),
         ({"$schema": "https://example.org/dialect"}, r"$.$schema"),
-        ({"$schema": 7}, r"$.$schema"),
+        ({"$schema": 7}, "$.$schema: 7 is no known dialect; name a draft"),
+        ({"$schema": DRAFT_3, "type": "objects"}, "$: it cannot be applied"),
         ({"$ref": "https://example.org/schema.json"}, "https://example.org/schema.json"),
-        ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "file:///etc/passwd"),
+        (
+            {"properties": {"a": {"$ref": "file:///etc/passwd"}}},
+            "'file:///etc/passwd' leads to nothing in it: nothing is fetched; put",
+        ),
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "#/$defs/none"),
         ({"$defs": {"x": {"items": {"$dynamicRef": "#none"}}}}, "#none"),
         ({"$schema": DRAFT_2019, "items": {"$recursiveRef": "#none"}}, "#none"),
@@ -129,7 +133,9 @@ def test_without_jsonschema_it_says_what_to_install(monkeypatch):
 
 
 def test_a_tool_without_parameters_takes_none():
-    for description in ({"name": "f"}, {"name": "f", "parameters": None}, tool("f", {})):
+    object_or_null = tool("f", {"type": ["null", "object"]})
+    none = ({"name": "f"}, {"name": "f", "parameters": None}, tool("f", {}), object_or_null)
+    for description in none:
         assert decided(tag("{}", "f"), tools=[description]).executable
         assert reason(tag('{"a": 1}', "f"), tools=[description]) == "schema"
 

@@ -143,8 +143,7 @@ def _tool(name: str, parameters: Mapping[str, Any]) -> Tool:
         raise _bad(name, error.json_path, str(error.cause or error.message)) from None
     except RecursionError:
         raise _bad(name, "$", "it nests too deep; write it flatter, with $defs") from None
-    types = schema.get("type", "object")
-    if types != "object" and "object" not in types:
+    if "object" not in schema.get("type", "object"):
         raise _bad(name, "$.type", 'arguments are always an object; write "type": "object"')
     kind = allowing(base)
     validator: Any = kind(schema, format_checker=kind.FORMAT_CHECKER, registry=REGISTRY)
