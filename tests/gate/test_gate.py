@@ -42,7 +42,7 @@ GATE = ToolGate(TOOLS)
         ({"intents": "CALL_TOOL"}, "intents is a list"),
         ({"intents": [""]}, "no marker of intent"),
         ({"intents": [" CALL"]}, "no marker of intent"),
-        ({"intents": [1]}, "intents is a list"),
+        ({"intents": ["CALL_TOOL", 1]}, "intents is a list"),
         ({"intents": ["need_tool: no"]}, "no marker of intent"),
     ],
 )

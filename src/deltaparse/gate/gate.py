@@ -211,7 +211,7 @@ class ToolGate:
             raise UsageError(f'status={status!r}: choose "ok", "empty" or "error"')
         if call is None and len(decision.calls) == 1:
             call = decision.calls[0]
-        if call is None or call not in decision.calls:
+        if call not in decision.calls:
             raise UsageError("report() is about one of decision.calls; name it with call=")
         record = decision.records[decision.calls.index(call)]
         record = replace(record, tool_result_status=status)
