@@ -124,7 +124,6 @@ class ToolGate:
         _check(prompt, str, "prompt is the rendered prompt as text")
         kinds = "text (bytes: decode them first), a StreamParser or a Message"
         _check(output, str | Message | StreamParser, f"a gate takes {kinds}")
-        _check(fmt, WireFormat | str | None, "fmt is a WireFormat, the name of one, or None")
         intent = intent is True
         parsed = not isinstance(output, Message)
         if isinstance(output, str):
