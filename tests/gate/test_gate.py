@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from deltaparse import UsageError
+from deltaparse import ToolCall, UsageError
 from deltaparse.gate import Decision, Reason, ToolGate
 
 from ..strategies.gate_samples import (
@@ -85,6 +85,17 @@ def test_as_many_calls_as_are_allowed():
     decision = decided(tag() * 17)
     assert decision.reason == "too_many_calls"
     assert decision.re_emit
+
+
+def test_what_the_model_is_told():
+    again = "If you want a tool to run, write the call again, outside of code and quotation marks, "
+    schema = "with arguments that follow the schema of the tool"
+    written = f'{again}in exactly this form, {schema}: <tool name="NAME">{{"KEY": VALUE}}</tool> '
+    unknown = "No tool was run (unknown_tool: the tool that is called is not on the allow-list). "
+    for tools, names in (([], "none"), ([tool("f"), tool("g")], "f, g")):
+        assert decided(tag(), tools=tools).re_emit == f"{unknown}{written}Tools: {names}."
+    early = ToolGate([tool("f")]).decide_call(ToolCall("1", "g", "{}", True))
+    assert early.re_emit == f"{unknown}{again}in your own form for calls, {schema}. Tools: f."
 
 
 def test_what_the_model_is_told_is_no_call_itself():
