@@ -174,8 +174,10 @@ def test_arguments_that_are_no_object_are_told_in_one_piece():
 @pytest.mark.parametrize("end", ["<|im_end|>", "\n<|im_end|>", "<|im_end|>\n"])
 def test_what_ends_the_turn_is_none_of_what_was_left_out_of_a_call(end):
     text = "<tool_call>\n<function=f>\n<parameter=a>\nx\n</par"
-    for reason in ("length", "stop"):
-        parser = fed(get_format("qwen3_coder"), text + end, reason)
+    qwen = get_format("qwen3_coder")
+    longer = qwen.replace(turn={"ends": ("<|im_end|>", "<|im_end|>\n<|more|>")})
+    for fmt, reason in ((qwen, "length"), (qwen, "stop"), (longer, "length"), (longer, "stop")):
+        parser = fed(fmt, text + end, reason)
         assert [call.complete for call in parser.message.tool_calls] == [False]
         (issue,) = parser.issues
         assert issue.detail == "the output ends in the call of 'f'; not emitted: ''"
