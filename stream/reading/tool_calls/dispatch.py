@@ -69,7 +69,7 @@ def tool_calls(
     elif fmt.tools.format is ToolFormat.PYTHONIC:
         called = yield from python_calls(reading, checkpoint)
     elif tagged:
-        prefixed = marker == prefix and bool(prefix)
+        prefixed = marker == prefix
         called = yield from tagged_calls(reading, checkpoint, prefixed=prefixed, several=several)
     else:
         called = yield from json_calls(reading, checkpoint, several=several)
