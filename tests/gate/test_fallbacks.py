@@ -69,6 +69,7 @@ def test_gate_1_an_output_that_says_no_is_believed():
 
 def test_gate_1_the_markers_of_intent_are_the_operators():
     assert called(f"<|call|>{BLOCK}", intents=["<|call|>", "<|call|>!"]) == [NORMAL]
+    assert called(f"need tool {BLOCK}", intents=["need", "need tool"]) == [NORMAL]
     assert reason(f"CALL_TOOL {BLOCK}", intents=["<|call|>"]) == "no_candidate"
     assert reason(f"CALL_TOOL {BLOCK}", intents=()) == "no_candidate"
     assert called(BLOCK, intents=(), intent=True) == [NORMAL]

@@ -98,6 +98,12 @@ def test_what_the_model_is_told():
     assert early.re_emit == f"{unknown}{again}in your own form for calls, {schema}. Tools: f."
 
 
+def test_what_the_model_is_told_of_a_call_in_doubt():
+    decision = decided(f"So {tag()}</a>")
+    assert decision.reason == "ambiguous"
+    assert decision.detail == "the call may stand in code or in a quotation that nothing closes"
+
+
 def test_what_the_model_is_told_is_no_call_itself():
     decision = decided(tag("{}"))
     assert "schema" in decision.re_emit
