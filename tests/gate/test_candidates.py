@@ -85,6 +85,14 @@ def test_a_hand_made_candidate_goes_through_the_same_gates():
         assert not GATE.validate(dataclasses.replace(candidates, found=(forged,))).calls
 
 
+def test_a_hand_made_block_that_is_no_object_is_refused():
+    [found] = candidates = GATE.extract('{"tool": "now", "arguments": {}}', intent=True)
+    assert GATE.validate(candidates).executable
+    forged = dataclasses.replace(found, payload='["tool", "arguments"]')
+    decision = GATE.validate(dataclasses.replace(candidates, found=(forged,)))
+    assert decision.reason == "wrong_shape"
+
+
 def test_the_calls_of_a_message_are_of_the_primary_format():
     decision = decided(Message([Reasoning("hm"), Content("Let me see."), CALL]))
     assert [call.normalized() for call in decision.calls] == [NORMAL]

@@ -69,6 +69,7 @@ def test_gate_1_an_output_that_says_no_is_believed():
 
 def test_gate_1_the_markers_of_intent_are_the_operators():
     assert called(f"<|call|>{BLOCK}", intents=["<|call|>", "<|call|>!"]) == [NORMAL]
+    assert called(f"need tool {BLOCK}", intents=["need", "need tool"]) == [NORMAL]
     assert reason(f"CALL_TOOL {BLOCK}", intents=["<|call|>"]) == "no_candidate"
     assert reason(f"CALL_TOOL {BLOCK}", intents=()) == "no_candidate"
     assert called(BLOCK, intents=(), intent=True) == [NORMAL]
@@ -281,12 +282,6 @@ def test_a_marker_of_the_primary_format_closes_the_fallbacks(inner):
     assert reason(block, intent=True) in ("quoted", "ambiguous", "malformed_call")
 
 
-def test_a_fallback_after_intent_is_asked_for_again_when_quoted():
-    decision = decided(f"CALL_TOOL\n```\n{tag()}\n```")
-    assert decision.reason == "quoted"
-    assert decision.re_emit
-
-
 @pytest.mark.parametrize(
     ("body", "found"),
     [
@@ -406,3 +401,11 @@ def test_a_marker_of_intent_that_another_begins(body):
     assert reason("USE", intents=intents) == "no_call_found"
     # Who says no says nothing else.
     assert reason(f"need_tool: no doubt {body}", intents=intents) == "intent_denied"
+
+
+def test_what_is_quoted_is_asked_for_again_after_intent_only():
+    quoted = f"```\n{tag()}\n```"
+    for start in ("", "CALL_TOOL\n"):
+        decision = decided(start + quoted)
+        assert decision.reason == "quoted"
+        assert bool(decision.re_emit) is bool(start)

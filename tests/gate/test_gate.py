@@ -12,32 +12,42 @@ from typing import get_args
 
 import pytest
 
-from deltaparse import UsageError
+from deltaparse import ToolCall, UsageError
 from deltaparse.gate import Decision, Reason, ToolGate
 
-from ..strategies.gate_samples import BLOCK, BRACKET, CITY, NORMAL, TOOLS, called, decided, tag
+from ..strategies.gate_samples import (
+    BLOCK,
+    BRACKET,
+    CITY,
+    NORMAL,
+    TOOLS,
+    called,
+    decided,
+    tag,
+    tool,
+)
 
 GATE = ToolGate(TOOLS)
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "says"),
     [
-        {"max_snippet_bytes": 0},
-        {"max_payload_bytes": -1},
-        {"max_calls": True},
-        {"max_calls": 1.5},
-        {"on_telemetry": "log"},
-        {"fallbacks": ["primary"]},
-        {"intents": "CALL_TOOL"},
-        {"intents": [""]},
-        {"intents": [" CALL"]},
-        {"intents": [1]},
-        {"intents": ["need_tool: no"]},
+        ({"max_snippet_bytes": 0}, "max_snippet_bytes=0"),
+        ({"max_payload_bytes": -1}, "max_payload_bytes=-1"),
+        ({"max_calls": True}, "max_calls=True"),
+        ({"max_calls": 1.5}, "max_calls=1.5"),
+        ({"on_telemetry": "log"}, "on_telemetry is a function"),
+        ({"fallbacks": ["primary"]}, "choose of"),
+        ({"intents": "CALL_TOOL"}, "intents is a list"),
+        ({"intents": [""]}, "no marker of intent"),
+        ({"intents": [" CALL"]}, "no marker of intent"),
+        ({"intents": ["CALL_TOOL", 1]}, "intents is a list"),
+        ({"intents": ["need_tool: no"]}, "no marker of intent"),
     ],
 )
-def test_an_argument_that_makes_no_sense(options):
-    with pytest.raises(UsageError):
+def test_an_argument_that_makes_no_sense(options, says):
+    with pytest.raises(UsageError, match=says):
         ToolGate(TOOLS, **options)
 
 
@@ -75,6 +85,23 @@ def test_as_many_calls_as_are_allowed():
     decision = decided(tag() * 17)
     assert decision.reason == "too_many_calls"
     assert decision.re_emit
+
+
+def test_what_the_model_is_told():
+    again = "If you want a tool to run, write the call again, outside of code and quotation marks, "
+    schema = "with arguments that follow the schema of the tool"
+    written = f'{again}in exactly this form, {schema}: <tool name="NAME">{{"KEY": VALUE}}</tool> '
+    unknown = "No tool was run (unknown_tool: the tool that is called is not on the allow-list). "
+    for tools, names in (([], "none"), ([tool("f"), tool("g")], "f, g")):
+        assert decided(tag(), tools=tools).re_emit == f"{unknown}{written}Tools: {names}."
+    early = ToolGate([tool("f")]).decide_call(ToolCall("1", "g", "{}", True))
+    assert early.re_emit == f"{unknown}{again}in your own form for calls, {schema}. Tools: f."
+
+
+def test_what_the_model_is_told_of_a_call_in_doubt():
+    decision = decided(f"So {tag()}</a>")
+    assert decision.reason == "ambiguous"
+    assert decision.detail == "the call may stand in code or in a quotation that nothing closes"
 
 
 def test_what_the_model_is_told_is_no_call_itself():
@@ -185,3 +212,14 @@ def test_a_gate_in_another_process_decides_as_here():
         decisions = [gate.decide(output) for output in outputs]
         assert [there.decide(output) for output in outputs] == decisions
     assert decisions != [GATE.decide(output) for output in outputs]
+
+
+def test_a_gate_in_another_process_reads_a_schema_in_its_dialect():
+    # Both keywords mean something else in 2020-12, or nothing.
+    members = {"a": {"minimum": 0, "exclusiveMinimum": True}, "b": {}}
+    asks = {"properties": members, "dependencies": {"b": ["a"]}}
+    gate = ToolGate([tool("f", {"$schema": "http://json-schema.org/draft-04/schema#", **asks})])
+    for there in (gate, pickle.loads(pickle.dumps(gate))):
+        assert there.decide(tag('{"a": 1, "b": 1}', "f")).executable
+        for arguments in ('{"a": 0}', '{"b": 1}'):
+            assert there.decide(tag(arguments, "f")).reason == "schema"

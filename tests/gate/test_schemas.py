@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -38,15 +39,21 @@ DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
         ({"type": "string"}, "$.type"),
         ({"type": ["array", "null"]}, "$.type"),
         ({"$schema": "https://example.org/dialect"}, r"$.$schema"),
-        ({"$schema": 7}, r"$.$schema"),
+        ({"$schema": 7}, "$.$schema: 7 is no known dialect; name a draft"),
+        ({"$schema": DRAFT_3, "type": "objects"}, "$: it cannot be applied"),
         ({"$ref": "https://example.org/schema.json"}, "https://example.org/schema.json"),
-        ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "file:///etc/passwd"),
+        (
+            {"properties": {"a": {"$ref": "file:///etc/passwd"}}},
+            "'file:///etc/passwd' leads to nothing in it: nothing is fetched; put",
+        ),
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "#/$defs/none"),
         ({"$defs": {"x": {"items": {"$dynamicRef": "#none"}}}}, "#none"),
+        ({"$schema": DRAFT_2019, "items": {"$recursiveRef": "#none"}}, "#none"),
         ({"$ref": "#"}, "without end"),
         ({"unevaluatedProperties": False, "$ref": "#"}, "without end"),
         ({"allOf": [{"anyOf": [{"$ref": "#"}]}]}, "without end"),
         ({"not": {"$ref": "#"}, "$schema": DRAFT_7}, "without end"),
+        ({"anyOf": [{}, {"$ref": "#"}], "$schema": DRAFT_7}, "without end"),
         ({"enum": [float("nan")]}, "no JSON"),
         ({"enum": [object()]}, "no JSON"),
         ([], "not list"),
@@ -76,7 +83,7 @@ def test_a_schema_that_nests_without_measure():
         ([1], "a tool is"),
         ([{}], "a tool is"),
         ([{"function": {"name": 1}}], "a tool is"),
-        ([{"name": "a b"}], "cannot be written"),
+        ([{"name": "a b"}], "cannot be written in a tag; a name is"),
         ([{"name": 'a"b'}], "cannot be written"),
         ([{"name": ""}], "a tool is"),
         ([{"name": "a"}, {"name": "a", "parameters": {}}], "twice"),
@@ -126,7 +133,9 @@ def test_without_jsonschema_it_says_what_to_install(monkeypatch):
 
 
 def test_a_tool_without_parameters_takes_none():
-    for description in ({"name": "f"}, {"name": "f", "parameters": None}, tool("f", {})):
+    object_or_null = tool("f", {"type": ["null", "object"]})
+    none = ({"name": "f"}, {"name": "f", "parameters": None}, tool("f", {}), object_or_null)
+    for description in none:
         assert decided(tag("{}", "f"), tools=[description]).executable
         assert reason(tag('{"a": 1}', "f"), tools=[description]) == "schema"
 
@@ -211,6 +220,7 @@ def test_what_a_schema_names_is_what_jsonschema_has_evaluated(schema, rest, argu
 
 
 A, B = {"properties": {"a": {}}}, {"properties": {"b": {}}}
+OBJECT = {"type": "object"}
 OTHER = {"$id": "https://x.example/o", **A, "$defs": {"part": {"$recursiveRef": "#"}}}
 
 
@@ -251,6 +261,14 @@ OTHER = {"$id": "https://x.example/o", **A, "$defs": {"part": {"$recursiveRef": 
         ("790", {"extends": A}, "{}", '{"a": 1}'),
         ("34", {"if": {}, "then": A}, "{}", '{"a": 1}'),
         ("47", {"dependentSchemas": {"a": A}}, "{}", '{"a": 1}'),
+        # Of what a value within is, the schema says no more than it does.
+        ("790", {"properties": {"a": {"$ref": "#"}}}, '{"a": {"z": 1}}', '{"z": 1}'),
+        (
+            "790",
+            {"properties": {"a": {"not": {"$ref": "#"}}}, **OBJECT},
+            '{"a": 1}',
+            '{"a": {"z": 1}}',
+        ),
         # What speaks of all others.
         ("90", {"unevaluatedProperties": {"type": "string"}}, '{"z": ""}', '{"z": 1}'),
         ("90", {"allOf": [{"unevaluatedProperties": {"type": "string"}}]}, '{"z": ""}', '{"z": 1}'),
@@ -279,6 +297,31 @@ def test_a_schema_that_is_not_recognised_is_refused(member):
             ToolGate([described])
     fine = {"name": "f", "description": "d", "strict": True, "parameters": None, member: None}
     assert decided(tag("{}", "f"), tools=[fine]).executable
+
+
+FIELDS = {"fields": {"required": ["a"]}}
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        {"name": "f", **FIELDS},
+        {"type": "function", "function": {"name": "f", **FIELDS}},
+        {"type": "function", "function": {"name": "f"}, **FIELDS},
+        {"type": "function", "function": {"name": "f"}, "parameters": {"required": ["a"]}},
+    ],
+)
+def test_what_may_be_the_schema_of_a_tool_that_has_none_is_refused(described):
+    member = "parameters" if "parameters" in described else "fields"
+    with pytest.raises(UsageError, match=rf"'f' has \['{member}'\] and no schema; write it under"):
+        ToolGate([{"name": "g"}, described])
+
+
+def test_what_describes_a_tool_without_a_schema_is_none():
+    told = {"name": "f", "description": "d", "title": "F", "strict": True, "fields": None}
+    beside = {"name": "g", "parameters": {}, **FIELDS}
+    for described in (told, {"type": "function", "function": told}, SimpleNamespace(name="f")):
+        assert decided(tag("{}", "f"), tools=[beside, described]).executable
 
 
 def test_the_dialect_is_the_schemas_own():
@@ -318,7 +361,7 @@ def test_a_schema_is_read_once():
 def test_the_detail_names_no_value():
     secret = "hunter2" * 100
     parameters = {
-        "properties": {"a": {"enum": ["x" * 500]}},
+        "properties": {"a": {"enum": ["é" * 500]}},
         "additionalProperties": {"type": "null"},
     }
     for arguments in (f'{{"a": "{secret}"}}', f'{{"b": "{secret}"}}'):
@@ -326,6 +369,7 @@ def test_the_detail_names_no_value():
         assert decision.reason == "schema"
         assert "hunter2" not in decision.telemetry.schema_validation_reason
         assert len(decision.telemetry.schema_validation_reason) < 500
+        assert ("ééé" in decision.detail) is ("a" in json.loads(arguments))
     # The name of an argument that the model made up is no less its own.
     for keyword in ("additionalProperties", "unevaluatedProperties"):
         decision = decided(tag('{"hunter2": 1}', "f"), tools=[tool("f", {keyword: False})])

@@ -58,6 +58,17 @@ def test_the_mandatory_fields_for_each_outcome(output, options, fields, why):
     assert set(MANDATORY) <= record.to_dict().keys()
 
 
+def test_a_record_has_the_name_that_was_called_as_far_as_it_is_known():
+    for output in (tag(), tag() * 17, tag("?"), tag("{}"), f"CALL_TOOL {BLOCK}", tag()[:-1]):
+        assert decided(output).telemetry.tool == "get_weather"
+    assert decided(f"CALL_TOOL {BLOCK[:-1]},}}").telemetry.tool == ""
+    nothing = decided("Hello.").telemetry
+    assert (nothing.tool, nothing.call_id) == ("", "")
+    for complete in (True, False):
+        call = ToolCall("1", "n" * 1000, "{}", complete)
+        assert decided(Message([call])).telemetry.tool == "n" * 128
+
+
 def test_a_record_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         decided(tag()).telemetry.parse_mode = "none"

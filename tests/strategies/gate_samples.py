@@ -48,6 +48,10 @@ def decided(output, tools=TOOLS, **options):
     assert tuple(logged) == decision.records
     assert decision.executable is bool(decision.calls)
     assert (decision.reason is None) is decision.executable
+    # A word says why there is none, and a sentence.
+    assert (" " in decision.detail) is not decision.executable
+    if decision.re_emit is not None:
+        assert f"({decision.reason}: {decision.detail})" in decision.re_emit
     if decision.executable:
         assert len(decision.records) == len(decision.calls)
         assert decision.re_emit is None

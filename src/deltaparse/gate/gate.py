@@ -124,7 +124,6 @@ class ToolGate:
         _check(prompt, str, "prompt is the rendered prompt as text")
         kinds = "text (bytes: decode them first), a StreamParser or a Message"
         _check(output, str | Message | StreamParser, f"a gate takes {kinds}")
-        _check(fmt, WireFormat | str | None, "fmt is a WireFormat, the name of one, or None")
         intent = intent is True
         parsed = not isinstance(output, Message)
         if isinstance(output, str):
@@ -211,7 +210,7 @@ class ToolGate:
             raise UsageError(f'status={status!r}: choose "ok", "empty" or "error"')
         if call is None and len(decision.calls) == 1:
             call = decision.calls[0]
-        if call is None or call not in decision.calls:
+        if call not in decision.calls:
             raise UsageError("report() is about one of decision.calls; name it with call=")
         record = decision.records[decision.calls.index(call)]
         record = replace(record, tool_result_status=status)

@@ -32,9 +32,8 @@ from .tags import NAME
 __all__ = ["Tool", "allow_list"]
 
 INSTALL = "ToolGate validates with the package jsonschema: pip install deltaparse[gate]"
-EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-DESCRIBING = {"type", "function", "name", "description", "parameters", "strict", "title"}
+DESCRIBING = {"type", "function", "name", "description", "strict", "title"}
 """What the description of a tool without a schema may have."""
 
 LONGEST_DETAIL = 200
@@ -50,16 +49,12 @@ class _Validator(Protocol):
 class Tool:
     """One tool of the allow-list."""
 
-    __slots__ = ("_closes", "_parameters", "_validator", "name")
+    __slots__ = ("_parameters", "_validator", "name")
 
-    def __init__(
-        self, name: str, parameters: dict[str, Any], validator: _Validator, *, closes: bool
-    ) -> None:
+    def __init__(self, name: str, parameters: dict[str, Any], validator: _Validator) -> None:
         self.name = name
         self._parameters = parameters
         self._validator = validator
-        # Whether its draft has a keyword by which it is closed to arguments that it does not name.
-        self._closes = closes
 
     def description(self) -> dict[str, Any]:
         """Return the tool as a parser takes it."""
@@ -73,23 +68,24 @@ class Tool:
                 value that the model wrote.
         """
         try:
-            error = next(self._validator.iter_errors(arguments), None)
-            unnamed = error is None and not self._closes and self._lacks(arguments)
+            broken = self.breaks(arguments)
         except Refusal:
             raise
         except Exception as failure:  # noqa: BLE001 - jsonschema, and checkers of formats, fail in many ways
             kind = type(failure).__name__
             raise Refusal("validator_error", f"the schema could not be applied: {kind}") from None
-        if unnamed:
-            raise Refusal("schema", 'at $: breaks "additionalProperties": false')
-        if error is not None:
-            rule = _cut(json.dumps(error.validator_value, ensure_ascii=False, default=repr))
-            place = _cut(error.json_path)
-            raise Refusal("schema", f'at {place}: breaks "{error.validator}": {rule}')
+        if broken:
+            raise Refusal("schema", broken)
 
-    def _lacks(self, arguments: dict[str, Any]) -> bool:
-        """Whether the schema does not name all of the arguments."""
-        return not names_in(self._validator, arguments, self._parameters) >= arguments.keys()
+    def breaks(self, arguments: dict[str, Any]) -> str:
+        """Return what of the schema the arguments break first, "" if nothing."""
+        error = next(self._validator.iter_errors(arguments), None)
+        if error is not None:
+            rule = _cut(json.dumps(error.validator_value, ensure_ascii=False))
+            return f'at {_cut(error.json_path)}: breaks "{error.validator}": {rule}'
+        # A keyword in the schema would hold wherever the schema refers to itself as well.
+        named = names_in(self._validator, arguments, self._parameters)
+        return "" if named >= arguments.keys() else 'at $: breaks "additionalProperties": false'
 
 
 def allow_list(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
@@ -109,7 +105,7 @@ def allow_list(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
             raise UsageError(f"tool {_cut(repr(name))} cannot be written in a tag; {rule}")
         if parameters is None:
             _check_has_none(name, tools)
-        found[name] = _tool(name, EMPTY if parameters is None else parameters)
+        found[name] = _tool(name, {} if parameters is None else parameters)
     return found
 
 
@@ -123,11 +119,11 @@ def _check_has_none(name: str, tools: Sequence[Any]) -> None:
             told = (key for key, value in members.items() if value is not None)
             unknown += [key for key in told if key not in DESCRIBING]
     if unknown:
-        rule = 'write its schema under "parameters", or "parameters": {} if it takes no arguments'
+        rule = 'write it under "parameters" beside the name, or "parameters": {} for no arguments'
         raise UsageError(f"tool {name!r} has {_cut(repr(unknown))} and no schema; {rule}")
 
 
-def _tool(name: str, parameters: object) -> Tool:
+def _tool(name: str, parameters: Mapping[str, Any]) -> Tool:
     import jsonschema
     from jsonschema import validators
     from jsonschema_specifications import REGISTRY
@@ -147,31 +143,26 @@ def _tool(name: str, parameters: object) -> Tool:
         raise _bad(name, error.json_path, str(error.cause or error.message)) from None
     except RecursionError:
         raise _bad(name, "$", "it nests too deep; write it flatter, with $defs") from None
-    types = schema.get("type", "object")
-    if types != "object" and "object" not in types:
+    if "object" not in schema.get("type", "object"):
         raise _bad(name, "$.type", 'arguments are always an object; write "type": "object"')
-    closes = "unevaluatedProperties" in base.VALIDATORS
-    speaks = "additionalProperties" in schema or "unevaluatedProperties" in schema
-    closed = schema if speaks or not closes else {**schema, "unevaluatedProperties": False}
     kind = allowing(base)
-    validator: Any = kind(closed, format_checker=kind.FORMAT_CHECKER, registry=REGISTRY)
+    validator: Any = kind(schema, format_checker=kind.FORMAT_CHECKER, registry=REGISTRY)
+    # What is made of the description, in another process too, is in the same dialect.
+    tool = Tool(name, {**named, **schema}, validator)
     try:
         with counting():
-            next(validator.iter_errors({}), None)
+            tool.breaks({})
     except RecursionError:
         raise _bad(name, "$", "it refers to itself without end; break the circle of $ref") from None
     except Exception as error:  # noqa: BLE001 - as in `Tool.check`
         raise _bad(name, "$", f"it cannot be applied: {error}") from None
-    return Tool(name, schema, validator, closes=closes)
+    return tool
 
 
-def _copied(name: str, parameters: object) -> dict[str, Any]:
+def _copied(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """A copy that nobody else can change, of JSON types only."""
-    if not isinstance(parameters, Mapping):
-        rule = "parameters are a JSON Schema as a dict, or left out for a tool without arguments"
-        raise _bad(name, "$", f"{rule}, not {type(parameters).__name__}")
     try:
-        copied: dict[str, Any] = json.loads(json.dumps(dict(parameters), allow_nan=False))
+        copied: dict[str, Any] = json.loads(json.dumps(parameters, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise _bad(name, "$", f"it is no JSON ({error}); use JSON types only") from None
     return copied

@@ -46,12 +46,10 @@ def tool_calls(
     tagged = tables.facts.is_tagged
     prefix, code, section, separator = tables.call_openers
     begun = reading.sink.calls
-    start = end = src.base + src.pos
+    start = end = src.offset
     marker, strays, in_section = "", list[str](), False
     while marker != (prefix or None) and (more := (yield from at(src, tables.call_starts))):
-        marker = more.strip()
-        if separator and marker.startswith(separator):
-            marker = marker[len(separator) :].lstrip()
+        marker = more.strip().removeprefix(separator).lstrip()
         if section and marker == section:
             reading.before_section = begun
             in_section = tables.facts.in_section
@@ -60,7 +58,7 @@ def tool_calls(
             break
         src.pos += len(more)
         strays.append(marker)
-        end = src.base + src.pos
+        end = src.offset
         yield from json_space(src)
     # A call that the prompt began comes out whole.
     src.emits_prompt = True
@@ -71,7 +69,7 @@ def tool_calls(
     elif fmt.tools.format is ToolFormat.PYTHONIC:
         called = yield from python_calls(reading, checkpoint)
     elif tagged:
-        prefixed = marker == prefix and bool(prefix)
+        prefixed = marker == prefix
         called = yield from tagged_calls(reading, checkpoint, prefixed=prefixed, several=several)
     else:
         called = yield from json_calls(reading, checkpoint, several=several)

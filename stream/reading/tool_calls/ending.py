@@ -124,7 +124,7 @@ def _turn_ends(reading: Reading) -> bool:
     src, tables = reading.src, reading.tables
     text = src.unread.lstrip()
     marker = text[: max(tables.after_bad_call.match(text, final=True), 0)]
-    return bool(marker) and tables.role(marker) is Role.TURN_END
+    return tables.role(marker) is Role.TURN_END
 
 
 def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
@@ -153,7 +153,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         sink.issue("repaired_arguments", (start, start), detail)
         return call.end()
     rest = call.not_emitted
-    if not unmarked or role is Role.TURN_END:
+    if not unmarked:
         yield from until(src, tables.after_bad_call, rest.append)
     lost = "what follows is content" if unmarked and not any(rest) else ""
     lost = lost or f"not emitted: {''.join(rest)!r}"

@@ -72,13 +72,13 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_list: bool) ->
     if not found:
         repairs = reading.sink.policies.malformed_arguments == "repair"
         repairs = repairs and not reading.sink.call_is_text
-        strays = _strays(reading.fmt.facts.closers) if repairs else ""
+        strays = _strays(reading.fmt.facts.closers) * repairs
         bracket = yield from _bracket(src, strays + "]" * in_list)
     if not bracket:
         if found:
             start, src.pos = src.offset, found.end()
             called = yield from _named_call(reading, Call(reading, checkpoint), found[1], start)
-        elif in_list and src.closed and NEXT.fullmatch(src.text, src.pos):
+        elif in_list and NEXT.fullmatch(src.text, src.pos):
             if src.unread.strip():
                 report_cut(reading, src.offset, src.take(len(src.text)))
             return False
@@ -113,8 +113,7 @@ def _call(
     start = src.offset
     name = yield from python_head(src, sure=sure, after=after, names=names, strays=True)
     if name is None and sure and not reading.tables.told_by_look and not sink.natural:
-        is_call = bool(src.unread.strip()) or not after
-        return (yield from settle(reading, call, CUT)) if is_call else False
+        return (yield from settle(reading, call, CUT))
     if not name:
         return False
     return (yield from _named_call(reading, call, name, start))

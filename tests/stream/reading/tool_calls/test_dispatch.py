@@ -153,6 +153,12 @@ def test_one_name_follows_what_stands_before_each():
     assert (parser.message.content, calls(parser)) == ("<c><f=", [("f", '{"x": 1}')])
 
 
+def test_what_stands_where_a_name_would_is_none_without_its_marker():
+    text = "<c>f><a=x>1</a></f></c>"
+    parser = fed(IN_TAGS, text)
+    assert (calls(parser), parser.message.content) == ([], text)
+
+
 COMMAS = TAGS.replace(tools={"separator": ",\n"})
 TWO = [("f", '{"a": 1}'), ("g", '{"b": [true, "x"]}')]
 

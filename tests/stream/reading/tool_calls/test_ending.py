@@ -154,3 +154,31 @@ def test_objects_behind_calls_that_are_text_are_not_behind_a_call():
     policies = Policies(unknown_tool="text", text_after_tool_call="drop")
     parser = fed(LIST, text, tools=[{"name": "g"}], policies=policies)
     assert (calls(parser), parser.message.content) == ([], text)
+
+
+def test_what_has_no_name_has_no_bad_arguments():
+    text = '<call>\n{"arguments": [1, 2]}\n</call>'
+    parser = fed(TAGS, text)
+    assert (calls(parser), parser.message.content, parser.issues) == ([], text, [])
+
+
+def test_arguments_that_are_no_object_are_told_in_one_piece():
+    parser = StreamParser(TAGS)
+    for char in HEAD + ', "arguments": [1, 2]}\n</call>':
+        parser.feed(char)
+    parser.finish("stop")
+    (issue,) = parser.issues
+    assert issue.detail == "the arguments of 'f' are no JSON object: '[1, 2]'"
+
+
+@pytest.mark.parametrize("end", ["<|im_end|>", "\n<|im_end|>", "<|im_end|>\n"])
+def test_what_ends_the_turn_is_none_of_what_was_left_out_of_a_call(end):
+    text = "<tool_call>\n<function=f>\n<parameter=a>\nx\n</par"
+    qwen = get_format("qwen3_coder")
+    longer = qwen.replace(turn={"ends": ("<|im_end|>", "<|im_end|>\n<|more|>")})
+    for fmt, reason in ((qwen, "length"), (qwen, "stop"), (longer, "length"), (longer, "stop")):
+        parser = fed(fmt, text + end, reason)
+        assert [call.complete for call in parser.message.tool_calls] == [False]
+        (issue,) = parser.issues
+        assert issue.detail == "the output ends in the call of 'f'; not emitted: ''"
+        assert issue.span == (len(text), len(text))

@@ -286,6 +286,33 @@ def test_only_brackets_are_left_out():
     assert parser.issues[0].detail == "left out: '}'"
 
 
+def test_brackets_too_many_end_where_the_text_does_in_a_format_without_markers():
+    fmt = WireFormat().replace(
+        tools={
+            "format": "JSON_NATIVE",
+            "name_field": "name",
+            "arguments_field": "arguments",
+            "array_wrapped": True,
+        }
+    )
+    with no_hang():
+        parser = fed(fmt, f"[{OBJECT}}}]", tools=F)
+    assert (calls(parser), parser.message.content) == ([("f", "{}")], "")
+    assert [issue.detail for issue in parser.issues] == ["left out: '}]'"]
+
+
+def test_a_bracket_behind_a_separator_is_left_out_with_it():
+    parser = fed(TAGS, f"<call>\n{OBJECT} ,]\n</call>x")
+    assert (calls(parser), parser.message.content) == ([("f", "{}")], "x")
+    assert parser.issues[0].detail == "left out: ',]'"
+
+
+def test_a_separator_before_a_marker_that_begins_with_a_bracket_is_text():
+    fmt = LIST.replace(tools={"section_end": "}}end"})
+    parser = fed(fmt, f"[CALLS]{OBJECT} ,}}}}end")
+    assert (calls(parser), parser.message.content) == ([("f", "{}")], " ,")
+
+
 @pytest.mark.parametrize("cut", [2, 3])
 def test_brackets_that_a_marker_may_begin_with_are_not_left_out(cut):
     fmt = LIST.replace(tools={"section_end": "}}end"})

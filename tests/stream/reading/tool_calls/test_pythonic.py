@@ -22,6 +22,7 @@ from deltaparse import (
 from deltaparse.partial import Markers, Window
 from deltaparse.partial.python_text import strings as python_strings
 from deltaparse.partial.python_text import to_json as python_json
+from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ....strategies.wire_by_hand import THINK, TURN, UNMARKED, calls, fed, kinds
 from ....strategies.wire_pythonic import TOOLS
@@ -140,7 +141,8 @@ def test_names_have_marks_on_their_letters(name):
     made = [(name, f'{{"{name}": 1}}'), (name, "{}")]
     for tools in (None, [{"name": name}]):
         assert calls(fed(PLAIN, text, tools=tools)) == made
-    assert calls(fed(SECTION, f"<calls>{text}</calls>")) == made
+    for tools in (None, [{"name": "f"}]):
+        assert calls(fed(SECTION, f"<calls>{text}</calls>", tools=tools)) == made
 
 
 def test_what_no_tool_is_called_is_not_held_back_for_long():
@@ -148,6 +150,8 @@ def test_what_no_tool_is_called_is_not_held_back_for_long():
     assert [joined(parser.feed(text))[0] for text in ("f", "e", "x", " ")] == ["", "", "", "fex "]
     parser = StreamParser(PLAIN, tools=[{"name": "f"}])
     assert [joined(parser.feed(text))[0] for text in "feé"] == ["", "", "feé"]
+    parser = StreamParser(PLAIN)
+    assert [joined(parser.feed(text))[0] for text in "[1]"] == ["", "[1", "]"]
 
 
 @pytest.mark.parametrize("text", ["", " so", "\nThe result is f(x).", "; and", ", then", " g(x)"])
@@ -279,6 +283,7 @@ def test_what_is_cut_before_the_name_is_known():
     assert parser.message.parts == [Content("So: ")]
     assert "get_wea" in parser.issues[0].detail
     assert fed(SECTION, "So: <calls>[get_wea").message.content == "So: <calls>[get_wea"
+    assert fed(SECTION, "<calls><cal", "length").message.content == "<calls><cal"
     parser = fed(SECTION, "<calls>[f(a=1), get", "length")
     assert calls(parser) == [F]
     assert kinds(parser) == ["truncated_call"]
@@ -514,10 +519,64 @@ MARKED = WireFormat(
 )
 
 
-def test_white_space_before_a_list_is_a_part_of_what_is_tried():
-    parser = fed(PLAIN, "  [f(a=1)]", tools=[{"name": "f"}])
-    assert calls(parser) == [("f", '{"a": 1}')]
-    assert [tried.span for tried in parser.attempts] == [(0, 9)]
+@pytest.mark.parametrize("before", ["", "<think>x</think>"])
+def test_white_space_before_a_list_is_a_part_of_what_is_tried(before):
+    fmt = PLAIN.replace(reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "</think>"})
+    for tools in (None, [{"name": "f"}]):
+        parser = fed(fmt, f"{before}  [f(a=1)]", tools=tools)
+        assert calls(parser) == [("f", '{"a": 1}')]
+        assert [tried.span for tried in parser.attempts] == [(len(before), len(before) + 9)]
+
+
+@pytest.mark.parametrize("chunked", [list, lambda text: [text]])
+def test_a_trail_says_where_arguments_stand(chunked):
+    parser = TracedParser(SECTION)
+    text = "<calls>[f(a=1, b='x)'), g()]</calls>"
+    for chunk in chunked(text):
+        parser.feed(chunk)
+    parser.finish("stop")
+    shown = [text[start:end] for start, end, role in parser.role_spans if role == "arguments"]
+    assert "".join(shown) == "a=1, b='x)'"
+
+
+def test_calls_in_no_list_and_no_markers_are_tried_one_by_one():
+    parser = fed(PLAIN, "f(a=1), g(b=1)")
+    assert [tried.span for tried in parser.attempts] == [(0, 6), (8, 14)]
+
+
+def test_in_no_list_a_name_and_a_parenthesis_are_no_call_yet():
+    parser = fed(SECTION, "<calls>f(a=1);g(1)</calls>")
+    assert (calls(parser), parser.message.content) == ([F], ";g(1)")
+
+
+@pytest.mark.parametrize("end", [")]", "\n)]", "]]"])
+def test_what_a_marker_begins_with_is_no_bracket_too_much(end):
+    fmt = SECTION.replace(tools={"section_end": end})
+    parser = fed(fmt, f"<calls>f(a=1){end}x")
+    assert (calls(parser), parser.message.content) == ([F], "x")
+    assert kinds(parser) == ["text_after_tool_call"]
+
+
+@pytest.mark.parametrize("policy", ["repair", "strict"])
+def test_only_brackets_are_left_out(policy):
+    policies = Policies(malformed_arguments=policy)
+    parser = fed(SECTION, "<calls>f(a=1)?</calls>", policies=policies)
+    assert (calls(parser), parser.message.content) == ([F], "?")
+
+
+def test_the_bracket_of_a_list_is_text_where_all_calls_in_it_are():
+    policies = Policies(unknown_tool="text")
+    for text in ("<calls>[f(a=1)]</calls>", "<calls>[f(a=1), g(a=1) ]</calls>"):
+        parser = fed(SECTION, text, tools=[{"name": "h"}], policies=policies)
+        assert (calls(parser), parser.message.content) == ([], text)
+
+
+def test_behind_a_list_of_calls_nothing_is_held():
+    for fmt, text in ((SECTION, "<calls>[f(a=1), f(a=1)]</calls>"), (PLAIN, "[f(a=1), f(a=1)]")):
+        parser = StreamParser(fmt)
+        parser.feed(text)
+        parser.feed(" and some words\n" * 100)
+        assert parser.held <= 1
 
 
 def test_a_separator_that_the_output_ends_in_is_no_text_behind_a_list():
