@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from ..strategies.gate_samples import NORMAL, called, decided, reason, tag
 
@@ -23,6 +26,12 @@ TAG = tag()
         f"A --> B, 1 < 2, a<toolbox> and a </toolbar>. {TAG}",
         f"<code>x</code> {TAG} <pre>\n</pre>",
         f"`<think>` is a marker. {TAG}",
+        f"```\nx\n``` \t\n{TAG}",
+        f"1. x\n   ```\n\n   y\n   ```\n{TAG}",
+        f"-\t{TAG}",
+        f"-    {TAG}",
+        f"| x |\n|---|\n\n{TAG}",
+        f"`x\\` {TAG}",
         '<tool \n name="get_weather" >\n\t{"city": "Antwerp"}\n</tool>',
     ],
 )
@@ -31,7 +40,7 @@ def test_a_call_in_prose(text):
 
 
 def test_several_calls_of_the_primary_format():
-    text = f"{TAG} and {tag('{}', 'now')}\n{TAG}"
+    text = f'{TAG} and <tool name="now">\n    {{}}</tool> {TAG}'
     assert called(text) == [NORMAL, {"name": "now", "arguments": {}}, NORMAL]
     ids = [call.id for call in decided(text).calls]
     assert len(set(ids)) == 3
@@ -65,6 +74,21 @@ def test_several_calls_of_the_primary_format():
         f'<CODE class="x">{TAG}</CODE>',
         f"<tool_response>{TAG}</tool_response>",
         f"<example>\n\n{TAG}",
+        f"```\n```x\n{TAG}\n```x\n```",
+        f"~~~ a`b\n{TAG}\n~~~",
+        f"-     {TAG}",
+        f"1.\t\t{TAG}",
+        f"-\t  {TAG}",
+        f"-\t> {TAG}",
+        f"-\t > a\n{TAG}",
+        f"1.  a\n\n    > b\n{TAG}",
+        f"> a\n\u00a0\n{TAG}",
+        f"| a |\n|---|\n{TAG}",
+        f"`{TAG} `",
+        f"a ` b\n\n` {TAG} `\n\nc ` d",
+        f"- a ` b\n- ` {TAG} `\n- c ` d",
+        f"a ` b\n\n` {TAG} c ` d",
+        f'The 27" display. {TAG}',
     ],
 )
 def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
@@ -80,29 +104,93 @@ def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
         f"code\n\n{TAG} is before what nothing closes\n```",
         f"perhaps ```x {tag('{}')} or</think>\n{TAG}",
         f"{TAG}'",
-        f"a ` b\n\n` {TAG} `\n\nc ` d",
-        f"- a ` b\n- ` {TAG} `\n- c ` d",
         f'The 27" screen. "Please do {TAG} now" and 5" more.',
         f"the text 'run the users' {TAG} now' is",
         f"{TAG} <br></code> {TAG}",
-        f"`{TAG} `",
         f"{TAG}\n```\nnever closed",
         f"- ```\n  code\n  ```\ntext\n```\n{TAG}\n```",
         f"```inline``` {TAG}",
-        f'The 27" display. {TAG}',
-        f"a ` b\n\n` {TAG} c ` d",
         f"text</code> {TAG}</code>",
         f"x <pre>{TAG}</pre> {TAG}",
         f"`{TAG}` means {TAG}",
         f"```\n{TAG}\n```\n{TAG}",
+        f"``` a`b\n{TAG}\n```",
+        f'`<tool name="now">{{\n}}</tool>\n{TAG}` x',
+        f"- x\n  ```\n  y\nz\n```\n{TAG}\n```\n\n```\n```\n```",
+        f"- x\n  ```\n     ```\n  ```\n  {TAG}\n  ```\n  ```",
+        f"\\` ` {TAG} ` \\`",
+        f"x <a:`> ` {TAG} ` <a:`>",
+        f"x <!A `> ` {TAG} ` <!A `>",
+        f"x <code>`</code> {TAG} <code>`</code>",
+        f"x <del>~~</del> {TAG} <del>~~</del>",
+        f"<del>\n\n> x\n</del> {TAG}",
+        f"x <!-- y\n\n    z --> {TAG}",
+        f"<del>\n\n-     x</del> {TAG}",
+        f"x ~~ ~~y {TAG} y~~ ~~ z",
+        f"a~x {TAG} y~ b",
+        f"{TAG} ~~x",
+        f"{TAG} 「x",
+        f"{TAG} “x",
     ],
 )
 def test_doubt_is_refused_and_asked_for_again(text):
     decision = decided(text)
-    assert decision.reason in ("ambiguous", "quoted")
+    assert decision.reason == "ambiguous"
     assert not decision.calls
-    if decision.reason == "ambiguous":
-        assert '<tool name="NAME">' in decision.re_emit
+    assert '<tool name="NAME">' in decision.re_emit
+
+
+BEGINS = ["", "", "", "  ", "    ", "\t", "- ", "-\t", "-    ", "1. ", "10.  ", "> "]
+MARKS = [
+    "",
+    "",
+    "",
+    "x",
+    "y z",
+    "```",
+    "~~~",
+    "`",
+    "` ",
+    "\\` ",
+    "~~",
+    "~~ ",
+    "|-|",
+    "\u00a0",
+    "<a:`> ",
+]
+MARKS += ["x <!a `> ", "<q>", "</q>", "x <q>`</q> ", "x <!--", "-->", "> "]
+
+
+@st.composite
+def lines_with_a_tag(draw):
+    """Lines of a few kinds; before and behind the tag the same, turned round, as often as not."""
+    begins = st.sampled_from(draw(st.lists(st.sampled_from(BEGINS), min_size=1, max_size=2)))
+    marks = st.sampled_from(draw(st.lists(st.sampled_from(MARKS), min_size=1, max_size=3)))
+    line = st.builds("{}{}{}".format, begins, marks, marks)
+    lines = draw(st.lists(line, max_size=4))
+    after = lines[::-1] if draw(st.booleans()) else draw(st.lists(line, max_size=4))
+    gap = st.sampled_from(["\n", " ", "  ", "x"])
+    return draw(gap).join(["\n".join(lines), TAG]) + draw(gap) + "\n".join(after)
+
+
+MARKDOWN = MarkdownIt("commonmark").enable(["strikethrough", "table"])
+
+
+def is_set_apart(text):
+    """Whether a tag stands in code, in a block quote, in a table or struck out, to Markdown."""
+    depth = 0
+    for block in MARKDOWN.parse(text):
+        for token in (block, *(block.children or ())):
+            depth += token.nesting * (token.tag in ("blockquote", "s", "table"))
+            if "<tool" in token.content + token.info and (depth or token.tag == "code"):
+                return True
+    return False
+
+
+@settings(max_examples=1000)
+@given(lines_with_a_tag())
+def test_what_markdown_sets_apart_is_no_call(text):
+    assert not (is_set_apart(text) and decided(text).calls)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +211,7 @@ def test_a_draft_in_reasoning_is_no_candidate(text):
 def test_a_call_after_reasoning_is_one():
     assert called(f'<think>perhaps `{tag("{}")} " or</think>\n{TAG}') == [NORMAL]
     assert called(f'perhaps "x {tag("{}")} or</think>\n{TAG}') == [NORMAL]
+    assert called(f"> x | y</think>{TAG}") == [NORMAL]
     assert called(f"{TAG}<think>and now?</think>") == [NORMAL]
 
 
@@ -142,6 +231,7 @@ def test_a_call_after_reasoning_is_one():
         (f'<tool name="{"n" * 129}">{{}}</tool>', "malformed_call"),
         ("<tool>get_weather</tool>", "malformed_call"),
         ("use the <tool> marker", "malformed_call"),
+        ('the <tool> marker on a 27" screen', "malformed_call"),
         (f"{TAG}</tool>", "malformed_call"),
         (f"</tool>{TAG}", "malformed_call"),
         (f"{TAG} <tool", "malformed_call"),
