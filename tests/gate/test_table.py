@@ -298,6 +298,12 @@ def test_a_registered_format_is_known(monkeypatch):
     assert not decided(f"{{hm}}{TAG}{{ok}}").calls
 
 
+def test_a_marker_in_the_marker_of_a_registered_format_is_no_tag(monkeypatch):
+    monkeypatch.setattr(registry.Registered, "entries", dict(registry._entries()))
+    register_format("mine", WireFormat().replace(turn={"ends": ("{end}</tool>",)}))
+    assert reason(f"x{{end}}</tool>{TAG}") == "ambiguous"
+
+
 def test_a_format_types_what_stands_in_tags():
     text = (
         "<tool_call>\n<function=get_weather>\n<parameter=city>\n12\n</parameter>\n"

@@ -32,6 +32,12 @@ TAG = tag()
         f"-    {TAG}",
         f"| x |\n|---|\n\n{TAG}",
         f"`x\\` {TAG}",
+        f"{TAG} It's -'- so.",
+        f"{TAG} ‘a ‘ b’",
+        f"~a b~ ~ {TAG} c~",
+        f"{TAG} src/*.py",
+        f"{TAG} <br> <b>x</b>",
+        f"</b> {TAG} <b>x</b>",
         '<tool \n name="get_weather" >\n\t{"city": "Antwerp"}\n</tool>',
     ],
 )
@@ -76,6 +82,10 @@ def test_several_calls_of_the_primary_format():
         f"<example>\n\n{TAG}",
         f"```\n```x\n{TAG}\n```x\n```",
         f"~~~ a`b\n{TAG}\n~~~",
+        f"~{TAG}~",
+        f"so 'it's {TAG}",
+        f"x‘ {TAG} y’",
+        f"-'- {TAG}",
         f"-     {TAG}",
         f"1.\t\t{TAG}",
         f"-\t  {TAG}",
@@ -115,6 +125,7 @@ def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
         f"`{TAG}` means {TAG}",
         f"```\n{TAG}\n```\n{TAG}",
         f"``` a`b\n{TAG}\n```",
+        f"a ` b\n{TAG}",
         f'`<tool name="now">{{\n}}</tool>\n{TAG}` x',
         f"- x\n  ```\n  y\nz\n```\n{TAG}\n```\n\n```\n```\n```",
         f"- x\n  ```\n     ```\n  ```\n  {TAG}\n  ```\n  ```",
@@ -128,7 +139,17 @@ def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
         f"<del>\n\n-     x</del> {TAG}",
         f"x ~~ ~~y {TAG} y~~ ~~ z",
         f"a~x {TAG} y~ b",
+        f"~a {TAG} ~b c~",
         f"{TAG} ~~x",
+        f"{TAG} ' x",
+        f"' {TAG}",
+        f"<{TAG}",
+        f"{TAG}>",
+        f"{TAG}<b>x</b> </b>",
+        f"{TAG}<|im_end|>So.<|im_end|>",
+        f"y” “so {TAG} there” “z",
+        f"“x“ {TAG}",
+        f"”x ” {TAG}",
         f"{TAG} 「x",
         f"{TAG} “x",
     ],
@@ -211,8 +232,17 @@ def test_a_draft_in_reasoning_is_no_candidate(text):
 def test_a_call_after_reasoning_is_one():
     assert called(f'<think>perhaps `{tag("{}")} " or</think>\n{TAG}') == [NORMAL]
     assert called(f'perhaps "x {tag("{}")} or</think>\n{TAG}') == [NORMAL]
-    assert called(f"> x | y</think>{TAG}") == [NORMAL]
+    assert called(f"<think>the <tool></think>{TAG}") == [NORMAL]
     assert called(f"{TAG}<think>and now?</think>") == [NORMAL]
+
+
+@pytest.mark.parametrize(
+    "draft",
+    ["> x | y", "so 'x", "x ~~y", "~x", "` x\n", "<tool> </b>", '"x', "「x", "|-|\n", '27" x'],
+)
+def test_what_a_draft_leaves_open_ends_with_it(draft):
+    assert called(f"{draft}</think>{TAG} y~") == [NORMAL]
+    assert reason(f"{TAG}\n{draft}</think>{TAG} | y") == "ambiguous"
 
 
 @pytest.mark.parametrize(

@@ -384,7 +384,7 @@ class _Reader:
         elif marker in COMMENTS:
             name = marker
         else:
-            name = marker.replace("/", "", 1).replace("\\end", "\\begin", 1)
+            name = marker.replace("/", "").replace("\\end", "\\begin")
         begins = name == marker
         first, depth = self.elements.pop(name, (len(self.tags), 0))
         if not begins:
