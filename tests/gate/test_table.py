@@ -130,9 +130,11 @@ RAW = {
         (f"<|im_start|>assistant\n{TAG}", f"Hi.<|im_start|>user\n{TAG}"),
         (f"<start_of_turn>model\n{TAG}", f"Hi.<start_of_turn>user\n{TAG}"),
         (f"{TAG}<|im_start|>", f"{TAG}<|im_start|>system\n"),
+        (f"x</think>{TAG}<|im_end|>", f"Hi.<|im_end|>\n<|im_start|>user\nx</think>{TAG}"),
     ],
     "a fallback": [
         (f"CALL_TOOL\n{BLOCK}", f"CALL_TOOL\nSo: {BLOCK}"),
+        (f"x</think>CALL_TOOL {BLOCK}", f"<|im_start|>user\nx</think>CALL_TOOL {BLOCK}"),
         (f"<|START_THINKING|>x<|END_THINKING|>CALL_TOOL {BLOCK}", f"CALL_TOOL {BLOCK}{BLOCK}"),
     ],
 }

@@ -116,11 +116,12 @@ def read_tags(text: str) -> list[Tag]:
 
 
 def after_reasoning(text: str) -> str:
-    """The text after its last end of reasoning; all of it when there is none."""
+    """The text after its last end of reasoning; all of it when there is none in the turn."""
+    known = known_markers()
     end = 0
-    for found in known_markers().last_close.finditer(text):
+    for found in known.last_close.finditer(text):
         end = found.end()
-    return text[end:]
+    return text if re.search(known.ends, text[:end]) else text[end:]
 
 
 def ends_reasoning(text: str) -> bool:
@@ -169,6 +170,7 @@ class _Reader:
         self.inline = _inline(self.known)
         self.markers = [*MARKER.finditer(text)]
         self.marker = self.pos = self.inset = 0
+        self.ended: int | None = None
         self._forget()
 
     def read(self) -> list[Tag]:
@@ -196,7 +198,6 @@ class _Reader:
         self.double: dict[str, str] = {}
         self.paragraph = self.line = self.depth = 0
         self.fence = self.ticks = ""
-        self.ended: int | None = None
         self.single: int | None = None
         self.left_open: int | None = None
         self.tilde: int | None = None
