@@ -112,6 +112,7 @@ RAW = {
         (f"<script>x</script>{TAG}", f"<script>{TAG}"),
         (f"<![CDATA[x]]>{TAG}", f"<![CDATA[{TAG}]]>"),
         (f"<!-- x -->{TAG}", f"<!-- {TAG} -->"),
+        (f"<?x?>{TAG}", f"<?{TAG}?>"),
         (f"<a>x</a>{TAG}", f"<a><a></a>{TAG}</a>"),
         (f"[code]x[/code] {TAG}", f"[code]{TAG}[/code]"),
         (f"x <br> {TAG}", f"x </del> {TAG} </del>"),

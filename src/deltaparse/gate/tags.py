@@ -175,9 +175,7 @@ class _Reader:
 
     def read(self) -> list[Tag]:
         for line in LINE.finditer(self.text):
-            start, end = line.span(1)
-            if end >= self.pos:
-                self._line(start, end)
+            self._line(*line.span(1))
         unclosed = self.fence or self.double or self.depth or self.strike
         if self.doubt or unclosed or self._goes_on():
             self.doubts.append((0, len(self.tags)))
@@ -226,7 +224,7 @@ class _Reader:
                 self._mentions(end)
                 return
             # A backtick after a fence of backticks: a code span, which `_read` takes for doubt.
-            if fence and not (fence[1][0] == "`" and "`" in fence[2]):
+            if fence and not ("`" in fence[1] and "`" in fence[2]):
                 self.fence, self.inset = fence[1], fence.start(1) - start
                 self._mentions(end)
                 return
