@@ -127,11 +127,11 @@ RAW = {
     "the end of the turn": [
         (f"{TAG}<|im_end|>\n", f"{TAG}<|im_end|>\nSo."),
         (f"{TAG}<|im_end|><|endoftext|>", f"<|im_end|>{TAG}"),
+        (f"x</think>{TAG}<|im_end|>", f"Hi.<|im_end|>\n<|im_start|>user\nx</think>{TAG}"),
         (f"{TAG}</s>", f"Done.</s>{TAG}"),
         (f"<|im_start|>assistant\n{TAG}", f"Hi.<|im_start|>user\n{TAG}"),
         (f"<start_of_turn>model\n{TAG}", f"Hi.<start_of_turn>user\n{TAG}"),
         (f"{TAG}<|im_start|>", f"{TAG}<|im_start|>system\n"),
-        (f"x</think>{TAG}<|im_end|>", f"Hi.<|im_end|>\n<|im_start|>user\nx</think>{TAG}"),
     ],
     "a fallback": [
         (f"CALL_TOOL\n{BLOCK}", f"CALL_TOOL\nSo: {BLOCK}"),
@@ -299,12 +299,6 @@ def test_a_registered_format_is_known(monkeypatch):
     assert known_markers() is not before
     assert called(f"{{hm}}x{{ok}}{TAG}") == [NORMAL]
     assert not decided(f"{{hm}}{TAG}{{ok}}").calls
-
-
-def test_a_marker_in_the_marker_of_a_registered_format_is_no_tag(monkeypatch):
-    monkeypatch.setattr(registry.Registered, "entries", dict(registry._entries()))
-    register_format("mine", WireFormat().replace(turn={"ends": ("{end}</tool>",)}))
-    assert reason(f"x{{end}}</tool>{TAG}") == "ambiguous"
 
 
 def test_a_format_types_what_stands_in_tags():

@@ -7,6 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from deltaparse import WireFormat, register_format
+from deltaparse.stream.wire.named import registry
+
 from ..strategies.gate_samples import NORMAL, called, decided, reason, tag
 
 TAG = tag()
@@ -76,6 +79,9 @@ def test_several_calls_of_the_primary_format():
         f"“so: {TAG} there”",
         f"„{TAG}“",
         f"« {TAG} »",
+        f"「x {TAG}⟩ y」",
+        f"「x⟩ {TAG} ⟨y」",
+        f"「「x」 {TAG} y」",
         f"'{TAG}'",
         f"the text 'run {TAG} now' is",
         f"<!-- {TAG} -->",
@@ -154,6 +160,7 @@ def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
         f"“x“ {TAG}",
         f"”x ” {TAG}",
         f"{TAG} 「x",
+        f"x」 {TAG} 「y",
         f"{TAG} “x",
     ],
 )
@@ -297,3 +304,9 @@ def test_names_are_compared_letter_by_letter():
     for name in ("Get_weather", "get_weather\u200b", "get‐weather", "ｇet_weather", "get_weathe"):
         assert reason(tag(name=name)) == "unknown_tool"
     assert reason(tag(name="get_weather ")) == "malformed_call"
+
+
+def test_a_marker_in_the_marker_of_a_registered_format_is_no_tag(monkeypatch):
+    monkeypatch.setattr(registry.Registered, "entries", dict(registry._entries()))
+    register_format("mine", WireFormat().replace(turn={"ends": ("{end}</tool>",)}))
+    assert reason(f"x{{end}}</tool>{TAG}") == "ambiguous"

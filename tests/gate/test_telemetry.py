@@ -58,23 +58,6 @@ def test_the_mandatory_fields_for_each_outcome(output, options, fields, why):
     assert set(MANDATORY) <= record.to_dict().keys()
 
 
-@pytest.mark.parametrize(
-    ("output", "name"),
-    [
-        ("Hello.", ""),
-        (tag("{}"), "get_weather"),
-        (tag("?"), "get_weather"),
-        (tag("{}", "rm"), "rm"),
-        ("<tool>", ""),
-        (f"CALL_TOOL {BLOCK}", "get_weather"),
-        (f"CALL_TOOL {BLOCK[:-2]}}}", ""),
-        (f"CALL_TOOL {BLOCK.replace('city', 'town')}", "get_weather"),
-    ],
-)
-def test_a_record_has_the_name_that_was_called(output, name):
-    assert decided(output).telemetry.tool == name
-
-
 def test_a_record_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         decided(tag()).telemetry.parse_mode = "none"
@@ -190,3 +173,20 @@ def test_the_real_api_takes_it(fresh):
 def test_every_field_is_an_attribute_or_unknown():
     names = {field.name for field in dataclasses.fields(Telemetry)}
     assert set(MANDATORY) | {"schema_validation_reason"} <= names
+
+
+@pytest.mark.parametrize(
+    ("output", "name"),
+    [
+        ("Hello.", ""),
+        (tag("{}"), "get_weather"),
+        (tag("?"), "get_weather"),
+        (tag("{}", "rm"), "rm"),
+        ("<tool>", ""),
+        (f"CALL_TOOL {BLOCK}", "get_weather"),
+        (f"CALL_TOOL {BLOCK[:-2]}}}", ""),
+        (f"CALL_TOOL {BLOCK.replace('city', 'town')}", "get_weather"),
+    ],
+)
+def test_a_record_has_the_name_that_was_called(output, name):
+    assert decided(output).telemetry.tool == name

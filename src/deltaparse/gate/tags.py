@@ -20,6 +20,7 @@ JSON string: two readings are possible, and a model can write < as \u003c.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
@@ -64,6 +65,10 @@ COMMENTS = {"/*": "*/", "{#": "#}", "<%": "%>"}
 """What may begin a comment, and what ends it then."""
 
 ENDS_OF_COMMENTS = {end: start for start, end in COMMENTS.items()}
+# In Unicode a mark stands behind the one that it closes.
+DIRECTED = {mark: max(opens for opens in OPENS if opens < mark) for mark in CLOSES}
+"""What closes a quotation in its own direction, with what opens it."""
+
 APART = frozenset("`\"'’＇′´~") | frozenset(DOUBLE) | frozenset(CURLY + OPENS + CLOSES)
 """What sets a tag apart where it stands right beside it."""
 
@@ -138,7 +143,7 @@ class _Reader:
 
     __slots__ = (
         "bar",
-        "depth",
+        "directed",
         "double",
         "doubt",
         "doubts",
@@ -176,7 +181,7 @@ class _Reader:
     def read(self) -> list[Tag]:
         for line in LINE.finditer(self.text):
             self._line(*line.span(1))
-        unclosed = self.fence or self.double or self.depth or self.strike
+        unclosed = self.fence or self.double or self.directed.total() or self.strike
         if self.doubt or unclosed or self._goes_on():
             self.doubts.append((0, len(self.tags)))
         changes = [0] * (len(self.tags) + 1)
@@ -194,7 +199,8 @@ class _Reader:
         self.doubts: list[tuple[int, int]] = []
         self.elements: dict[str, tuple[int, int]] = {}
         self.double: dict[str, str] = {}
-        self.paragraph = self.line = self.depth = 0
+        self.directed: Counter[str] = Counter()
+        self.paragraph = self.line = 0
         self.fence = self.ticks = ""
         self.single: int | None = None
         self.left_open: int | None = None
@@ -280,9 +286,7 @@ class _Reader:
             case "single":
                 self._single(token)
             case "directed":
-                self.depth += 1 if token[0] in OPENS else -1
-                if self.depth < 0:
-                    self.depth, self.doubt = 0, True
+                self._directed(token[0])
             case "strike":
                 opens, closes = self._sides(*token.span())
                 self.doubt |= not (closes if self.strike else opens)
@@ -321,6 +325,15 @@ class _Reader:
         elif mark == opened:
             # Swedish closes with the mark that it opens with; all else is nested.
             self.doubt |= mark not in "”»›" or not closes
+
+    def _directed(self, mark: str) -> None:
+        opens = DIRECTED.get(mark)
+        if opens is None:
+            self.directed[mark] += 1
+        elif self.directed[opens]:
+            self.directed[opens] -= 1
+        else:
+            self.doubt = True
 
     def _single(self, token: re.Match[str]) -> None:
         opens, closes = self._sides(*token.span())
@@ -409,7 +422,13 @@ class _Reader:
         opener = self.markers[self.marker]
         self.marker += 1
         tag = self._unquoted(opener)
-        apart = (self.ticks, self.strike, self.double, self.depth, self.single is not None)
+        apart = (
+            self.ticks,
+            self.strike,
+            self.double,
+            self.directed.total(),
+            self.single is not None,
+        )
         quoted = self.set_off or self.lazy or any(apart)
         before, after = self._beside(*tag.span)
         beside = (before in APART) + (after in APART)
