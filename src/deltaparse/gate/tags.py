@@ -338,15 +338,13 @@ class _Reader:
     def _single(self, token: re.Match[str]) -> None:
         opens, closes = self._sides(*token.span())
         before, after = self._beside(*token.span())
-        if token[0] in CURLY and not (closes and self.single is not None):
-            self.single = len(self.tags) if self.single is None else self.single
-        elif closes and self.single is not None:
+        if closes and self.single is not None:
             self.single = None
-        elif closes and not opens:
+        elif opens or token[0] in CURLY:
+            self.single = len(self.tags)
+        elif closes:
             self._doubt_from(self.paragraph if self.left_open is None else self.left_open)
             self.left_open = None
-        elif opens:
-            self.single = len(self.tags) if self.single is None else self.single
         elif not (before.isalnum() and after.isalnum()):
             self.doubt = True
 
