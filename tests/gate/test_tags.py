@@ -25,6 +25,7 @@ TAG = tag()
         f'He said "hello" to `x`. {TAG}',
         f"```python\nprint('\"')\n```\n{TAG}\n~~~\n`\n~~~\nDone.",
         f"```\n- ```\n```\n{TAG}",
+        f"It's a quotation. {TAG}",
         f"> a quotation\n\n{TAG}",
         f"> a quotation\n \t\n{TAG}",
         f"A --> B, 1 < 2, a<toolbox> and a </toolbar>. {TAG}",
@@ -164,7 +165,7 @@ def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
         f"“x“ {TAG}",
         f"”x ” {TAG}",
         f"{TAG} 「x",
-        f"x」 {TAG} 「y",
+        f"x」 {TAG}",
         f"{TAG} “x",
     ],
 )
@@ -247,6 +248,7 @@ def test_a_call_after_reasoning_is_one():
     assert called(f'<think>perhaps `{tag("{}")} " or</think>\n{TAG}') == [NORMAL]
     assert called(f'perhaps "x {tag("{}")} or</think>\n{TAG}') == [NORMAL]
     assert called(f"<think>the <tool></think>{TAG}") == [NORMAL]
+    assert reason("perhaps</think>CALL_TOOL <|im_end|>") == "no_call_found"
     assert called(f"{TAG}<think>and now?</think>") == [NORMAL]
 
 

@@ -337,7 +337,6 @@ class _Reader:
 
     def _single(self, token: re.Match[str]) -> None:
         opens, closes = self._sides(*token.span())
-        before, after = self._beside(*token.span())
         if closes and self.single is not None:
             self.single = None
         elif opens or token[0] in CURLY:
@@ -345,8 +344,8 @@ class _Reader:
         elif closes:
             self._doubt_from(self.paragraph if self.left_open is None else self.left_open)
             self.left_open = None
-        elif not (before.isalnum() and after.isalnum()):
-            self.doubt = True
+        elif not self._beside(*token.span())[0].isalnum():
+            self.doubt = True  # within a word it is an apostrophe
 
     def _tilde(self, token: re.Match[str]) -> None:
         before, after = self._beside(*token.span())
