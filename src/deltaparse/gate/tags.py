@@ -232,7 +232,6 @@ class _Reader:
             # A backtick after a fence of backticks: a code span, which `_read` takes for doubt.
             if fence and not ("`" in fence[1] and "`" in fence[2]):
                 self.fence, self.inset = fence[1], fence.start(1) - start
-                self._mentions(end)
                 return
             if not self.text[start:end].strip(" \t"):
                 self._end_paragraph()
