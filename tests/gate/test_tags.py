@@ -44,6 +44,8 @@ TAG = tag()
         f"~a {TAG} ~b",
         f"{TAG} src/*.py",
         f"{TAG}\n\nThe users' idea.",
+        f"'a\n\nb'\n\n{TAG}\n\nThe users' idea.",
+        f"{TAG} <B>x</b>",
         f"``x`` {TAG}",
         f"{TAG} /* x */ {{# y #}} <% z %>",
         f"```\n    ```\n```\n{TAG}",
