@@ -52,6 +52,7 @@ TAG = tag()
         f"{TAG} <br> <b>x</b>",
         f"{TAG} \\begin{{x}}y\\end{{x}}",
         f"</b> {TAG} <b>x</b>",
+        f"<b>x</b> {TAG} <b><b>y</b></b>",
         '<tool \n name="get_weather" >\n\t{"city": "Antwerp"}\n</tool>',
     ],
 )
@@ -289,6 +290,7 @@ def test_what_a_draft_leaves_open_ends_with_it(draft):
         (f"</tool>{TAG}", "malformed_call"),
         (f"{TAG} <tool", "malformed_call"),
         (f'<tool name="any">{TAG}</tool>', "malformed_call"),
+        (f'<tool name="any">{TAG}', "malformed_call"),
         ('<tool name="any">{"x": "</tool>"}</tool>', "ambiguous"),
         ('<tool name="any">{"x": "<tool>"}</tool>', "ambiguous"),
         ('<tool name="any">{"x": "a <tool name=\\"now\\">{}</tool> b"}</tool>', "ambiguous"),
