@@ -147,6 +147,7 @@ def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
         f"``` a`b\n{TAG}\n```",
         f"a ` b\n{TAG}",
         f'`<tool name="now">{{\n}}</tool>\n{TAG}` x',
+        f'`<tool name="now">{{\n}}</tool>` {TAG}',
         f"- x\n  ```\n  y\nz\n```\n{TAG}\n```\n\n```\n```\n```",
         f"- x\n  ```\n     ```\n  ```\n  {TAG}\n  ```\n  ```",
         f"x \\` ` {TAG} ` \\`",
