@@ -220,6 +220,7 @@ def test_fallback_a_is_exactly_this_object(block, why):
         ("any(a='it is \"so\", é')", {"a": 'it is "so", é'}),
         (r'any(a="it\u0027s \"so\", )]")', {"a": 'it\'s "so", )]'}),
         ('any(a=[1, {"b": "(,)"}], c={})', {"a": [1, {"b": "(,)"}], "c": {}}),
+        (f"any(a='{'[{' * 40}', b=\"'\")", {"a": "[{" * 40, "b": "'"}),
     ],
 )
 def test_fallback_b_reads_keywords_and_json(call, arguments):
@@ -259,6 +260,7 @@ def test_fallback_b_reads_keywords_and_json(call, arguments):
         ("any(a=1)(b=2)", "malformed_call"),
         ("any(a=(1))", "not_json"),
         ("any(a=" + "[" * 40 + "]" * 40 + ")", "too_deep"),
+        ("any(a='\"', b=" + "[" * 33 + "]" * 33 + ", c='\"')", "too_deep"),
         ("any(a=[)", "malformed_call"),
     ],
 )

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ..strategies.gate_samples import called, reason, tag
+from ..strategies.gate_samples import called, decided, reason, tag
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,23 @@ def test_what_is_not_strict_json_is_refused(payload, why):
         ' \r\n\t{"a" : [1, 2.50, -0.0, 1e2, true, null]} ',
         '{"a": "[[[[[{{{{{\\"[", "é\\u00e9\\ud83d\\ude00": "\x7f"}',
         '{"a": ' + "[" * 31 + "]" * 31 + "}",
+        '{"a": [' + "[], " * 40 + "{}]}",
         '{"a": ' + "9" * 4000 + "}",
         '{"a": "' + '\\"' * 1000 + '"}',
     ],
 )
 def test_what_is_strict_json_is_the_value(payload):
     assert called(tag(payload, "any")) == [{"name": "any", "arguments": json.loads(payload)}]
+
+
+@pytest.mark.parametrize("payload", ["{", '{"a" 1}', "{}}", '{"a": "\n"}'])
+def test_a_refusal_says_what_the_decoder_says_and_no_more(payload):
+    with pytest.raises(json.JSONDecodeError) as failed:
+        json.loads(payload)
+    said = f"the payload is not one JSON value: {failed.value.msg}"
+    assert decided(tag(payload, "any")).detail == said
+
+
+def test_a_refusal_names_what_is_no_fault_of_the_json():
+    said = "the payload is not one JSON value: ValueError"
+    assert decided(tag("9" * 5000, "any")).detail == said

@@ -62,6 +62,9 @@ def test_a_record_has_the_name_that_was_called_as_far_as_it_is_known():
     for output in (tag(), tag() * 17, tag("?"), tag("{}"), f"CALL_TOOL {BLOCK}", tag()[:-1]):
         assert decided(output).telemetry.tool == "get_weather"
     assert decided(f"CALL_TOOL {BLOCK[:-1]},}}").telemetry.tool == ""
+    assert decided(f"CALL_TOOL {BLOCK[:-2]}}}").telemetry.tool == ""
+    assert decided(tag("{}", "rm")).telemetry.tool == "rm"
+    assert decided("<tool>").telemetry.tool == ""
     nothing = decided("Hello.").telemetry
     assert (nothing.tool, nothing.call_id) == ("", "")
     for complete in (True, False):

@@ -28,10 +28,11 @@ MAX_DEPTH = 32
 """Levels of nesting: the validator needs ten frames or more for each, of the thousand there are."""
 
 SPACE = " \t\r\n"
-# Both a string that ends and one that does not are consumed: no character is read twice.
-BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
 KEY = re.compile(r"[ \t\r\n]*+([A-Za-z_][A-Za-z0-9_]*+)[ \t\r\n]*+=[ \t\r\n]*+")
 SINGLE = re.compile(r"'([^'\\\x00-\x1f]*+)'")
+# Both a string that ends and one that does not are consumed: no character is read twice. In JSON a
+# single quotation mark is an error, behind which nothing is read.
+BRACKETS = re.compile(rf'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|{SINGLE.pattern}|[][{{}}]', re.DOTALL)
 WORD = re.compile(r"(?:True|False|None)(?![A-Za-z0-9_])")
 NEXT = re.compile(r"[ \t\r\n]*+(,|\Z)")
 WORDS = {"True": True, "False": False, "None": None}
@@ -82,7 +83,7 @@ def arguments_json(arguments: dict[str, Any]) -> str:
     Raises:
         Refusal: not_text.
     """
-    text = json.dumps(arguments, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(arguments, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:

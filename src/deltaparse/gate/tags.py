@@ -4,9 +4,11 @@ A tag is a call only where the model speaks for itself: the package has the tabl
 no call, in what sets text apart; in reasoning it is a draft, and left out altogether.
 
 Markdown is read as CommonMark has it where that is certain. What is not certain puts every tag of
-the text in doubt: a fence that does not stand at the start of a line, or that nothing closes; a
-code span that does not end in its line; a quotation mark that nothing closes, or that looks as if
-it closed where it would open; text behind the end of the turn, and in the message of another role.
+the text in doubt: a fence that does not stand at the start of a line, that may end with the item of
+a list which it stands in, or that nothing closes; a code span that does not end in its line, and a
+mark of code that is escaped or stands in an element; a quotation mark that nothing closes, or that
+looks as if it closed where it would open; text behind the end of the turn, and in the message of
+another role.
 Between the two ends of an element that is not known for what it means, and before an end that
 nothing began, tags are in doubt too. So no odd mark can turn a quotation into a call; it can only
 cost a call, which the model is asked for again.
@@ -18,6 +20,7 @@ JSON string: two readings are possible, and a model can write < as \u003c.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
@@ -42,11 +45,18 @@ OPENING = re.compile(rf'<tool[ \t\r\n]{{1,16}}name="({NAME.pattern})"[ \t\r\n]{{
 MARKER = re.compile(rf"</?tool{BOUNDARY}")
 LINE = re.compile(r"([^\r\n]*+)(?:\r\n|\r|\n|\Z)")
 FENCE = re.compile(r" {0,3}+(`{3,}+|~{3,}+)([^\r\n]*+)")
-# Indented code, a block quote, a row of a table, a comment; in a list, too.
-SET_OFF = re.compile(
-    r"(?: {0,3}+(?:[-*+•]|\d{1,9}+[.)]) ++)*+"
-    r"(?: {0,3}+(>|\t|[|│┃║]|#|//|--|%)|[^\S\r\n]{4}|\u3000)"
-)
+ITEM = r"(?:[-*+•]|\d{1,9}+[.)])"
+# Indented code, in a list too: of the white space behind the mark of an item one space belongs to
+# it, and a tab behind which there is no more.
+ITEMS = rf"(?: {{0,3}}+{ITEM}(?: |\t(?=[^ \t])|(?=\t)))*+"
+INDENT = r"(?: {0,3}+\t|[^\S\r\n]{4}|\u3000)"
+# The same, a block quote, a row of a table, a comment.
+SET_OFF = re.compile(rf"{ITEMS}(?:{INDENT}| {{0,3}}+(?:>|[|│┃║]|#|//|--|%))")
+# A block quote, and what divides the head of a table from its rows: the lines that follow belong
+# to it too, to the next blank one.
+LAZY = re.compile(rf"[ \t]*+(?:{ITEM}[ \t]++)*+(?:>|[- \t]*+[|:][-:| \t]*+(?=[\r\n]|\Z))")
+# What may go on behind an element in which it stands: to Markdown, most end at a blank line.
+GOES_ON = re.compile(rf"[`~]|[\r\n](?:{LAZY.pattern}|{ITEMS}{INDENT}[^\r\n]*+\Z)")
 SPECIAL = re.compile(r"<[|｜][^<>\s]{1,64}+>")
 CLOSERS = {"<!--": "-->", "<![cdata[": "]]>", "<?": r"\?>"}
 """What begins a region that is no element, in lower case, and what ends it."""
@@ -55,6 +65,10 @@ COMMENTS = {"/*": "*/", "{#": "#}", "<%": "%>"}
 """What may begin a comment, and what ends it then."""
 
 ENDS_OF_COMMENTS = {end: start for start, end in COMMENTS.items()}
+# In Unicode a mark stands behind the one that it closes.
+DIRECTED = {mark: max(opens for opens in OPENS if opens < mark) for mark in CLOSES}
+"""What closes a quotation in its own direction, with what opens it."""
+
 APART = frozenset("`\"'’＇′´~") | frozenset(DOUBLE) | frozenset(CURLY + OPENS + CLOSES)
 """What sets a tag apart where it stands right beside it."""
 
@@ -76,12 +90,13 @@ def _inline(known: KnownMarkers) -> re.Pattern[str]:
         f"|(?P<ends>{known.ends})"
         f"|(?P<starts>{known.starts})"
         f"|(?P<region>(?i:<!--|<!\\[CDATA\\[|<\\?|\\]\\]>|</?(?:{REGIONS}){BOUNDARY}))"
+        # To Markdown a "`" belongs to the link or the declaration that it stands in.
+        "|(?P<odd>[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|<![A-Za-z]|<[^\\s<>`]++(?=`))"
         f"|(?P<special>{SPECIAL.pattern})"
         r"|(?P<element></?+[^\W\d_][\w.:-]{0,63}+|\[/?+[^\W\d_]\w{0,31}+(?=[]= \t])"
         r"|\\(?:begin|end)\{[a-zA-Z*]{1,32}\})"
         f"|(?P<comment>{comments})"
         "|(?P<bar>[|│┃║])"
-        "|(?P<odd>[\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"
     )
 
 
@@ -106,11 +121,12 @@ def read_tags(text: str) -> list[Tag]:
 
 
 def after_reasoning(text: str) -> str:
-    """The text after its last end of reasoning; all of it when there is none."""
+    """The text after its last end of reasoning; all of it when there is none in the turn."""
+    known = known_markers()
     end = 0
-    for found in known_markers().last_close.finditer(text):
+    for found in known.last_close.finditer(text):
         end = found.end()
-    return text[end:]
+    return text if re.search(known.ends, text[:end]) else text[end:]
 
 
 def ends_reasoning(text: str) -> bool:
@@ -127,17 +143,17 @@ class _Reader:
 
     __slots__ = (
         "bar",
-        "block_quote",
-        "depth",
+        "directed",
         "double",
         "doubt",
         "doubts",
-        "element_end",
         "elements",
         "ended",
         "fence",
         "inline",
+        "inset",
         "known",
+        "lazy",
         "left_open",
         "line",
         "marker",
@@ -158,16 +174,14 @@ class _Reader:
         self.known = known_markers()
         self.inline = _inline(self.known)
         self.markers = [*MARKER.finditer(text)]
-        self.marker = 0
-        self.pos = 0
+        self.marker = self.pos = self.inset = 0
+        self.ended: int | None = None
         self._forget()
 
     def read(self) -> list[Tag]:
         for line in LINE.finditer(self.text):
-            start, end = line.span(1)
-            if end >= self.pos:
-                self._line(start, end)
-        unclosed = self.fence or self.ticks or self.double or self.depth or self.strike
+            self._line(*line.span(1))
+        unclosed = self.fence or self.double or self.directed.total() or self.strike
         if self.doubt or unclosed or self._goes_on():
             self.doubts.append((0, len(self.tags)))
         changes = [0] * (len(self.tags) + 1)
@@ -185,18 +199,17 @@ class _Reader:
         self.doubts: list[tuple[int, int]] = []
         self.elements: dict[str, tuple[int, int]] = {}
         self.double: dict[str, str] = {}
-        self.element_end = self.paragraph = self.line = self.depth = 0
+        self.directed: Counter[str] = Counter()
+        self.paragraph = self.line = 0
         self.fence = self.ticks = ""
-        self.ended: int | None = None
         self.single: int | None = None
         self.left_open: int | None = None
         self.tilde: int | None = None
-        self.doubt = self.set_off = self.block_quote = self.strike = self.bar = False
+        self.doubt = self.set_off = self.lazy = self.strike = self.bar = False
 
-    def _doubt_from(self, first: int) -> int:
-        """Put in doubt the tags from `first` on; return the number of tags, to go on from."""
+    def _doubt_from(self, first: int) -> None:
+        """Put in doubt the tags from `first` on."""
         self.doubts.append((first, len(self.tags)))
-        return len(self.tags)
 
     def _goes_on(self) -> bool:
         """Whether anything stands behind the end of the turn."""
@@ -210,21 +223,20 @@ class _Reader:
             self.line, self.bar = len(self.tags), False
             fence = FENCE.match(self.text, start, end)
             if self.fence:
+                if self.inset:
+                    self._may_end_with_its_item(start, end, fence is not None)
                 if fence and fence[1].startswith(self.fence) and not fence[2].strip(" \t"):
                     self.fence = ""
                 self._mentions(end)
                 return
             # A backtick after a fence of backticks: a code span, which `_read` takes for doubt.
-            if fence and not (fence[1][0] == "`" and "`" in fence[2]):
-                self.fence = fence[1]
-                self._mentions(end)
+            if fence and not ("`" in fence[1] and "`" in fence[2]):
+                self.fence, self.inset = fence[1], fence.start(1) - start
                 return
-            if not self.text[start:end].strip():
+            if not self.text[start:end].strip(" \t"):
                 self._end_paragraph()
-            set_off = SET_OFF.match(self.text, start, end)
-            self.set_off = set_off is not None
-            # The lines of a paragraph that follow one with ">" belong to the quotation too.
-            self.block_quote |= set_off is not None and set_off[1] == ">"
+            self.set_off = SET_OFF.match(self.text, start, end) is not None
+            self.lazy |= LAZY.match(self.text, start, end) is not None
         self._read(max(start, self.pos), end)
         if self.bar:
             self._doubt_from(self.line)
@@ -232,12 +244,19 @@ class _Reader:
             self.doubt = True
             self.ticks = ""
 
+    def _may_end_with_its_item(self, start: int, end: int, fence: bool) -> None:
+        """A line of a fence that is set in: it may be of an item, at whose end the fence ends."""
+        line = self.text[start:end]
+        ends = line[: self.inset].strip(" \t") != ""
+        # In an item, the mark that closes the fence may be set in further.
+        self.doubt |= ends or (not fence and line.lstrip(" \t").startswith(self.fence))
+
     def _end_paragraph(self) -> None:
         # An apostrophe looks like a quotation mark: no further than its paragraph, unless a mark
         # in a later one closes what nothing there has opened.
         if self.left_open is None:
             self.left_open = self.single
-        self.block_quote = False
+        self.lazy = False
         self.single = self.tilde = None
         self.paragraph = len(self.tags)
 
@@ -249,7 +268,8 @@ class _Reader:
             if kind == "marker":
                 self._tag(token.start())
             elif kind == "ticks":
-                self.doubt |= len(token[0]) > 2
+                escaped = not self.ticks and self.text[token.start() - 1 : token.start()] == "\\"
+                self.doubt |= len(token[0]) > 2 or escaped
                 if not self.ticks:
                     self.ticks = token[0]
                 elif self.ticks == token[0]:
@@ -265,10 +285,10 @@ class _Reader:
             case "single":
                 self._single(token)
             case "directed":
-                self.depth += 1 if token[0] in OPENS else -1
-                if self.depth < 0:
-                    self.depth, self.doubt = 0, True
+                self._directed(token[0])
             case "strike":
+                opens, closes = self._sides(*token.span())
+                self.doubt |= not (closes if self.strike else opens)
                 self.strike = not self.strike
             case "tilde":
                 self._tilde(token)
@@ -305,33 +325,42 @@ class _Reader:
             # Swedish closes with the mark that it opens with; all else is nested.
             self.doubt |= mark not in "”»›" or not closes
 
-    def _single(self, token: re.Match[str]) -> None:
-        opens, closes = self._sides(*token.span())
-        start, end = token.span()
-        before, after = self.text[start - 1 : start], self.text[end : end + 1]
-        if token[0] in CURLY and not (closes and self.single is not None):
-            self.single = len(self.tags) if self.single is None else self.single
-        elif closes and self.single is not None:
-            self.single = None
-        elif closes and not opens:
-            since = self.paragraph if self.left_open is None else self.left_open
-            self.paragraph, self.left_open = self._doubt_from(since), None
-        elif opens:
-            self.single = len(self.tags) if self.single is None else self.single
-        elif not (before.isalnum() and after.isalnum()):
+    def _directed(self, mark: str) -> None:
+        opens = DIRECTED.get(mark)
+        if opens is None:
+            self.directed[mark] += 1
+        elif self.directed[opens]:
+            self.directed[opens] -= 1
+        else:
             self.doubt = True
 
-    def _tilde(self, token: re.Match[str]) -> None:
+    def _single(self, token: re.Match[str]) -> None:
         opens, closes = self._sides(*token.span())
-        if closes and self.tilde is not None:
+        if closes and self.single is not None:
+            self.single = None
+        elif opens or token[0] in CURLY:
+            self.single = len(self.tags)
+        elif closes:
+            self._doubt_from(self.paragraph if self.left_open is None else self.left_open)
+            self.left_open = None
+        elif not self._beside(*token.span())[0].isalnum():
+            self.doubt = True  # within a word it is an apostrophe
+
+    def _tilde(self, token: re.Match[str]) -> None:
+        before, after = self._beside(*token.span())
+        if before.strip() and self.tilde is not None:
             self._doubt_from(self.tilde)
             self.tilde = None
-        elif opens and self.tilde is None:
+        elif after.strip() and self.tilde is None:
             self.tilde = len(self.tags)
+
+    def _beside(self, start: int, end: int) -> tuple[str, str]:
+        """The characters before and after, "" for none."""
+        return self.text[start - 1 : start], self.text[end : end + 1]
 
     def _sides(self, start: int, end: int) -> tuple[bool, bool]:
         """Whether a quotation mark can open here, and whether it can close."""
-        before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        before, after = self._beside(start, end)
         opens = not before.isalnum() and bool(after) and not after.isspace()
         closes = not after.isalnum() and bool(before) and not before.isspace()
         return opens, closes
@@ -340,10 +369,12 @@ class _Reader:
         """An element that sets its text apart begins here, or ends without having begun."""
         opened = token[0].lower()
         if opened.startswith(("</", "]")):
-            self.element_end = self._doubt_from(self.element_end)
+            self._doubt_from(0)
             return
         closer = CLOSERS.get(opened)
-        self._mentions(self._end_of(token, re.compile(closer) if closer else None))
+        end = self._end_of(token, re.compile(closer) if closer else None)
+        self.doubt |= GOES_ON.search(self.text, token.end(), end) is not None
+        self._mentions(end)
 
     def _end_of(self, token: re.Match[str], closer: re.Pattern[str] | None) -> int:
         """Go to the end of what begins with `token`, which by itself is an element; return it."""
@@ -361,7 +392,7 @@ class _Reader:
         elif marker in COMMENTS:
             name = marker
         else:
-            name = marker.replace("/", "", 1).replace("\\end", "\\begin", 1)
+            name = marker.replace("/", "").replace("\\end", "\\begin")
         begins = name == marker
         first, depth = self.elements.pop(name, (len(self.tags), 0))
         if not begins:
@@ -387,9 +418,15 @@ class _Reader:
         opener = self.markers[self.marker]
         self.marker += 1
         tag = self._unquoted(opener)
-        apart = (self.ticks, self.strike, self.double, self.depth, self.single is not None)
-        quoted = self.set_off or self.block_quote or any(apart)
-        before, after = self.text[start - 1 : start], self.text[tag.span[1] : tag.span[1] + 1]
+        apart = (
+            self.ticks,
+            self.strike,
+            self.double,
+            self.directed.total(),
+            self.single is not None,
+        )
+        quoted = self.set_off or self.lazy or any(apart)
+        before, after = self._beside(*tag.span)
         beside = (before in APART) + (after in APART)
         # On one side only, who knows what it belongs to; the others are escapes.
         odd = beside == 1 or before in ("\\", "<") or after == ">"
