@@ -74,8 +74,7 @@ def text_value(
     if openers:
         char = yield from json_space(src)
         # A marker may begin with a bracket, too: behind no value at all.
-        ends = char in end.markers.firsts and (yield from at(src, end.markers))
-        if char in openers and not ends:
+        if char in openers and not (yield from at(src, end.markers)):
             return (yield from _json_in_tags(src, call, m, end))
 
     def note(how: str) -> None:
@@ -188,8 +187,8 @@ def up_to_end(
         if core != suffix and (yield from _call_ends(src, call, m, gap)):
             natural = call.sink.natural
             return Ending.broken("an argument that does not end") if natural else CUT
-        # A line end, or what would be a closer with the argument's name, is text like any other.
-        call.ambiguous += bool(named) and core != "\n"
+        # A line end, or what would be a suffix with the argument's name, is text like any other.
+        call.ambiguous += (bool(named) or core != suffix) and core != "\n"
         emit(src.take(src.pos + 1))
 
 
