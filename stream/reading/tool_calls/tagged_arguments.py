@@ -116,7 +116,8 @@ def _ends_here(reading: Reading, m: TaggedMarkers) -> Steps[bool]:
         return not (may_become(src, m.key) or may_become(src, m.separator))
     if not m.has_ends:
         return natural
-    return len(m.ends.literals) == 1 and natural and may_become(src, m.ends)
+    only_one = len(m.ends.literals) == 1 and not m.close.literals
+    return only_one and natural and may_become(src, m.ends)
 
 
 def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
