@@ -154,10 +154,11 @@ def up_to_end(
     while True:
         marker = yield from until(src, end.markers, emit, certain=True, string=string)
         core = marker.lstrip() or "\n" * bool(marker)
+        gap = len(marker) - len(core)
         ends_turn = core in m.turn_ends and core != suffix
         if suffix and ends_turn and not (yield from _turn_ends(src, call, len(marker))):
             call.ambiguous += 1
-            emit(src.take(src.pos + 1))
+            emit(src.take(src.pos + gap + 1))
             continue
         if not suffix and (marker or call.sink.natural):
             if call.traces:
@@ -167,7 +168,6 @@ def up_to_end(
             if call.traces:
                 call.end_arguments()
             return CUT
-        gap = len(marker) - len(core)
         named: bool | None = True
         if core == suffix or (end.name and core.startswith(suffix)):
             length = gap + len(suffix)
@@ -189,7 +189,7 @@ def up_to_end(
             return Ending.broken("an argument that does not end") if natural else CUT
         # A line end, or what would be a suffix with the argument's name, is text like any other.
         call.ambiguous += (bool(named) or core != suffix) and core != "\n"
-        emit(src.take(src.pos + 1))
+        emit(src.take(src.pos + gap + 1))
 
 
 def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> Steps[bool]:
