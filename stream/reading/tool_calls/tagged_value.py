@@ -168,12 +168,13 @@ def up_to_end(
             if call.traces:
                 call.end_arguments()
             return CUT
-        named: bool | None = True
+        ambiguous = core != suffix
         if core == suffix or (end.name and core.startswith(suffix)):
             length = gap + len(suffix)
             named = yield from name_stands(src, length, end)
             if named is None:
                 return CUT
+            ambiguous |= named
             length += len(end.name)
             if named and (whole or (yield from _ends_there(src, length, end, m))):
                 if call.traces:
@@ -188,7 +189,7 @@ def up_to_end(
             natural = call.sink.natural
             return Ending.broken("an argument that does not end") if natural else CUT
         # A line end, or what would be a suffix with the argument's name, is text like any other.
-        call.ambiguous += (bool(named) or core != suffix) and core != "\n"
+        call.ambiguous += ambiguous and core != "\n"
         emit(src.take(src.pos + gap + 1))
 
 

@@ -240,3 +240,11 @@ def test_only_the_call_of_a_tool_shows_that_an_argument_did_not_end():
         text = f"<c><f=f><a=x>v</f></c><c><f={name}><a=y>1</a></f></c>"
         parser = fed(fmt, text, tools=[{"name": "f"}])
         assert calls(parser) == (called or [("f", '{"x": "v</f></c><c><f=g><a=y>1"}')])
+
+
+def test_what_is_told_of_a_name_that_is_not_written_is_told_of_the_call():
+    fmt = TAGS.replace(code={"start": "<|code|>", "function": "python"})
+    for text, start in (("<|code|>f(a=1)", 0), ("x<|code|>f(a=1)", 1)):
+        parser = fed(fmt, text, tools=[{"name": "f"}])
+        (issue,) = (one for one in parser.issues if one.kind == "unknown_tool")
+        assert issue.span == (start, start + len("<|code|>"))

@@ -179,6 +179,8 @@ def test_content_between_calls_of_a_section_is_what_stands_there(gap):
     parser = fed(SECTION, f"<s>{ONE}{gap}x:y{ONE}</s>")
     assert [call.complete for call in parser.message.tool_calls] == [True] * 2
     assert parser.message.content == f"{gap}x:y"
+    parser = fed(IN_SECTION, f'<s>.f:{{"a": 1}}</f>{gap}x:y')
+    assert (parser.message.content, kinds(parser)) == (f"{gap}x:y", ["text_after_tool_call"])
 
 
 def test_a_name_may_begin_like_what_ends_the_section():
@@ -201,22 +203,21 @@ def test_a_call_of_a_section_that_the_prompt_began_comes_out_whole(fmt, one):
 
 
 @pytest.mark.parametrize(
-    ("fmt", "before", "one"),
+    ("fmt", "one"),
     [
+        *IN_SECTIONS,
         (
             in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>"),
-            "",
             "<c><f=f><a=x>1</a></f></c>",
         ),
-        (SECTION, "<s>", ONE),
     ],
 )
-def test_calls_that_are_dropped_are_not_kept(fmt, before, one):
+def test_calls_that_are_dropped_are_not_kept(fmt, one):
     policies = Policies(extra_calls="drop")
     held = []
     for times in (2, 8):
         parser = StreamParser(fmt, parallel_tool_calls=False, policies=policies)
-        parser.feed(before + one * times)
+        parser.feed(fmt.tools.section_start + one * times)
         assert len(parser.attempts) == times
         held.append(parser.held)
     assert held[0] == held[1]
@@ -341,6 +342,13 @@ def test_a_name_in_brackets_is_a_call_where_it_is_that_of_a_tool(tools, called):
     parser = fed(fmt, text, tools=[{"name": name} for name in tools])
     assert [call.arguments for call in parser.message.tool_calls] == ['{"x": 1}'] * called
     assert parser.message.content == ("" if called else text)
+    # Without tools, nothing is looked for.
+    said = (
+        []
+        if not tools
+        else [("f", "complete", "") if called else ("f", "unknown_tool", "it is text")]
+    )
+    assert [(one.name, one.status, one.detail) for one in parser.attempts[:1]] == said
 
 
 @pytest.mark.parametrize("behind", ["", " more", "</run=g>\n"])

@@ -7,7 +7,7 @@ import pytest
 from deltaparse import StreamParser, WireFormat, get_format
 from deltaparse.stream.reading.tool_calls import tagged_arguments
 
-from ....strategies.wire_by_hand import calls, fed, in_tags
+from ....strategies.wire_by_hand import calls, fed, in_tags, kinds
 
 USUAL = get_format("qwen3_coder")
 WITH_ID = WireFormat().replace(
@@ -77,8 +77,10 @@ def test_the_end_of_all_arguments_makes_them_whole():
 def test_no_closer_but_the_last_may_be_missing():
     text = "<c><f=f><a=x>1</a>"
     for behind, whole in (("", False), ("<", False), ("</f>", True), ("</f></", True)):
-        (call,) = fed(TWO_ENDS, text + behind, "stop").message.tool_calls
+        parser = fed(TWO_ENDS, text + behind, "stop")
+        (call,) = parser.message.tool_calls
         assert call.complete == whole, behind
+        assert "repaired_arguments" not in kinds(parser)
 
 
 def test_a_name_without_a_marker_says_how_the_value_is_written():

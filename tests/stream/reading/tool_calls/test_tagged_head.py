@@ -300,6 +300,15 @@ def test_an_id_without_the_marker_before_it_is_none():
     assert (calls(parser), parser.message.content) == ([], text)
 
 
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_an_id_before_the_name_is_text_where_no_name_follows(reason):
+    fmt = WITH_ID.replace(call_id={"position": "PRE_FUNC_NAME"})
+    (call,) = fed(fmt, "<c><id>7</id><f=f><a=x>1</a></f></c>", reason).message.tool_calls
+    assert (call.id, call.arguments) == ("7", '{"x": 1}')
+    parser = fed(fmt, "<c><id>7", reason)
+    assert (calls(parser), parser.message.content) == ([], "<c><id>7")
+
+
 def test_an_id_that_belongs_behind_the_arguments_ends_them():
     fmt = WITH_ID.replace(call_id={"position": "POST_ARGS"})
     parser = fed(fmt, "<c><f=f><id>7</id><a=x>1</a></f></c>")

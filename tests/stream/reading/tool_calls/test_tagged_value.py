@@ -209,6 +209,13 @@ def test_a_value_without_its_suffix_is_none_that_ended(behind, reason, status):
     assert said in parser.issues[0].detail
 
 
+def test_a_closer_that_begins_like_a_suffix_is_none():
+    fmt = PLAIN.replace(arguments={"value_suffix": "<"}, function={"close": "<</c>"})
+    assert calls(fed(fmt, "<c><f=f><a=x>v<<</c></c>")) == [("f", '{"x": "v"}')]
+    parser = fed(fmt, "<c><f=f><a=x>v<</c></c>")
+    assert (calls(parser), kinds(parser)) == ([("f", '{"x": "v"')], ["malformed_arguments"])
+
+
 def test_a_value_ends_where_the_turn_does():
     parser = fed(PLAIN, "<c><f=f><a=x>v<|end|>")
     assert (calls(parser), kinds(parser)) == ([("f", '{"x": "v')], ["truncated_call"])
@@ -406,9 +413,12 @@ def test_the_end_of_the_output_ends_a_value_that_has_no_suffix_if_the_model_ende
 @pytest.mark.parametrize("reason", ["stop", "length"])
 def test_what_follows_an_argument_ends_a_value_that_has_no_suffix(reason):
     text = "<c><f=f><a=x>v<a=y>1</f></c>"
-    # The last waits for its end, for the name of a tool may be longer.
-    for tools in (None, [{"name": "f"}, {"name": f"{text[6:]}z"}]):
-        parser = fed(UNENDED, text, reason, tools=tools)
+    with_id = UNENDED.replace(
+        call_id={"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "<id>", "suffix": "</id>"}
+    )
+    # The last is read when the output has ended, for the name of a tool may be longer.
+    for fmt, tools in ((UNENDED, None), (with_id, [{"name": "f"}, {"name": f"{text[6:]}z"}])):
+        parser = fed(fmt, text, reason, tools=tools)
         assert (calls(parser), parser.issues) == ([("f", '{"x": "v", "y": 1}')], [])
     traced = TracedParser(UNENDED)
     traced.feed(text)
