@@ -41,6 +41,7 @@ def test_a_key_stands_twice_where_it_does_in_one_object(arguments, twice):
         with pytest.raises(MalformedOutput, match="twice") as refused:
             parse(text, TAGS, policies=STRICT)
         assert refused.value.kind == "duplicate_keys"
+        assert calls(fed(TAGS, text)) == [("f", arguments)]
     else:
         assert fed(TAGS, text, policies=STRICT).issues == []
 
@@ -248,3 +249,14 @@ def test_what_is_told_of_a_name_that_is_not_written_is_told_of_the_call():
         parser = fed(fmt, text, tools=[{"name": "f"}])
         (issue,) = (one for one in parser.issues if one.kind == "unknown_tool")
         assert issue.span == (start, start + len("<|code|>"))
+
+
+def test_a_call_that_is_cut_before_its_arguments_has_none():
+    for text in ('<call>\n{"name": "f"', '<call>\n{"name": "f", "argu'):
+        (call,) = fed(TAGS, text, "length").message.tool_calls
+        assert (call.name, call.arguments, call.complete) == ("f", "", False)
+
+
+def test_the_name_of_a_call_comes_out_before_its_arguments():
+    (made,) = StreamParser(TAGS).feed('<call>\n{"name": "f", ')
+    assert (made.name, made.arguments) == ("f", "")
