@@ -270,10 +270,9 @@ class Call:
 
     def close(self) -> None:
         """The arguments are a whole object now: the call is complete, and may be executed."""
-        if not self.whole:
-            self.whole = True
-            if self._announced:
-                self._complete()
+        self.whole = True
+        if self._announced:
+            self._complete()
 
     def _complete(self) -> None:
         if self.sink.policies.duplicate_keys == "error":

@@ -196,7 +196,10 @@ def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = Fals
         ending = yield from _repaired_members(reading, call)
     else:
         ending = yield from _members(reading, call, seen, nested=False)
-    return (yield from settle(reading, call, ending))
+    called = yield from settle(reading, call, ending)
+    if call.checkpoint is not checkpoint:
+        call.checkpoint.commit()  # that of another call in the same object
+    return called
 
 
 def _whole_call(reading: Reading, call: Call) -> bool:

@@ -67,7 +67,7 @@ def _tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) ->
     tagged = reading.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     read_arguments = tagged_arguments if tagged else _json_arguments
     ending = yield from read_arguments(reading, call, m)
-    if ending is WHOLE and call.whole and usual is not None and usual.arguments is not None:
+    if call.whole and usual is not None and usual.arguments is not None:
         return call.end()
     if ending is WHOLE:
         yield from _id_behind(reading, call, m)
@@ -103,7 +103,7 @@ def _another_call(reading: Reading, m: TaggedMarkers) -> Steps[int]:
         space = space_behind(src.text, src.pos)
         end = m.own_closers.match(src.text, space, final=src.closed)
         src.pos = end if end > space else src.pos
-        if end < 0 or src.closed:
+        if end < 0:
             break
         if end <= space:
             yield
@@ -111,10 +111,10 @@ def _another_call(reading: Reading, m: TaggedMarkers) -> Steps[int]:
         char, start = yield from beyond_separator(src, reading.fmt.tools.separator.strip())
         ended = after.match(src.text, start, final=src.closed)
         call = m.name_prefix.match(src.text, start, final=src.closed)
-        if not char or ended > start:
+        if ended > start:
             return -1
-        if ended < 0 and (call != start or not m.name_prefix.literals):
-            named = char not in NO_NAME and not char.isspace()
+        if ended < 0 and call != start:
+            named = bool(char.strip()) and char not in NO_NAME
             return start if (call > start if m.name_prefix.literals else named) else -1
         yield
 

@@ -76,7 +76,7 @@ def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str |
     It must not be a longer marker that ends arguments; what may begin an argument as well as the
     next call does so if the `schema` has that argument. "" where nothing stands before names.
     """
-    here = yield from at(src, m.in_arguments if m.may_be_ended else m.key)
+    here = yield from at(src, m.in_arguments)
     if here in m.as_arguments and m.as_arguments[here] in (argument_names(schema) or ()):
         here = next((key for key in m.key.literals if here.startswith(key)), "")
         src.pos += len(here)
@@ -94,10 +94,8 @@ def end_of_arguments(
 
     `closed`: what closes the call was read.
     """
-    if not closed:
-        yield from json_space(reading.src)
-        if not call.id_behind and not (yield from _ends_here(reading, m)):
-            return CUT
+    if not closed and not call.id_behind and not (yield from _ends_here(reading, m)):
+        return CUT
     call.emit("}")
     call.close()
     return WHOLE
@@ -116,7 +114,8 @@ def _ends_here(reading: Reading, m: TaggedMarkers) -> Steps[bool]:
         return not (may_become(src, m.key) or may_become(src, m.separator))
     if not m.has_ends:
         return natural
-    return len(m.ends.literals) == 1 and natural and may_become(src, m.ends)
+    only_one = len(m.ends.literals) == 1 and not m.close.literals
+    return only_one and natural and may_become(src, m.ends)
 
 
 def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:

@@ -74,8 +74,7 @@ def text_value(
     if openers:
         char = yield from json_space(src)
         # A marker may begin with a bracket, too: behind no value at all.
-        ends = char in end.markers.firsts and (yield from at(src, end.markers))
-        if char in openers and not ends:
+        if char in openers and not (yield from at(src, end.markers)):
             return (yield from _json_in_tags(src, call, m, end))
 
     def note(how: str) -> None:
@@ -155,10 +154,11 @@ def up_to_end(
     while True:
         marker = yield from until(src, end.markers, emit, certain=True, string=string)
         core = marker.lstrip() or "\n" * bool(marker)
+        gap = len(marker) - len(core)
         ends_turn = core in m.turn_ends and core != suffix
         if suffix and ends_turn and not (yield from _turn_ends(src, call, len(marker))):
             call.ambiguous += 1
-            emit(src.take(src.pos + 1))
+            emit(src.take(src.pos + gap + 1))
             continue
         if not suffix and (marker or call.sink.natural):
             if call.traces:
@@ -168,13 +168,13 @@ def up_to_end(
             if call.traces:
                 call.end_arguments()
             return CUT
-        gap = len(marker) - len(core)
-        named: bool | None = True
+        ambiguous = core != suffix
         if core == suffix or (end.name and core.startswith(suffix)):
             length = gap + len(suffix)
             named = yield from name_stands(src, length, end)
             if named is None:
                 return CUT
+            ambiguous |= named
             length += len(end.name)
             if named and (whole or (yield from _ends_there(src, length, end, m))):
                 if call.traces:
@@ -188,9 +188,9 @@ def up_to_end(
         if core != suffix and (yield from _call_ends(src, call, m, gap)):
             natural = call.sink.natural
             return Ending.broken("an argument that does not end") if natural else CUT
-        # A line end, or what would be a closer with the argument's name, is text like any other.
-        call.ambiguous += bool(named) and core != "\n"
-        emit(src.take(src.pos + 1))
+        # A line end, or what would be a suffix with the argument's name, is text like any other.
+        call.ambiguous += ambiguous and core != "\n"
+        emit(src.take(src.pos + gap + 1))
 
 
 def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> Steps[bool]:

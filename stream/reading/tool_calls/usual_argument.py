@@ -92,16 +92,14 @@ def _string(
     while not src.closed:
         # One delta for what comes with the first text.
         start, end = ends.find(src.text, src.pos)
-        if opening or start > src.pos:
-            emit(opening + spelled(src.take(start)))
-            opening = ""
+        emit(opening + spelled(src.take(start)))
+        opening = ""
         if end > start:
             break
         src.wait(write, ends.string_lane, emit)
         yield
     found = None
-    if opening:
-        emit(opening)
+    emit(opening)
     while not src.closed and not (found := usual.end.match(src.text, src.pos)):
         if not usual.end.may_follow(src):
             break

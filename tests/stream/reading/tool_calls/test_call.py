@@ -7,7 +7,17 @@ import pytest
 from deltaparse import MalformedOutput, Policies, StreamParser, get_format, parse
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
-from ....strategies.wire_by_hand import CALL, OTHER, TAGS, UNMARKED, calls, fed, in_tags
+from ....strategies.wire_by_hand import (
+    CALL,
+    KEYED,
+    OTHER,
+    TAGS,
+    UNMARKED,
+    calls,
+    fed,
+    in_tags,
+    kinds,
+)
 from ....strategies.wire_channels import HARMONY
 
 STRICT = Policies(duplicate_keys="error")
@@ -28,8 +38,10 @@ STRICT = Policies(duplicate_keys="error")
 def test_a_key_stands_twice_where_it_does_in_one_object(arguments, twice):
     text = f'<call>\n{{"name": "f", "arguments": {arguments}}}\n</call>'
     if twice:
-        with pytest.raises(MalformedOutput, match="twice"):
+        with pytest.raises(MalformedOutput, match="twice") as refused:
             parse(text, TAGS, policies=STRICT)
+        assert refused.value.kind == "duplicate_keys"
+        assert calls(fed(TAGS, text)) == [("f", arguments)]
     else:
         assert fed(TAGS, text, policies=STRICT).issues == []
 
@@ -76,8 +88,9 @@ def test_a_call_that_is_left_out_is_told():
     assert parser.issues[1].detail == f"dropped: {OTHER.removesuffix(chr(10) + '</call>')!r}"
 
 
-def test_a_call_that_is_text_is_so_with_its_closer():
-    text = '<call>\n{"name": "f", "arguments": [}\n</call>x'
+@pytest.mark.parametrize("arguments", ["[", "[1]"])
+def test_a_call_that_is_text_is_so_with_its_closer(arguments):
+    text = f'<call>\n{{"name": "f", "arguments": {arguments}}}\n</call>x'
     parser = fed(TAGS, text, policies=Policies(malformed_arguments="text"))
     assert (calls(parser), parser.message.content) == ([], text)
 
@@ -108,6 +121,8 @@ def roles(fmt, text, **options):
 
 
 def test_a_call_without_arguments_has_none_in_the_output():
+    parser = fed(TAGS, '<call>\n{"name": "f"}\n</call>')
+    assert (calls(parser), kinds(parser)) == ([("f", "{}")], ["missing_arguments"])
     assert roles(TAGS, '<call>\n{"name": "f"}\n</call>') == [
         ('<call>\n{"name": "', "marker"),
         ("f", "name"),
@@ -183,3 +198,65 @@ def test_a_call_that_nothing_but_its_name_proves_is_told_as_text():
     parser = fed(get_format("llama4_pythonic"), "[g(a=1)]", tools=[{"name": "f"}])
     (tried,) = parser.attempts
     assert (tried.name, tried.status, tried.detail) == ("g", "unknown_tool", "it is text")
+
+
+def test_the_keys_that_are_not_those_of_the_format_are_told():
+    parser = fed(TAGS, '<call>\n{"function": "f", "input": {"a": 1}}\n</call>')
+    assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["odd_member"])
+    said = "of 'f', the key of the name is 'function', the key of the arguments is 'input'"
+    assert parser.issues[0].detail == said
+
+
+def test_a_bracket_behind_a_call_repairs_that_call():
+    first, second = CALL, OTHER.replace("\n</call>", "}\n</call>")
+    for text, statuses in ((second, ["repaired"]), (first + second, ["complete", "repaired"])):
+        parser = fed(TAGS, text)
+        assert [tried.status for tried in parser.attempts] == statuses
+        assert [call.repaired for call in parser.message.tool_calls] == [
+            status == "repaired" for status in statuses
+        ]
+
+
+@pytest.mark.parametrize("policy", ["drop", "text"])
+def test_a_call_that_is_none_of_the_message_may_have_been_repaired(policy):
+    odd = "<call>\n{'name': 'g', 'arguments': {}}\n</call>"
+    policies = Policies(extra_calls=policy)
+    parser = fed(TAGS, CALL + odd, parallel_tool_calls=False, policies=policies)
+    assert [tried.status for tried in parser.attempts] == ["complete", "repaired"]
+    assert [call.repaired for call in parser.message.tool_calls] == [False]
+
+
+@pytest.mark.parametrize("policy", ["drop", "text"])
+def test_what_stands_behind_several_calls_of_one_object_is_not_kept(policy):
+    policies = Policies(extra_calls=policy)
+    parser = StreamParser(KEYED, parallel_tool_calls=False, policies=policies)
+    parser.feed('<|calls|>[{"f": {"a": 1}, "g": {"b": 2}, "h": {}}]<|/calls|> x')
+    assert [tried.name for tried in parser.attempts] == ["f", "g", "h"]
+    assert parser.held == 0
+
+
+def test_only_the_call_of_a_tool_shows_that_an_argument_did_not_end():
+    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
+    for name, called in (("f", [("f", '{"x": "v"'), ("f", '{"y": 1}')]), ("g", None)):
+        text = f"<c><f=f><a=x>v</f></c><c><f={name}><a=y>1</a></f></c>"
+        parser = fed(fmt, text, tools=[{"name": "f"}])
+        assert calls(parser) == (called or [("f", '{"x": "v</f></c><c><f=g><a=y>1"}')])
+
+
+def test_what_is_told_of_a_name_that_is_not_written_is_told_of_the_call():
+    fmt = TAGS.replace(code={"start": "<|code|>", "function": "python"})
+    for text, start in (("<|code|>f(a=1)", 0), ("x<|code|>f(a=1)", 1)):
+        parser = fed(fmt, text, tools=[{"name": "f"}])
+        (issue,) = (one for one in parser.issues if one.kind == "unknown_tool")
+        assert issue.span == (start, start + len("<|code|>"))
+
+
+def test_a_call_that_is_cut_before_its_arguments_has_none():
+    for text in ('<call>\n{"name": "f"', '<call>\n{"name": "f", "argu'):
+        (call,) = fed(TAGS, text, "length").message.tool_calls
+        assert (call.name, call.arguments, call.complete) == ("f", "", False)
+
+
+def test_the_name_of_a_call_comes_out_before_its_arguments():
+    (made,) = StreamParser(TAGS).feed('<call>\n{"name": "f", ')
+    assert (made.name, made.arguments) == ("f", "")

@@ -90,6 +90,7 @@ def test_space_behind_what_ends_a_call_is_content(fmt, called, space):
 @pytest.mark.parametrize("reason", ["stop", "length"])
 @pytest.mark.parametrize("cut", range(1, len(CLOSER) - 1))
 def test_what_is_there_of_the_closer_is_reported(cut, reason):
+    assert fed(BY_NAME, CALLED, reason).issues == []
     parser = fed(BY_NAME, CALLED + CLOSER[:cut], reason)
     (call,) = parser.message.parts
     assert call.arguments == '{"a": 1}'
@@ -134,11 +135,11 @@ IN_SECTION = SECTION.replace(function={"name_prefix": ".", "name_suffix": ":"})
 """The same with a bracket that is no marker before the name."""
 
 
+IN_SECTIONS = [(SECTION, ONE), (NAMED, "f\n<a=x>1</a></f>"), (IN_SECTION, '.f:{"a": 1}</f>')]
+
+
 @pytest.mark.parametrize("gap", ["", "\n", " "])
-@pytest.mark.parametrize(
-    ("fmt", "one"),
-    [(SECTION, ONE), (NAMED, "f\n<a=x>1</a></f>"), (IN_SECTION, '.f:{"a": 1}</f>')],
-)
+@pytest.mark.parametrize(("fmt", "one"), IN_SECTIONS)
 def test_calls_of_a_section_come_as_they_end(fmt, one, gap):
     parser = StreamParser(fmt)
     parser.feed("<s>" + one)
@@ -150,6 +151,76 @@ def test_calls_of_a_section_come_as_they_end(fmt, one, gap):
     assert [call.complete for call in parser.message.tool_calls] == [True] * 3
     assert parser.message.content == "x"
     assert [issue.kind for issue in parser.issues] == ["text_after_tool_call"]
+    parser = StreamParser(fmt)
+    parser.feed("<s>" + gap.join([one] * 3))
+    assert len(parser.message.tool_calls) == 3
+
+
+@pytest.mark.parametrize("separator", [";", ";\n", "\n;\n", ","])
+@pytest.mark.parametrize(("fmt", "one"), IN_SECTIONS)
+def test_a_separator_stands_between_calls_of_a_section(fmt, one, separator):
+    fmt = fmt.replace(tools={"separator": separator})
+    for between in (separator, separator.strip()):
+        parser = fed(fmt, f"<s>{between.join([one] * 3)}</s>")
+        assert [call.complete for call in parser.message.tool_calls] == [True] * 3
+        assert (parser.message.content, parser.issues) == ("", [])
+
+
+@pytest.mark.parametrize("more", ["f\n<!", "f\n<!y</f>"])
+def test_what_is_no_call_behind_one_of_a_section_is_content(more):
+    parser = fed(NAMED, f"<s>f\n<a=x>1</a></f>{more}")
+    assert calls(parser) == [("f", '{"x": 1}')]
+    assert parser.message.content == more.removesuffix("</f>")
+    assert set(kinds(parser)) <= {"text_after_tool_call", "orphan_marker"}
+
+
+@pytest.mark.parametrize("gap", ["", " ", "; ", ","])
+def test_content_between_calls_of_a_section_is_what_stands_there(gap):
+    parser = fed(SECTION, f"<s>{ONE}{gap}x:y{ONE}</s>")
+    assert [call.complete for call in parser.message.tool_calls] == [True] * 2
+    assert parser.message.content == f"{gap}x:y"
+    parser = fed(IN_SECTION, f'<s>.f:{{"a": 1}}</f>{gap}x:y')
+    assert (parser.message.content, kinds(parser)) == (f"{gap}x:y", ["text_after_tool_call"])
+
+
+def test_a_name_may_begin_like_what_ends_the_section():
+    fmt = SECTION.replace(
+        tools={"section_end": "done"},
+        function={"name_prefix": "", "name_suffix": ":", "close": "</", "close_suffix": ">"},
+    )
+    parser = fed(fmt, '<s>f:{"a": 1}</f>dog:{"a": 2}</dog>done')
+    assert calls(parser) == [("f", '{"a": 1}'), ("dog", '{"a": 2}')]
+
+
+@pytest.mark.parametrize(("fmt", "one"), IN_SECTIONS)
+def test_a_call_of_a_section_that_the_prompt_began_comes_out_whole(fmt, one):
+    fmt = fmt.replace(turn={"headers": ("<|start|>",)})
+    cut = one.index("1")
+    parser = fed(fmt, one[cut:] + "</s>", prompt=f"<|start|><s>{one}{one[:cut]}")
+    (call,) = parser.message.tool_calls
+    assert (call.name, call.complete) == ("f", True)
+    assert call.arguments in ('{"a": 1}', '{"x": 1}')
+
+
+@pytest.mark.parametrize(
+    ("fmt", "one"),
+    [
+        *IN_SECTIONS,
+        (
+            in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>"),
+            "<c><f=f><a=x>1</a></f></c>",
+        ),
+    ],
+)
+def test_calls_that_are_dropped_are_not_kept(fmt, one):
+    policies = Policies(extra_calls="drop")
+    held = []
+    for times in (2, 8):
+        parser = StreamParser(fmt, parallel_tool_calls=False, policies=policies)
+        parser.feed(fmt.tools.section_start + one * times)
+        assert len(parser.attempts) == times
+        held.append(parser.held)
+    assert held[0] == held[1]
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
@@ -232,6 +303,19 @@ def test_a_call_in_tags_that_is_cut_before_its_arguments_is_cut():
         assert kinds(parser) == ["truncated_call"]
 
 
+@pytest.mark.parametrize("section", [{}, {"section_start": "<s>", "section_end": "</s>"}])
+@pytest.mark.parametrize(
+    ("cut", "whole"), [("", False), ("</run=", False), ("</run=f>", True), ("</run=f></", True)]
+)
+def test_no_closer_but_the_last_may_be_missing_behind_one_with_the_name(cut, whole, section):
+    tools = {"per_call_start": "<c>", "per_call_end": "</c>", **section}
+    fmt = TAGGED_BY_NAME.replace(tools=tools)
+    text = f"{fmt.tools.section_start}<c><run=f><p=a>1</p>{cut}"
+    (call,) = fed(fmt, text, "stop").message.tool_calls
+    assert call.complete == whole
+    assert call.arguments == '{"a": 1' + "}" * whole
+
+
 @pytest.mark.parametrize("reason", ["stop", "length"])
 def test_a_closer_with_the_name_ends_arguments_in_tags(reason):
     fmt = BY_NAME.replace(
@@ -258,6 +342,13 @@ def test_a_name_in_brackets_is_a_call_where_it_is_that_of_a_tool(tools, called):
     parser = fed(fmt, text, tools=[{"name": name} for name in tools])
     assert [call.arguments for call in parser.message.tool_calls] == ['{"x": 1}'] * called
     assert parser.message.content == ("" if called else text)
+    # Without tools, nothing is looked for.
+    said = (
+        []
+        if not tools
+        else [("f", "complete", "") if called else ("f", "unknown_tool", "it is text")]
+    )
+    assert [(one.name, one.status, one.detail) for one in parser.attempts[:1]] == said
 
 
 @pytest.mark.parametrize("behind", ["", " more", "</run=g>\n"])
@@ -340,8 +431,57 @@ def test_a_call_between_others_that_is_text_is_so_as_a_whole():
 @pytest.mark.parametrize(
     ("gap", "written", "made"), [("", "7", "7"), (" \n ", "7", "7"), ("", "", "new")]
 )
-def test_an_id_behind_the_arguments(gap, written, made):
-    text = f"<c><f=f><a=x>1</a>{gap}<id>{written}</id></f></c>"
-    parser = fed(WITH_ID, text, id_factory=lambda *_: "new")
+@pytest.mark.parametrize(
+    ("change", "arguments"),
+    [({}, "<a=x>1</a>"), ({"tools": {"format": "TAG_WITH_JSON"}}, '{"x": 1}')],
+)
+def test_an_id_behind_the_arguments(change, arguments, gap, written, made):
+    text = f"<c><f=f>{arguments}{gap}<id>{written}</id></f></c>"
+    parser = fed(WITH_ID.replace(**change), text, id_factory=lambda *_: "new")
     assert [(call.id, call.arguments) for call in parser.message.tool_calls] == [(made, '{"x": 1}')]
     assert (parser.message.content, parser.issues) == ("", [])
+
+
+IN_JSON = IN_TAGS.replace(tools={"format": "TAG_WITH_JSON"})
+
+
+def test_an_id_behind_json_needs_no_marker_before_it():
+    fmt = IN_JSON.replace(call_id={"position": "POST_ARGS", "suffix": "</id>"})
+    (call,) = fed(fmt, '<c><f=f>{"x": 1}7</id></f></c>').message.tool_calls
+    assert (call.id, call.arguments, call.complete) == ("7", '{"x": 1}', True)
+
+
+def test_what_stands_behind_arguments_that_break_is_reported_and_not_read():
+    for behind, change in (
+        ("<id>7</id>", {"call_id": {"position": "POST_ARGS", "prefix": "<id>", "suffix": "</id>"}}),
+        ("</args>", {"arguments": {"start": "<args>", "end": "</args>"}}),
+    ):
+        fmt = IN_JSON.replace(**change)
+        parser = fed(fmt, f'<c><f=f>{fmt.arguments.start}{{"x": {behind}</f></c>')
+        assert (calls(parser), kinds(parser)) == ([("f", '{"x": ')], ["malformed_arguments"])
+        assert parser.issues[0].detail.endswith(f"not emitted: {behind!r}")
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "made"),
+    [
+        ({"format": "TAG_WITH_JSON"}, '{"x": 1}', '{"x": 1}'),
+        ({"format": "TAG_WITH_JSON"}, '{"x": 1} \n', '{"x": 1}'),
+        ({}, "<a=x>1</a>, <a=y>2</a>", '{"x": 1, "y": 2}'),
+    ],
+)
+def test_a_marker_behind_all_arguments_is_read_once(change, arguments, made):
+    fmt = IN_TAGS.replace(
+        tools=change, arguments={"start": "<args>", "end": "</args>", "separator": ","}
+    )
+    parser = fed(fmt, f"<c><f=f><args>{arguments}</args></f></c>")
+    assert (calls(parser), parser.issues) == ([("f", made)], [])
+
+
+@pytest.mark.parametrize("text", ["<c><f=", "<c><f=<!>"])
+def test_behind_what_is_no_call_another_is(text):
+    called = "<c><f=f><a=x>1</a></f></c>"
+    for before in ("", called):
+        parser = fed(IN_TAGS, f"{before}{text}</f></c>{called}")
+        assert calls(parser) == [("f", '{"x": 1}')] * (1 + bool(before))
+        assert parser.message.content == f"{text}</f></c>"

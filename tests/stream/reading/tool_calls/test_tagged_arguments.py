@@ -7,7 +7,7 @@ import pytest
 from deltaparse import StreamParser, WireFormat, get_format
 from deltaparse.stream.reading.tool_calls import tagged_arguments
 
-from ....strategies.wire_by_hand import calls, fed, in_tags
+from ....strategies.wire_by_hand import calls, fed, in_tags, kinds
 
 USUAL = get_format("qwen3_coder")
 WITH_ID = WireFormat().replace(
@@ -77,10 +77,103 @@ def test_the_end_of_all_arguments_makes_them_whole():
 def test_no_closer_but_the_last_may_be_missing():
     text = "<c><f=f><a=x>1</a>"
     for behind, whole in (("", False), ("<", False), ("</f>", True), ("</f></", True)):
-        (call,) = fed(TWO_ENDS, text + behind, "stop").message.tool_calls
+        parser = fed(TWO_ENDS, text + behind, "stop")
+        (call,) = parser.message.tool_calls
         assert call.complete == whole, behind
+        assert "repaired_arguments" not in kinds(parser)
 
 
 def test_a_name_without_a_marker_says_how_the_value_is_written():
     fmt = in_tags(name_suffix="=", value_suffix=";", alternatives=("number boolean", "", ":", "!"))
     assert calls(fed(fmt, "<c><f=f>x:1!y=1;</f></c>")) == [("f", '{"x": 1, "y": "1"}')]
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_an_id_behind_the_arguments_makes_them_whole_at_once(reason):
+    parser = StreamParser(WITH_ID)
+    parser.feed("<f=f><a=x>1</a><id>7</id>")
+    (call,) = parser.message.tool_calls
+    assert (call.id, call.arguments, call.complete) == ("7", '{"x": 1}', True)
+
+
+@pytest.mark.parametrize("gap", ["", " ", "\n"])
+def test_white_space_stands_round_a_separator(gap):
+    fmt = TWO_ENDS.replace(arguments={"separator": ","})
+    parser = fed(fmt, f"<c><f=f><a=x>1</a>{gap},{gap}<a=y>2</a>{gap}</f></c>")
+    assert (calls(parser), parser.issues) == ([("f", '{"x": 1, "y": 2}')], [])
+
+
+def test_what_has_no_marker_before_its_name_is_no_argument_where_others_have_one():
+    fmt = TWO_ENDS.replace(arguments={"escape_start": "<e>", "escape_end": "</e>"})
+    parser = fed(fmt, "<c><f=f><a=x><e>v</e></a>y>1<a=z>1</a></f></c>")
+    assert calls(parser) == [("f", '{"x": "v", "z": 1}')]
+    assert [one.detail for one in parser.issues] == ["left out between arguments: 'y>1'"]
+
+
+@pytest.mark.parametrize(("reason", "whole"), [("stop", True), ("length", False)])
+@pytest.mark.parametrize(("text", "made"), [("", "{}"), ("x=1;", '{"x": 1}')])
+def test_the_one_closer_may_be_missing_behind_names_without_a_marker(text, made, reason, whole):
+    fmt = UNMARKED.replace(tools={"per_call_start": "", "per_call_end": ""})
+    (call,) = fed(fmt, "<f=f>" + text, reason).message.tool_calls
+    assert call.complete == whole
+    assert call.arguments == made if whole else made.startswith(call.arguments)
+
+
+UNENDED = WITH_ID.replace(
+    function={"close": ""}, call_id={"position": "NONE", "prefix": "", "suffix": ""}
+)
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+@pytest.mark.parametrize(("cut", "whole"), [("<", False), ("<a", False), ("<|", True)])
+def test_what_may_be_another_argument_ends_no_call_that_nothing_closes(cut, whole, reason):
+    (call,) = fed(UNENDED, "<f=f><a=x>1</a>" + cut, reason).message.tool_calls
+    assert (call.arguments, call.complete) == ('{"x": 1' + "}" * whole, whole)
+
+
+IN_ELEMENTS = WireFormat().replace(
+    turn={"ends": ("<|end|>",)},
+    tools={"format": "TAG_WITH_TAGGED", "per_call_start": "<call>", "per_call_end": "</call>"},
+    function={"name_prefix": "<name>", "name_suffix": "</name>"},
+    arguments={"name_prefix": "<", "name_suffix": ">", "value_suffix": "</", "key_suffix": ">"},
+)
+"""What begins a call may as well begin an argument."""
+HAS_CALL = [
+    {"name": "f", "parameters": {"properties": {"call": {"type": "string"}, "x": {}}}},
+    {"name": "g", "parameters": {"properties": {"x": {}}}},
+]
+
+
+@pytest.mark.parametrize("end", ["</call>", ""])
+def test_what_begins_calls_begins_an_argument_where_the_schema_has_that(end):
+    fmt = IN_ELEMENTS.replace(tools={"per_call_end": end})
+    text = f"<call><name>f</name><call>v</call><x>1</x>{end}"
+    parser = fed(fmt, text, tools=HAS_CALL)
+    assert (calls(parser), parser.issues) == ([("f", '{"call": "v", "x": 1}')], [])
+    first, second = "<call><name>g</name><x>1</x>", f"<call><name>f</name><x>2</x>{end}"
+    for tools in (HAS_CALL, None):
+        parser = fed(fmt, first + second, tools=tools)
+        assert [call.arguments.rstrip("}") for call in parser.message.tool_calls] == [
+            '{"x": 1',
+            '{"x": 2',
+        ]
+        # What closes the first was forgotten, where there is something that does.
+        assert [call.complete for call in parser.message.tool_calls] == [not end, True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start", "text"),
+    [
+        ({}, "<a=call>", "<a=x>1</a><a=call>v</a>"),
+        ({"name_prefix": "", "name_suffix": "=", "value_suffix": ";"}, "call=", "x=1;call=v;"),
+        (
+            {"alternatives": ("string", "<s ", ">", "</s>")},
+            "<s call>",
+            "<a=x>1</a><s call>v</s>",
+        ),
+    ],
+)
+def test_such_an_argument_is_written_as_others_are(arguments, start, text):
+    fmt = TWO_ENDS.replace(tools={"per_call_start": start}, arguments=arguments)
+    parser = fed(fmt, f"{start}<f=f>{text}</f></c>", tools=HAS_CALL)
+    assert (calls(parser), parser.issues) == ([("f", '{"x": 1, "call": "v"}')], [])

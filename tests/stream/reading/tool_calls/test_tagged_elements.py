@@ -7,6 +7,7 @@ import pytest
 from deltaparse import StreamParser, get_format
 from deltaparse.stream.reading.tool_calls.schema import DEEPEST
 from deltaparse.stream.reading.tool_calls.tagged_elements import Argument, Typed
+from deltaparse.stream.tokens.traced_parser import TracedParser
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
 from ....strategies.wire_by_hand import ELEMENTS, calls, fed, in_tags, kinds
@@ -95,6 +96,7 @@ def test_what_is_in_a_value_has_the_schema_of_that():
         ({"name_suffix": "", "value_prefix": "<v>\n"}, "<a=x<v>\nv</a>", "v"),
         ({"name_suffix": "", "value_prefix": "<v>\n"}, "<a=x<v>v</a>", "v"),
         ({"name_suffix": "", "value_prefix": "<v>\n"}, "<a=x<v>\n<v>v</a>", "<v>v"),
+        ({"name_suffix": ">", "type_first": True, "separator": ","}, "<a=x> v</a>", " v"),
     ],
 )
 def test_what_stands_before_a_value_is_none_of_it(arguments, text, made):
@@ -254,3 +256,43 @@ def test_a_marker_that_is_cut_before_a_value_tells_of_the_name(cut):
     (issue,) = fed(fmt, "<c><f=f><a=xyz>" + cut, "length").issues
     assert issue.kind == "truncated_call"
     assert "not emitted: 'xyz" in issue.detail
+
+
+TELLING = in_tags(
+    name_prefix='<a k="',
+    name_suffix='" s="true">',
+    literal_name_suffix='" s="false">\n',
+    value_suffix="</a>",
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "made", "value"), [("false", "5", "5"), ("true", '"\\n5"', "\n5")]
+)
+def test_the_white_space_behind_a_name_is_that_of_what_stands_there(said, made, value):
+    text = f'<c><f=f><a k="x" s="{said}">\n5</a></f></c>'
+    assert calls(fed(TELLING, text)) == [("f", f'{{"x": {made}}}')]
+    parser = TracedParser(TELLING)
+    parser.feed(text)
+    parser.finish()
+    spans = [text[one.start : one.end] for one in parser.role_spans if one.role == "arguments"]
+    assert spans == ["x", value]
+
+
+def test_what_may_be_the_end_of_a_name_is_none_of_it_where_the_output_ends():
+    (issue,) = fed(TELLING, '<c><f=f><a k="x" s', "length").issues
+    assert (issue.span, issue.detail[-6:]) == ((15, 18), "'x\" s'")
+
+
+def test_the_type_that_is_written_says_more_than_how_the_argument_is_written():
+    fmt = in_tags(
+        name_prefix="<a=",
+        type_first=True,
+        type_suffix=" is ",
+        name_suffix=">",
+        value_suffix="</a>",
+        alternatives=("number boolean", "<n=", ">", "</n>"),
+    )
+    for written, made in (("number", "5"), ("string", '"5"')):
+        parser = fed(fmt, f"<c><f=f><a={written} is x>5</a></f></c>")
+        assert (calls(parser), parser.issues) == ([("f", f'{{"x": {made}}}')], [])

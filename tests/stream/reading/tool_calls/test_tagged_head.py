@@ -25,7 +25,7 @@ from deltaparse.stream.reading.tool_calls.tagged_head import (
     read_name,
 )
 
-from ....strategies.wire_by_hand import TURN, calls, fed
+from ....strategies.wire_by_hand import TURN, calls, fed, in_tags
 from ....support import Driver, silent
 
 ENDS = marker_set({"</n>"})
@@ -277,3 +277,76 @@ def test_json_where_arguments_in_tags_should_stand_is_no_call(text):
     text = f"<f=f>{text}</f>"
     parser = fed(NO_ENDS.replace(function={"close": "</f>"}), text, tools=TOOLS)
     assert (calls(parser), parser.message.content) == ([], text)
+
+
+IN_TAGS = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
+WITH_ID = IN_TAGS.replace(call_id=BETWEEN | {"prefix": "<id>", "suffix": "</id>"})
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [("<id>7</id>", "7"), ("<id>7", "7"), ("<id></id>", "new"), ("<id>", "new"), ("", "new")],
+)
+def test_an_id_between_name_and_arguments(written, made):
+    text = f"<c><f=f>{written}<a=x>1</a></f></c>"
+    parser = fed(WITH_ID, text, id_factory=lambda *_: "new")
+    assert [(call.id, call.arguments) for call in parser.message.tool_calls] == [(made, '{"x": 1}')]
+    assert (parser.message.content, parser.issues) == ("", [])
+
+
+def test_an_id_without_the_marker_before_it_is_none():
+    text = "<c><f=f>7</id><a=x>1</a></f></c>"
+    parser = fed(WITH_ID, text)
+    assert (calls(parser), parser.message.content) == ([], text)
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_an_id_before_the_name_is_text_where_no_name_follows(reason):
+    fmt = WITH_ID.replace(call_id={"position": "PRE_FUNC_NAME"})
+    (call,) = fed(fmt, "<c><id>7</id><f=f><a=x>1</a></f></c>", reason).message.tool_calls
+    assert (call.id, call.arguments) == ("7", '{"x": 1}')
+    parser = fed(fmt, "<c><id>7", reason)
+    assert (calls(parser), parser.message.content) == ([], "<c><id>7")
+
+
+def test_an_id_that_belongs_behind_the_arguments_ends_them():
+    fmt = WITH_ID.replace(call_id={"position": "POST_ARGS"})
+    parser = fed(fmt, "<c><f=f><id>7</id><a=x>1</a></f></c>")
+    (call,) = parser.message.tool_calls
+    assert (call.id, call.arguments, parser.message.content) == ("7", "{}", "<a=x>1</a>")
+
+
+@pytest.mark.parametrize("name", ["f", "f$"])
+def test_an_id_that_holds_the_name_is_read_as_the_name_is(name):
+    fmt = IN_TAGS.replace(
+        function={"name_prefix": "", "name_suffix": "\n"},
+        call_id={"position": "PRE_FUNC_NAME", "holds_name": True},
+    )
+    parser = fed(fmt, f"<c>{name}:0\n<a=x>1</a></f></c>")
+    (call,) = parser.message.tool_calls
+    assert (call.id, call.name, call.arguments) == (f"{name}:0", name, '{"x": 1}')
+
+
+@pytest.mark.parametrize("fmt", [IN_TAGS, WITH_ID])
+@pytest.mark.parametrize("name", ["f", "f>g"])
+def test_what_ends_names_may_stand_in_that_of_a_tool(fmt, name):
+    tools = [{"name": name} for name in ("f", "f>g")]
+    parser = fed(fmt, f"<c><f={name}><a=x>1</a></f></c>", tools=tools)
+    assert (calls(parser), parser.issues) == ([(name, '{"x": 1}')], [])
+
+
+@pytest.mark.parametrize(
+    ("cut", "status"), [("<", "truncated"), ("<f", "truncated"), ("<x", "not_a_call")]
+)
+def test_a_cut_in_what_stands_before_a_name_cuts_a_call(cut, status):
+    fmt = IN_TAGS.replace(
+        tools={
+            "per_call_start": "",
+            "per_call_end": "",
+            "section_start": "<s>",
+            "section_end": "</s>",
+        }
+    )
+    parser = fed(fmt, "<s>" + cut, "length")
+    assert [tried.status for tried in parser.attempts] == [status]
+    assert parser.message.content == ("" if status == "truncated" else "<s>" + cut)

@@ -12,7 +12,13 @@ from deltaparse.stream.tokens.traced_parser import TracedParser
 from ....strategies.wire_by_hand import calls, fed
 
 FMT = get_format("qwen3_coder")
-PROPERTIES = {"s": {"type": "string"}, "n": {"type": "number"}, "o": {"type": "object"}}
+NUMBER_OR_TEXT = {"anyOf": [{"enum": [1, 2]}, {"type": "string"}]}
+PROPERTIES = {
+    "s": {"type": "string"},
+    "n": {"type": "number"},
+    "o": {"type": "object"},
+    "e": NUMBER_OR_TEXT,
+}
 TOOLS = [{"name": "f", "parameters": {"type": "object", "properties": PROPERTIES}}]
 HEAD = "<tool_call>\n<function=f>\n"
 TAIL = "</function>\n</tool_call>"
@@ -35,6 +41,22 @@ def test_they_are_read_without_the_readers_of_odd_ones(monkeypatch):
     monkeypatch.setattr(usual_argument, "argument_value", odd)
     text = HEAD + argument("n", "1") + argument("s", "x") + TAIL
     assert calls(fed(FMT, text, tools=TOOLS)) == [("f", '{"n": 1, "s": "x"}')]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "made"),
+    [
+        ([("s", "x"), ("n", "1")], '{"s": "x", "n": 1}'),
+        ([("s", "x"), ("n", "z")], '{"s": "x", "n": "z"}'),
+        ([("n", "z"), ("s", "x")], '{"n": "z", "s": "x"}'),
+        ([("e", "1"), ("n", "1")], '{"e": 1, "n": 1}'),
+        ([("e", "5"), ("n", "1")], '{"e": "5", "n": 1}'),
+        ([("s", ""), ("n", "")], '{"s": "", "n": ""}'),
+    ],
+)
+def test_an_argument_is_what_its_schema_says_wherever_it_stands(arguments, made):
+    text = HEAD + "".join(argument(*one) for one in arguments) + TAIL
+    assert calls(fed(FMT, text, tools=TOOLS)) == [("f", made)]
 
 
 UNCLOSED = WireFormat().replace(
@@ -70,8 +92,18 @@ def test_each_name_and_each_value_is_where_it_stands():
 
 def test_a_string_begins_with_its_first_text():
     parser = StreamParser(FMT, tools=TOOLS)
-    made = parser.feed(HEAD + "<parameter=s>\nx") + parser.feed("y")
-    assert [delta.arguments for delta in made][-2:] == ['"s": "x', "y"]
+    made = parser.feed(HEAD + "<parameter=s>\nx") + parser.feed("y") + parser.feed("<z</")
+    assert [delta.arguments for delta in made][-3:] == ['"s": "x', "y", "<z"]
+
+
+def test_a_string_ends_where_what_follows_begins():
+    for behind, made in (
+        ("x</parameter>\ny", "x</parameter>\\ny"),
+        ("\n</parameter>\n<parameter=", '"'),
+    ):
+        parser = StreamParser(FMT, tools=TOOLS)
+        parser.feed(HEAD + "<parameter=s>\nx")
+        assert "".join(delta.arguments for delta in parser.feed(behind)) == made
 
 
 def test_a_string_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeypatch):
@@ -93,7 +125,7 @@ def test_a_string_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeyp
 def test_a_string_that_is_cut_is_a_call_that_is_cut(reason):
     for text, made in (("x", '"x'), ("x\n</para", '"x'), ("", '"')):
         parser = fed(FMT, f"{HEAD}<parameter=s>\n{text}", reason, tools=TOOLS)
-        assert calls(parser)[0][1].startswith(f'{{"s": {made}')
+        assert calls(parser) == [("f", f'{{"s": {made}')]
         assert [tried.status for tried in parser.attempts] == ["truncated"]
 
 
