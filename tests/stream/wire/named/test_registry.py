@@ -138,6 +138,7 @@ def test_a_format_of_ones_own():
     assert registry.models_of("mine") == ""
     assert parse(MINE_CALL, get_format("mine")).tool_calls
     assert registry.all_formats()[-1] == ("mine", MINE)
+    assert ("hermes", get_format("hermes")) in registry.all_formats()
     assert registry.models_of("no such name") == ""
 
 
