@@ -85,15 +85,15 @@ def _made(kind: Any, value: Any, where: str) -> Any:
                 raise FormatError(f"{where} has no {name!r}; it has {', '.join(hints)}")
         parts = {name: _made(hints[name], part, f"{where}.{name}") for name, part in value.items()}
         return kind(**parts)  # type: ignore[operator]
-    if isinstance(kind, type) and isinstance(value, kind):
+    if kind == tuple[str, ...]:
+        return texts(value, where)
+    if isinstance(value, kind):
         return value
     if kind is Switches:
         return Switches(value)
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
+    if issubclass(kind, StrEnum):
         return chosen(kind, value, where)
-    if kind == tuple[str, ...]:
-        return texts(value, where)
-    raise FormatError(f"{where} must be {getattr(kind, '__name__', kind)}, not {value!r:.200}")
+    raise FormatError(f"{where} must be {kind.__name__}, not {value!r:.200}")
 
 
 @cache

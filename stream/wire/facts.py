@@ -102,7 +102,7 @@ class Facts:
         self.has_reasoning = reasoning.mode is not ReasoningMode.NONE
         end = reasoning.end.strip()
         self.next_ends_reasoning = bool(end) and end == content.start.strip()
-        self.shares_end = bool(end) and end.startswith((*filter(None, map(str.strip, turn.ends)),))
+        self.shares_end = end.startswith((*filter(None, map(str.strip, turn.ends)),))
         self.has_channels = bool(channels.message.strip())
         self.has_calls = self.has_channels or tools.format is not ToolFormat.NONE
         self.is_tagged = tools.format in TAGGED
@@ -161,7 +161,7 @@ class Facts:
     def _starts_in(self, text: str) -> list[tuple[int, int]]:
         """Where in a text the starts of reasoning stand, each with which pair it is, negated."""
         cores = enumerate(start.strip() for start, _ in self._pairs)
-        return [(text.rfind(core), -at) for at, core in cores if core and core in text]
+        return [(text.rfind(core), -at) for at, core in cores if core in text]
 
     def turn_so_far(self, prompt: str = "") -> str:
         """What a prompt holds of the assistant's turn: the format's own, without a prompt.
@@ -207,7 +207,7 @@ class Facts:
     def _is_opener(self, text: str) -> bool:
         """Whether a text is nothing, or opens reasoning, or opens and closes it."""
         rest = text.strip()
-        for start, end in self._pairs if self._start else ():
+        for start, end in self._pairs:
             if rest.startswith(start.strip()):
                 behind = rest.removeprefix(start.strip()).lstrip()
                 if not behind.removeprefix(end.strip()):
@@ -218,7 +218,7 @@ class Facts:
 def _separated(separator: str, opener: str) -> tuple[str, ...]:
     """What separates calls and the opener behind it; nothing where one of them is white space."""
     between, core = separator.strip(), opener.strip()
-    if not (between and core) or core.startswith(between):
+    if not core or core.startswith(between):
         return ()
     gaps = {trailing(separator) + leading(opener), "", " ", "\n"}
     return tuple(between + gap + core + trailing(opener) for gap in sorted(gaps))

@@ -131,8 +131,7 @@ class WireFormat(_Remembers):
     __hash__ = _Remembers.__hash__
 
     def __post_init__(self) -> None:
-        if type(self.switches) is not Switches:
-            object.__setattr__(self, "switches", Switches(self.switches))
+        object.__setattr__(self, "switches", Switches(self.switches))
         check_fields(self)
         for contradiction in _contradictions(self):
             raise FormatError(contradiction)
@@ -229,8 +228,7 @@ def marker_fields() -> Mapping[str, tuple[str, ...]]:
     """The fields of each group of a format that hold text as the model writes it."""
     usual = WireFormat()
     groups = ((part.name, getattr(usual, part.name)) for part in fields(usual))
-    made = {name: marker_fields_of(type(group)) for name, group in groups if is_dataclass(group)}
-    return {name: found for name, found in made.items() if found}
+    return {name: marker_fields_of(type(group)) for name, group in groups if is_dataclass(group)}
 
 
 def marker_texts(fmt: WireFormat) -> Iterator[tuple[str, str]]:

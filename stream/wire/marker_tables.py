@@ -160,8 +160,7 @@ class MarkerTables:
     after_end:           behind an end-of-turn marker.
     after_stray:         behind a closer of calls that closes none.
     reasoning_start:     the starts of reasoning alone.
-    reasoning_ends:      where there are several pairs, the cores of what ends reasoning, by that
-                         of what opens it.
+    reasoning_ends:      the cores of what ends reasoning, by that of what opens it.
     content_opened:      the start of content that every turn has, which may stand where reasoning
                          was opened and left empty.
     call_starts:         the markers that calls begin with.
@@ -299,7 +298,7 @@ class MarkerTables:
         anywhere = start + tool_start + turn_end
         at_edge = anywhere + content_start + content_end + end + lone_closer + fences
         text = _heads_of_calls(fmt) * self.unmarked + anywhere + lone_end + lone_closer
-        self.in_content = _literals(text + (message_end if constrained else []))
+        self.in_content = _literals(text + message_end)
         self.in_content_start = _literals(text + content_start)
         self.in_content_end = _literals(text + (content_end or content_start))
         only = turn_end + (content_start + tool_start if facts.next_ends_reasoning else end)
@@ -337,7 +336,7 @@ class MarkerTables:
             tools.section_start.strip(),
             tools.separator.strip() if self.facts.separated_openers else "",
         )
-        self.separators = marker_set({",", ";", tools.separator.strip()} - {""})
+        self.separators = marker_set([",", ";", tools.separator.strip()])
         own_fields = _own_fields(self.fmt.tools)
         self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
         self.own_keys = IN_CONSTRAINED if constrained else _own_keys(tools)
@@ -502,7 +501,7 @@ def _in_message(fmt: WireFormat, *, calls: bool) -> MarkerTables | None:
         return None
     none = WireFormat()
     inner = fmt.replace(
-        turn={"headers": (), "ends": (*fmt.channels.ends, *fmt.turn.ends), "generation_prompt": ""},
+        turn={"headers": (), "ends": (*fmt.channels.ends, *fmt.turn.ends)},
         reasoning=none.reasoning,
         content=none.content,
         channels=none.channels,
@@ -547,9 +546,9 @@ def _content_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[Marker
 
 
 def _ends_by_start(fmt: WireFormat) -> Mapping[str, frozenset[str]]:
-    """The cores of the ends of reasoning by that of its start; none where there is one pair."""
+    """The cores of the ends of reasoning by that of its start."""
     found: dict[str, set[str]] = {}
-    for start, end in fmt.reasoning.pairs if fmt.reasoning.alternatives else ():
+    for start, end in fmt.reasoning.pairs:
         found.setdefault(start.strip(), set()).add(end.strip())
     return {start: frozenset(ends) for start, ends in found.items()}
 

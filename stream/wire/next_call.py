@@ -49,10 +49,9 @@ def next_call(fmt: WireFormat) -> Overrun | None:
     named = stripped([fmt.function.close]) if facts.closes_by_name else set()
     first = closers | named or openers
     markers = [marker for marker in first if not re.match(r'["\\\x00-\x1f]', marker)]
-    if not openers or not markers or fmt.tools.format is ToolFormat.PYTHONIC:
+    if not openers or not markers:
         return None
-    closing = _closers(closers, fmt) if closers or named else ""
-    begins = closing + _some(_one(openers), MOST_OPENERS)
+    begins = _closers(closers, fmt) + _some(_one(openers), MOST_OPENERS)
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
         head = begins + _name(fmt)
         if not fmt.function.name_suffix.strip():
@@ -80,19 +79,21 @@ def _name(fmt: WireFormat) -> str:
     """The name of a call behind its openers, with its id, as a pattern with the group "name"."""
     call_id = fmt.call_id
     ids = stripped([call_id.prefix]), stripped([call_id.suffix])
-    an_id = rf"(?:{_one(ids[0])}[^\"<>{{}}]{{0,256}}?{_one(ids[1])}{GAP})?+" if all(ids) else ""
+    # Models leave out what stands before the suffix: `name[CALL_ID]id[ARGS]`, and `name[ARGS]`.
+    before = rf"(?:{_one(ids[0])}[^\"<>{{}}]{{0,256}}?)?"
+    an_id = rf"(?:{before}{_one(ids[1])}{GAP})?+" if all(ids) else ""
     suffix = re.escape(fmt.function.name_suffix.strip())
     return rf"{an_id}(?P<name>{NAME}){GAP}{suffix}{GAP}{an_id}"
 
 
-def _closers(closers: Iterable[str], fmt: WireFormat) -> str:
+def _closers(closers: set[str], fmt: WireFormat) -> str:
     """What ends a call, as a pattern; the function's name may stand in it."""
-    pattern = _one(closers)
+    ways = [_one(closers)] if closers else []
     if fmt.facts.closes_by_name:
         function = fmt.function
-        named = re.escape(function.close.strip()) + NAME + re.escape(function.close_suffix.strip())
-        pattern = f"(?:{pattern}|{named})" if closers else f"(?:{named})"
-    return _some(pattern, MOST_CLOSERS)
+        close, suffix = re.escape(function.close.strip()), re.escape(function.close_suffix.strip())
+        ways.append(close + NAME + suffix)
+    return _some(f"(?:{'|'.join(ways)})", MOST_CLOSERS)
 
 
 def _some(pattern: str, most: int) -> str:

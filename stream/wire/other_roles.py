@@ -35,6 +35,7 @@ ROLES = frozenset(
 
 LETTER = r"[^\W\d_]"
 LETTERS = re.compile(f"{LETTER}+")
+WORD = re.compile(r"\w")
 ROLE = tuple(re.compile(rf"{of}{{1,{LONGEST_ROLE}}}+(?!{of})") for of in (r"\w", LETTER))
 
 
@@ -79,8 +80,8 @@ class _Shape:
         self._own = own
         self._parts = parts
         self._is_bare = not "".join(parts).strip("<>[]{}()/ ")
-        joined = any(part[-1:] == "_" or part[:1] == "_" for part in parts)
-        self._role = ROLE[joined]
+        # What stands behind it would be taken for a part of it.
+        self._role = ROLE[WORD.match(parts[1]) is not None]
 
     def match(self, text: str, pos: int, *, final: bool) -> int:
         """As `OtherRoles.match`."""
@@ -91,10 +92,9 @@ class _Shape:
                 if not found or (found.end() == len(text) and not final):
                     return pos if found or at == len(text) else -1
                 role = found[0]
-            expected = (role if number else "") + part
+            expected = role + part
             if not text.startswith(expected, at):
-                rest = text[at:]
-                return pos if len(rest) < len(expected) and expected.startswith(rest) else -1
+                return pos if expected.startswith(text[at:]) else -1
             at += len(expected)
         known = role.lower() in ROLES if self._is_bare else role != self._own
         return at if known else -1

@@ -135,7 +135,7 @@ class TaggedMarkers:
         if call_id.position is CallIdPosition.POST_ARGS:
             behind |= id_start
         # Models forget suffixes: then what stands behind the call may show it.
-        forgotten = (ends | by_name or starts) | turn_ends if tagged else set()
+        forgotten = (ends | by_name or starts) | turn_ends
         between_arguments = stripped([arguments.separator])
         following = key | outer | behind | between_arguments | inner
 
@@ -156,7 +156,7 @@ class TaggedMarkers:
         self.before_json = marker_set(before | stripped([arguments.start]))
         self.arguments_end = marker_set(stripped([arguments.end]))
         self.in_arguments = marker_set(key | outer | behind | (set() if tagged else {"null"}))
-        named = {start: arguments.named_by(start) for start in starts if tagged}
+        named = {start: arguments.named_by(start) for start in starts}
         self.as_arguments = {start: name for start, name in named.items() if name}
         self.separator = marker_set(between_arguments)
         self.key = marker_set(key)
@@ -166,7 +166,7 @@ class TaggedMarkers:
         self.own_closers = marker_set(own - by_name)
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
         self.ends = marker_set(ends)
-        self._close_by_name(by_name, function.close_suffix)
+        self.close, self.close_suffix = marker_set(by_name), function.close_suffix.strip()
         self.has_ends = bool(ends | by_name)
         self.may_be_ended = self.has_ends or self.names_unmarked
 
@@ -182,10 +182,6 @@ class TaggedMarkers:
         self.type_first = arguments.type_first
         escape = arguments.escape_start, arguments.escape_end
         self.escape_start, self.escape_end = (marker_set(stripped([text])) for text in escape)
-
-    def _close_by_name(self, marker: set[str], suffix: str) -> None:
-        self.close = marker_set(marker)
-        self.close_suffix = suffix.strip() if marker else ""
 
     def _end_values(
         self,
@@ -205,8 +201,9 @@ class TaggedMarkers:
             gap = leading(text) if text.strip() else ""
             line_end = {"\r\n"} if suffix == "\n" else set()
             cores = {suffix} | forgotten if suffix else following
-            inner = line_end | another if suffix else line_end
-            plain, crlf = (_behind(space, cores) | inner for space in (gap, _crlf(gap)))
+            plain, crlf = (
+                _behind(space, cores) | line_end | another for space in (gap, _crlf(gap))
+            )
             return ValueMarkers(suffix, marker_set(plain), marker_set(crlf), types)
 
         self.usual = ended(arguments.value_suffix)

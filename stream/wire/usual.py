@@ -79,7 +79,7 @@ class Usual:
             text, pos = window.text, window.pos
             if len(text) - pos > LONGEST_WAIT:
                 return None
-            rest = text[pos:] if pos else text
+            rest = text[pos:]
             if rest in known:
                 return ""
             if not may_become(rest):

@@ -14,7 +14,6 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .format import ToolFormat
 from .marker_tables import MarkerTables
 from .spellings import trailing
 from .usual import LETTER, Text, Usual, alone, so_far, some_of, whole
@@ -36,10 +35,10 @@ def next_usual_call(tables: MarkerTables) -> Usual | None:
     Its first group is empty, and stands where that call begins. None where it is not told at sight.
     """
     fmt, facts, tools = tables.fmt, tables.fmt.facts, tables.fmt.tools
-    if tables.exact or facts.in_section or facts.closes_by_name:
+    if tables.exact or facts.in_section:
         return None
     closers, openers = [tools.per_call_end], [tools.per_call_start]
-    if tools.format is ToolFormat.JSON_NATIVE and tables.usual_head is not None:
+    if tables.usual_head is not None:
         begins, parts = tables.usual_head.begins + '"', tables.usual_head.parts
         names = tables.usual_head.spelled
     elif tables.usual_tags is not None:

@@ -48,17 +48,16 @@ class UsualArguments:
         self.key = Usual(f"{whole(first)}({WORD}){behind}", so_far(begun))
         gap = r"\n?+" * (ends[:1] == "\n")
         core = ends.lstrip()
-        followers = [text for text in (key, closer) if text]
         closes = f"(?=({re.escape(closer)}))" if closer else "(?!)()"  # the group is always there
         ahead = f"(?={re.escape(key)})|{closes}"
         end = f"{gap}{re.escape(core)}{SPACE}(?:{ahead})"
-        cut = "|".join(some_of(text[:-1]) + r"\Z" for text in followers)
+        cut = "|".join(some_of(text[:-1]) + r"\Z" for text in (key, closer))
         parts = [gap, Text(core), SPACE, f"(?:{cut})"]
         spelled = [
             before + core + space + text
-            for text in followers
+            for text in (key, closer)
             for space in {suffix, ""}
-            for before in {ends[: len(ends) - len(core)], ""}
+            for before in {leading(ends), ""}
         ]
         self.end = Usual(end, so_far(parts), spelled)
         self.scalar = Usual(f"({SCALAR}){end}", so_far([SCALAR, *parts]))

@@ -68,7 +68,7 @@ def get_format(name: str, tokenizer: object = None) -> WireFormat:
     entries = _entries()
     # An alias means one version; what a server calls so may be any.
     whichever = _plain(name) == own or _normalized(name).startswith(SERVERS)
-    if entries[own].by_token and tokenizer is not None and whichever:
+    if entries[own].by_token and whichever:
         vocabulary: Container[str] = getattr(tokenizer, "get_vocab", dict)()
         others = (other for token, other in entries[own].by_token if token in vocabulary)
         own = next((other for other in others if other in entries), own)

@@ -23,6 +23,35 @@ def test_a_document_has_all_fields_and_says_the_same_in_ascii():
     assert WireFormat.from_json(json.dumps(document)) == FMT
 
 
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ([], "format must be an object"),
+        ({"turn": []}, r"format\.turn must be an object"),
+        ({"tool": {}}, r"format has no 'tool'; it has turn, reasoning, content"),
+        ({"turn": {"end": []}}, r"format\.turn has no 'end'; it has headers, ends"),
+        ({"turn": {"ends": ["a", 1]}}, r"format\.turn\.ends must be a tuple of texts"),
+        ({"turn": {"several_messages": 1}}, r"format\.turn\.several_messages must be bool, not 1"),
+        ({"tools": {"section_end": None}}, r"format\.tools\.section_end must be str, not None"),
+        ({"tools": {"format": "XML"}}, r"format\.tools\.format must be one of NONE, JSON_NATIVE"),
+        ({"switches": ["a"]}, "switches must be texts by name"),
+        ({"verified": "yes"}, r"format\.verified must be bool, not 'yes'"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_place(document, says):
+    with pytest.raises(FormatError, match=f"^{says}"):
+        WireFormat.from_json(json.dumps(document))
+
+
+def test_a_mapping_that_is_no_group_is_given_whole():
+    switches = {"think": ["prompt"], "tools": []}
+    fmt = FMT.replace(switches=switches)
+    assert dict(fmt.switches) == {"think": ("prompt",), "tools": ()}
+    assert list(fmt.replace(switches={"think": []}).switches) == ["think"]
+    assert WireFormat.from_json(fmt.to_json()) == fmt
+    assert json.loads(fmt.to_json())["switches"] == switches
+
+
 @pytest.mark.parametrize("version", [True, 1.0, "1", None, 2, [1]])
 def test_another_version_is_refused(version):
     with pytest.raises(FormatError, match="version"):

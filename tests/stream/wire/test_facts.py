@@ -8,11 +8,11 @@ import pickle
 import pytest
 from hypothesis import given
 
-from deltaparse import WireFormat, get_format, list_formats
+from deltaparse import WireFormat, get_format, list_formats, parse
 from deltaparse.stream.request import behind_reasoning
 from deltaparse.stream.wire.marker_tables import Role, marker_tables
 
-from ...strategies.wire_by_hand import TAGS, UNMARKED
+from ...strategies.wire_by_hand import LIST, TAGS, UNMARKED
 from ...strategies.wire_json_and_tags import formats
 
 JSON = {"format": "JSON_NATIVE", "name_field": "name", "arguments_field": "arguments"}
@@ -101,6 +101,7 @@ def test_calls_in_channels_need_no_syntax_of_their_own():
         (("<a>",), "<a><think>", "FORCED_OPEN", "", "<think>"),
         (("<a>",), "<a><think>", "FORCED_OPEN", "hi<a>so<a>", ""),
         (("<a>", "<a>!"), "", "TAG_BASED", "hi<a>! go", " go"),
+        (("<a>",), "<a>\n", "TAG_BASED", "hi<a>\n", "\n"),
         (("<a>",), "", "TAG_BASED", "a tail", ""),
         (("<a>",), "", "FORCED_OPEN", "", ""),
         ((), "", "FORCED_OPEN", "", "<think>"),
@@ -109,16 +110,135 @@ def test_calls_in_channels_need_no_syntax_of_their_own():
         ((), "hi<think>", "FORCED_OPEN", "", "<think>"),
         ((), "hi<think>", "FORCED_OPEN", "so", ""),
         ((), "hi<think>so", "FORCED_OPEN", "", ""),
+        ((), "hi\n", "TAG_BASED", "", ""),
         ((), "<think>hi<think>", "FORCED_OPEN", "", "<think>"),
         (("<a>",), "", "TAG_BASED", "<a>\n<think>", "<think>"),
         ((), "", "TAG_BASED", "a<think>b<think>", ""),
+        # Behind the last of what opens the turn stands an opener of reasoning, or nothing.
+        ((), "go\n", "TAG_BASED", "go so go<think>", "<think>"),
+        ((), "go\n", "TAG_BASED", "go <think>\n</think>", "<think>\n</think>"),
+        ((), "go\n", "FORCED_CLOSED", "go so", ""),
+        ((), "go\n", "FORCED_CLOSED", "go<think>so", ""),
+        ((), "<think>\n", "FORCED_OPEN", "<think>", "<think>"),
+        ((), "<think>\n", "FORCED_OPEN", "so<think>", ""),
+        (("a<sep>",), "", "TAG_BASED", "<sep> <think>", "<think>"),
+        (("a<sep>",), "", "TAG_BASED", "<sep>so", ""),
+        (("a<sep>",), "", "TAG_BASED", "<think>", ""),
     ],
 )
 def test_what_a_prompt_holds_of_the_turn(headers, generated, mode, prompt, turn):
     fmt = WireFormat().replace(
-        turn={"headers": headers, "generation_prompt": generated}, reasoning=THINK | {"mode": mode}
+        turn={"headers": headers, "generation_prompt": generated},
+        reasoning={"mode": mode, "start": "\n<think>\n", "end": "\n</think>\n\n"},
     )
     assert fmt.facts.turn_so_far(prompt) == turn
+
+
+def test_a_prompt_may_have_ended_reasoning_that_nothing_opens():
+    fmt = WireFormat().replace(
+        turn={"generation_prompt": "go:"}, reasoning={"mode": "DELIMITER", "end": "\n[END]\n"}
+    )
+    assert parse("Hi", fmt, prompt="So, go:").reasoning_content == "Hi"
+    assert parse("Hi", fmt, prompt="So, go:\n[END]\n").content == "Hi"
+
+
+def test_where_nothing_shows_the_turn_that_is_said():
+    fmt = WireFormat().replace(turn={"headers": ("<a>",), "ends": (" ", "<end>\n")})
+    assert fmt.facts.turn_shown("") == ("", True)
+    assert fmt.facts.turn_shown("hi<a>so") == ("so", True)
+    assert fmt.facts.turn_shown("hi") == ("", False)
+    generated = WireFormat().replace(turn={"generation_prompt": "go:\n"}, reasoning=THINK)
+    assert generated.facts.turn_shown("so go:") == ("", True)
+    assert generated.facts.turn_shown("so go: ") == ("", True)
+    assert generated.facts.turn_shown("so") == ("", False)
+    # The turn has ended, and nothing shows where the next begins.
+    assert fmt.facts.turn_shown("hi<a>so<end>") == ("", False)
+
+
+def test_a_prompt_may_open_reasoning_again_in_another_way():
+    fmt = WireFormat().replace(
+        turn={"generation_prompt": "so<think>a</think>b<b>\n"},
+        reasoning=THINK | {"alternatives": ("<b>", "</b>")},
+    )
+    assert fmt.facts.turn_so_far() == "<b>\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "ends", "by_next", "shares"),
+    [
+        ("", (), False, False),
+        ("\n</think>\n", ("<end>",), True, False),
+        ("<answer>", ("<end>", " ", "\n</think>"), False, True),
+        ("</think", ("</th",), False, True),
+        ("</thinking>", ("</think>s",), False, False),
+    ],
+)
+def test_what_ends_reasoning_may_be_what_follows_it_or_begin_like_an_end(
+    content, ends, by_next, shares
+):
+    mode = "ALWAYS_WRAPPED" if content else "PLAIN"
+    content = {"mode": mode, "start": content}
+    fmt = WireFormat().replace(turn={"ends": ends}, reasoning=THINK, content=content)
+    assert (fmt.facts.next_ends_reasoning, fmt.facts.shares_end) == (by_next, shares)
+    without = WireFormat().replace(turn={"ends": ends}).facts
+    assert not without.next_ends_reasoning
+    assert not without.shares_end
+
+
+ELEMENTS = {"name_prefix": "<", "name_suffix": ">", "value_suffix": "</x>"}
+
+
+@pytest.mark.parametrize(
+    ("tools", "prefix", "openers"),
+    [
+        ({"format": "TAG_WITH_TAGGED", "per_call_start": "<call>"}, "<name>", ("<call>",)),
+        ({"format": "TAG_WITH_TAGGED", "section_start": "<calls>"}, "<name>", ("<calls>",)),
+        ({"format": "TAG_WITH_TAGGED", "per_call_start": "\n"}, "<name>", ("\n", "<name>")),
+        ({"format": "TAG_WITH_TAGGED", "per_call_start": "<call>"}, "<f=", ("<call>", "<f=")),
+        # No arguments are elements.
+        ({"format": "TAG_WITH_JSON", "per_call_start": "<call>"}, "<name>", ("<call>", "<name>")),
+        # Any line of text may begin with a word.
+        ({"format": "TAG_WITH_TAGGED", "per_call_start": "<call>"}, "Name: ", ("<call>",)),
+        ({"format": "TAG_WITH_JSON", "per_call_start": "<call>"}, "Name: ", ("<call>",)),
+        ({"format": "TAG_WITH_JSON", "per_call_start": "Call: "}, "Name: ", ("Call: ", "Name: ")),
+        ({"format": "TAG_WITH_JSON", "per_call_start": "["}, "Name: ", ("[", "Name: ")),
+        ({"format": "TAG_WITH_JSON", "per_call_start": "Call:"}, "name", ("Call:", "name")),
+    ],
+)
+def test_what_arguments_or_lines_of_text_begin_with_too_begins_no_call(tools, prefix, openers):
+    fmt = WireFormat().replace(
+        tools=tools,
+        function={"name_prefix": prefix, "close": "</f>"},
+        arguments=ELEMENTS if tools["format"] == "TAG_WITH_TAGGED" else {},
+    )
+    assert fmt.facts.openers == openers
+
+
+@pytest.mark.parametrize(
+    ("tools", "function", "separated"),
+    [
+        ({"separator": ";"}, {"name_prefix": "<f="}, {";<f=", "; <f=", ";\n<f="}),
+        ({"separator": ";", "per_call_start": "\n"}, {"name_prefix": "*"}, {";*", "; *", ";\n*"}),
+        ({"separator": ";"} | JSON, {"name_prefix": "<f="}, set()),
+        ({"separator": "\n"}, {"name_prefix": "<f="}, set()),
+    ],
+)
+def test_what_a_call_begins_with_behind_another(tools, function, separated):
+    fmt = WireFormat().replace(tools={"format": "TAG_WITH_JSON"} | tools, function=function)
+    assert set(fmt.facts.separated_openers) == separated
+
+
+@pytest.mark.parametrize(("start", "one"), [("", True), (" \n", True), ("<call>", False)])
+def test_all_calls_stand_in_one_list_if_none_has_a_marker(start, one):
+    assert LIST.replace(tools={"per_call_start": start}).facts.in_one_list is one
+    assert not UNMARKED.facts.in_one_list
+
+
+@pytest.mark.parametrize("starts", [("<calls>", ""), ("", "<call>"), (" ", "")])
+def test_calls_in_messages_have_a_marker(starts):
+    tools = JSON | dict(zip(("section_start", "per_call_start"), starts, strict=True))
+    fmt = WireFormat().replace(tools=tools, channels={"message": "<m>"})
+    assert fmt.facts.calls_in_messages is any(map(str.strip, starts))
 
 
 def test_what_closes_a_call_with_its_name_is_no_closer_alone():
@@ -128,6 +248,10 @@ def test_what_closes_a_call_with_its_name_is_no_closer_alone():
     )
     assert fmt.facts.closes_by_name
     assert fmt.facts.closers == ("</call>",)
+    assert not fmt.replace(tools=JSON).facts.closes_by_name
+    blank = fmt.replace(function={"close_suffix": "\n"})
+    assert not blank.facts.closes_by_name
+    assert blank.facts.closers == ("</call>", "</")
 
 
 @pytest.mark.parametrize(
@@ -139,6 +263,15 @@ def test_what_closes_a_call_with_its_name_is_no_closer_alone():
         ({}, {"name_prefix": ">>>"}, "<answer>", (">>>",), False),
         ({}, {"name_prefix": "<", "close_suffix": ">"}, "", ("<",), True),
         ({}, {"name_prefix": "<f=", "close_suffix": ">"}, "", ("<f=",), False),
+        (
+            {"section_start": "["},
+            {"name_prefix": "<f=", "close_suffix": ">"},
+            "",
+            ("[", "<f="),
+            False,
+        ),
+        ({"section_start": "```\n"}, {}, "", ("```\n",), True),
+        ({"section_start": "```\n"}, {"name_prefix": "<f="}, "", ("```\n", "<f="), False),
         ({}, {"name_prefix": "<"}, "", ("<",), False),
         ({"section_start": "["}, {"name_prefix": "<"}, "", ("[", "<"), False),
         ({"section_start": "<calls>"}, {"name_prefix": "<"}, "", ("<calls>",), False),

@@ -21,6 +21,7 @@ from deltaparse import (
     ToolsFormat,
     WireFormat,
 )
+from deltaparse.stream.wire.format import marker_texts
 
 from ...strategies.wire_by_hand import TAGS
 from ...strategies.wire_json_and_tags import formats
@@ -94,6 +95,12 @@ LAST = "arguments whose names stand behind no marker need one that ends them"
     ("groups", "says"),
     [
         ({"turn": {"generation_prompt": "x" * 257}}, ""),
+        ({"turn": {"ends": ("x" * 256,), "headers": ("x" * 256,)}}, ""),
+        ({"function": {"name_prefix": "x" * 257}}, "name_prefix has more than 256 characters"),
+        (
+            {"reasoning": DELIMITED | {"end": " \n"}},
+            "reasoning mode DELIMITER needs a reasoning.end",
+        ),
         ({"reasoning": {"mode": "TOOLS_ONLY", "start": " ", "end": "</a>"}}, "needs a reasoning.s"),
         ({"reasoning": {"mode": "FORCED_OPEN", "end": "</a>"}}, ""),
         ({"reasoning": THINK | {"alternatives": ("<b>", "</b>")}}, ""),
@@ -101,13 +108,23 @@ LAST = "arguments whose names stand behind no marker need one that ends them"
         ({"reasoning": THINK | {"alternatives": ("<b>", " ")}}, "are pairs of markers"),
         ({"reasoning": DELIMITED}, ""),
         ({"reasoning": DELIMITED | {"alternatives": ("<b>", "</b>")}}, "need a reasoning.start"),
+        (
+            {"reasoning": DELIMITED | {"start": "\n", "alternatives": ("<b>", "</b>")}},
+            "alternatives need a reasoning.start",
+        ),
         ({"content": {"mode": "PLAIN", "start": "\n"}}, ""),
         ({"content": {"mode": "ALWAYS_WRAPPED", "start": "\n"}}, "needs a content.start"),
         ({"tools": JSON_TOOLS | {"name_field": "f"}}, "an arguments_field, or name_is_key"),
         ({"tools": JSON_TOOLS | {"arguments_field": "a"}}, "needs a name_field and"),
         ({"tools": JSON_TOOLS | {"name_is_key": True}}, ""),
+        ({"tools": JSON_TOOLS | {"name_field": "f", "arguments_field": "a"}}, ""),
+        ({"tools": {"format": "PYTHONIC", "name_is_key": True}}, ""),
+        ({"tools": {"format": "TAG_WITH_JSON"}}, "TAG_WITH_JSON needs a marker before the name"),
+        ({"tools": {"format": "TAG_WITH_JSON"}, "function": {"name_prefix": "<f="}}, ""),
+        ({"tools": {"format": "TAG_WITH_JSON"}, "channels": {"message": "<m>"}}, ""),
         ({"tools": {"constants": ("v", "1", "at", "", "by", '{"a": [null]}')}}, ""),
         ({"tools": {"constants": ("v",)}}, "constants are pairs of a key and a value"),
+        ({"tools": {"constants": ("v", "1", "w", "2", "x", "y")}}, "constants: 'y' is no JSON"),
         ({"tools": {"constants": ("v", "1", "at", "2,")}}, "constants: '2,' is no JSON"),
         ({"tools": {"constants": ("v", "x" * 200)}}, f"constants: '{'x' * 79} is no JSON"),
         ({"tools": {"constants": ("v", "[" * 200_000)}}, "has more than 256 characters"),
@@ -123,6 +140,7 @@ LAST = "arguments whose names stand behind no marker need one that ends them"
         ({"tools": CLOSED, "arguments": UNNAMED | {"name_prefix": "\n"}}, SUFFIX),
         ({"tools": CLOSED, "arguments": UNNAMED | {"value_suffix": "\n"}}, ""),
         ({"tools": OPENED, "arguments": ANYTHING | UNNAMED}, LAST),
+        ({"tools": OPENED, "arguments": ANYTHING | UNNAMED | {"name_prefix": "\n"}}, LAST),
         ({"tools": OPENED, "arguments": ANYTHING | UNNAMED | {"end": " "}}, LAST),
         ({"tools": OPENED, "arguments": ANYTHING | UNNAMED | {"end": "</args>"}}, ""),
         ({"tools": OPENED, "arguments": ANYTHING | UNNAMED, "function": BY_NAME}, ""),
@@ -168,6 +186,17 @@ def test_markers_need_what_they_are_of(group, given, choice):
         WireFormat().replace(**{group: given})
     assert WireFormat().replace(**{group: given | {choice: "NONE"}})
     assert TAGS.replace(reasoning=THINK).replace(**{group: given})
+
+
+def test_the_texts_that_a_model_writes_come_with_their_groups():
+    assert list(marker_texts(WireFormat())) == []
+    fmt = WireFormat().replace(
+        turn={"headers": ("<a>", "<b>"), "ends": ("", "</s>")},
+        tools=JSON_TOOLS | {"name_field": "f", "arguments_field": "a", "per_call_start": "<call>"},
+        preserved_tokens=("<call>",),
+    )
+    texts = [("turn", "<a>"), ("turn", "<b>"), ("turn", "</s>"), ("tools", "<call>")]
+    assert list(marker_texts(fmt)) == texts
 
 
 def test_replace_names_what_there_is():

@@ -79,6 +79,17 @@ def test_what_is_looked_for_in_a_place(place):
     assert set(getattr(made(calls=False), place).literals) == without
 
 
+def test_reasoning_that_what_follows_it_ends_is_ended_by_calls_too():
+    content = {"mode": "ALWAYS_WRAPPED", "start": "</think>", "end": ""}
+    tables = made(FMT.replace(content=content))
+    assert set(tables.in_reasoning.literals) == THOUGHT | STARTS | TURN_ENDS
+    assert tables.in_reasoning_only == tables.in_reasoning
+    assert all(tables.role(marker) is Role.CONTENT_START for marker in THOUGHT)
+    assert not tables.content_opened.literals
+    # Nothing ends such content, but it may begin once more.
+    assert set(tables.in_content_end.literals) == ANYWHERE | CLOSERS | THOUGHT
+
+
 @pytest.mark.parametrize(
     ("header", "known"),
     [
@@ -145,11 +156,21 @@ def test_a_closer_that_ends_the_turn_ends_that():
 def test_code_blocks_are_looked_for_where_calls_are_constrained():
     tables = made(constrained=True)
     assert tables.role_in_text["```"] is tables.role_in_text["```json"] is Role.TOOL_START
+    assert tables.trailing("```") == tables.trailing("```json") == "\n"
     assert tables.ends_calls("```")
     assert tables.begins_calls("```json")
     assert set(tables.call_starts.literals) == STARTS | {"```", "```json"}
     assert tables.unmarked_call.match("[")
+    assert tables.reads_separators
+    assert made(UNMARKED).reads_separators
     assert "```" not in made().role_in_text
+    assert not made().reads_separators
+
+
+def test_where_no_calls_are_written_no_marker_begins_one():
+    tables = made(FMT.replace(tools={"format": "NONE"}))
+    assert not tables.call_starts.literals
+    assert tables.in_content == made(calls=False).in_content
 
 
 def test_what_unmarked_calls_begin_with():
@@ -160,6 +181,19 @@ def test_what_unmarked_calls_begin_with():
     assert pythonic.match("[")
     assert pythonic.match("f(")
     assert not pythonic.match("{")
+    assert made(get_format("pythonic"), constrained=True).unmarked_call.match("{")
+
+
+def test_calls_that_no_marker_proves_are_told_by_their_look_or_by_a_name_before_them():
+    for fmt, unproven, by_look in (
+        (UNMARKED, True, True),
+        (get_format("functionary_v32"), True, False),
+        (IN_TAGS, False, False),
+        (FMT, False, False),
+    ):
+        assert (made(fmt).unproven, made(fmt).told_by_look) == (unproven, by_look)
+        assert not made(fmt, constrained=True).unproven
+        assert not made(fmt, calls=False).unproven
 
 
 @pytest.mark.parametrize(
@@ -191,6 +225,31 @@ def test_a_word_that_starts_content_ends_where_white_space_stands():
     assert tables.trailing(">>>all\n") == "\n"
 
 
+def test_content_may_stand_in_markers_in_some_turns_only():
+    tables = made(FMT.replace(content={"mode": "WRAPPED_WITH_CALLS"}))
+    assert not tables.content_opened.literals
+    assert "<answer>" in tables.in_content_start.literals
+    tight = made(FMT.replace(content={"start": "<answer>"}))
+    assert set(tight.in_content_start.literals) == TEXT | {"<answer>"}
+    plain = made(FMT.replace(content={"mode": "PLAIN"}))
+    assert set(plain.in_content_start.literals) == set(plain.in_content_end.literals) == TEXT
+
+
+def test_calls_in_messages_have_tables_of_their_own():
+    fmt = FMT.replace(channels={"start": "<start>", "message": "<msg>", "ends": ("<eom>",)})
+    inner = made(fmt).in_message
+    assert inner.turn_ends == TURN_ENDS | {"<eom>"}
+    assert set(inner.in_content.literals) == STARTS | CLOSERS | TURN_ENDS | {"<eom>"}
+    assert set(inner.at_start.literals) == set(inner.reasoning_start.literals) == set()
+    assert made(fmt, calls=False).in_message is None
+    # They may stand round JSON all the same.
+    constrained = made(fmt, constrained=True)
+    assert constrained.in_message is None
+    beside = {"<calls>", "<call>", "```", "```json"} | ALL_CLOSERS
+    assert set(constrained.call_starts.literals) == beside
+    assert made(get_format("gpt_oss")).in_message is made(FMT).in_message is None
+
+
 @pytest.mark.parametrize(
     ("content", "space"),
     [
@@ -204,9 +263,33 @@ def test_white_space_before_plain_content(content, space):
     assert made(WireFormat().replace(content=content)).content_space == space
 
 
+def test_reasoning_that_no_marker_opens_is_open():
+    reasoning = {"mode": "DELIMITER", "start": "\n", "end": "[END]"}
+    message = parse("Hi[END]so", WireFormat().replace(reasoning=reasoning))
+    assert (message.reasoning_content, message.content) == ("Hi", "so")
+
+
+def test_markers_of_reasoning_mean_nothing_where_there_is_none():
+    tables = made(FMT.replace(reasoning={"mode": "NONE"}))
+    assert set(tables.at_edge.literals) == EDGE - THOUGHT - {"<think>"}
+
+
+def test_what_ends_reasoning_depends_on_what_opened_it():
+    others = ("\n<b>\n", "\n</b>", "<b>", "</c>")
+    tables = made(FMT.replace(reasoning={"alternatives": others}))
+    assert tables.reasoning_ends == {"<think>": {"</think>"}, "<b>": {"</b>", "</c>"}}
+    assert made().reasoning_ends == {"<think>": {"</think>"}}
+
+
+def test_markers_that_begin_like_a_list():
+    tools = {"section_start": "[calls]", "per_call_start": "\n[call]"}
+    assert set(made(FMT.replace(tools=tools)).bracketed.literals) == {"[calls]", "[call]"}
+
+
 def test_markers_that_change_what_is_read_behind_them():
     assert made().call_openers == ("", "", "<calls>", "")
-    assert made(IN_TAGS).call_openers == ("<f=", "", "", "")
+    spaced = IN_TAGS.replace(function={"name_prefix": "\n<f="})
+    assert made(spaced).call_openers == made(IN_TAGS).call_openers == ("<f=", "", "", "")
     code = {"start": "<code>\n", "function": "run"}
     assert made(FMT.replace(code=code)).call_openers == ("", "<code>", "<calls>", "")
     assert made(FMT.replace(code={"start": "<code>"})).call_openers.code == ""
@@ -224,6 +307,7 @@ def test_what_stands_before_another_call():
             assert literal in tables.call_starts.literals
             assert literal not in tables.at_edge.literals
             assert tables.begins_calls(literal)
+        assert not made(fmt, calls=False).call_starts.literals
     # A name has no other marker before it; the separator of a list stands in no such place.
     tables = made(IN_TAGS.replace(tools={"separator": ", ", "per_call_start": ""}))
     assert ",<f=" in tables.after_call.literals
@@ -231,6 +315,22 @@ def test_what_stands_before_another_call():
         assert made(FMT.replace(tools=tools)).call_openers.separator == ""
     alone = FMT.replace(tools={"separator": ", ", "per_call_start": ""})
     assert made(alone).call_openers.separator == ""
+
+
+def test_what_stands_between_calls_in_no_markers():
+    assert set(made(UNMARKED).separators.literals) == {",", ";"}
+    bars = UNMARKED.replace(tools={"separator": " |\n"})
+    assert set(made(bars).separators.literals) == {",", ";", "|"}
+
+
+def test_words_that_begin_calls_or_content_stand_at_the_start_of_a_line():
+    fmt = WireFormat().replace(
+        turn={"ends": ("\nUser:",)},
+        reasoning={"mode": "TAG_BASED", "start": "\nThought:", "end": "\nSo:"},
+        content={"mode": "ALWAYS_WRAPPED", "start": "\nAnswer:"},
+        tools=CALLS | {"per_call_start": "\nAction:", "content_separator": ""},
+    )
+    assert made(fmt).at_line_start == {"Answer:", "Action:"}
 
 
 def test_keys_of_calls():
@@ -241,7 +341,56 @@ def test_keys_of_calls():
     assert made(fmt).fields == KNOWN_FIELDS | own
     keys = made(fmt).own_keys
     assert (keys[Field.NAME], keys[Field.ARGUMENTS]) == ({"tool"}, {"args"})
-    assert made(fmt, constrained=True).own_keys[Field.ARGUMENTS] == {"arguments", "parameters"}
+    assert made(FMT.replace(tools={"function_field": "fn"})).own_keys[Field.FUNCTION] == {"fn"}
+    by_name = {"name_is_key": True, "name_field": "", "arguments_field": "", "function_field": "fn"}
+    assert not any(made(FMT.replace(tools=by_name)).own_keys.values())
+    assert made(fmt, constrained=True).own_keys == {
+        Field.NAME: {"name"},
+        Field.ARGUMENTS: {"arguments", "parameters"},
+        Field.FUNCTION: set(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("members", "issues"),
+    [
+        ('"name": "f", "arguments": {"a": 1}', []),
+        ('"name": "f", "parameters": {"a": 1}', ["odd_member"]),
+        ('"name": "f", "args": {"a": 1}', ["odd_member"]),
+        ('"name": "f", "input": {"a": 1}', ["odd_member"]),
+        ('"type": "function", "function": {"name": "f", "arguments": {"a": 1}}', ["odd_member"]),
+        ('"type": null, "id": null, "name": "f", "arguments": {"a": 1}', []),
+        ('"type": "tool", "name": "f", "arguments": {"a": 1}', ["unused_member"]),
+        ('"type": "", "name": "f", "arguments": {"a": 1}', ["unused_member"]),
+        ('"": "function", "name": "f", "arguments": {"a": 1}', ["unused_member"]),
+    ],
+)
+def test_keys_that_all_models_know(members, issues):
+    message = parse(f"<calls><call>{{{members}}}</call></calls>", FMT)
+    assert [(call.name, call.arguments) for call in message.tool_calls] == [("f", '{"a": 1}')]
+    assert [issue.kind for issue in message.issues] == issues
+
+
+@pytest.mark.parametrize(
+    ("member", "issues"),
+    [
+        ('"v": 1', []),
+        ('"at": "x"', []),
+        ('"by": {"a":[null]}', []),
+        ('"by": null', []),
+        ('"v": null, "by": {"a": [null]}', []),
+        ('"v": 2', ["unused_member"]),
+        ('"by": ""', ["unused_member"]),
+        ('"type": "tool"', ["unused_member"]),
+        ('"1": "v"', ["unused_member"]),
+    ],
+)
+def test_constant_members_say_nothing(member, issues):
+    fmt = FMT.replace(tools={"constants": ("v", "1", "at", '"x"', "by", '{"a": [null]}')})
+    text = f'<calls><call>{{"name": "f", {member}, "arguments": {{}}}}</call></calls>'
+    message = parse(text, fmt)
+    assert [call.name for call in message.tool_calls] == ["f"]
+    assert [issue.kind for issue in message.issues] == issues
 
 
 @pytest.mark.parametrize(
@@ -269,6 +418,8 @@ def test_usual_steps_are_of_the_own_kind_of_calls_only():
     assert made(UNMARKED).usual_head is None
     assert made(LIST).usual_head is None
     assert made(TAGS.replace(tools={"name_is_key": True})).usual_head is None
+    # What would end a string begins like a name.
+    assert made(TAGS.replace(tools={"per_call_end": "end"})).usual_head is None
     assert made(get_format("functionary_v32")).usual_tags is None
 
 
@@ -280,7 +431,8 @@ def test_usual_steps_are_made_once_when_they_are_asked_for():
 
 
 def test_tables_are_made_once_for_equal_formats():
-    tables = marker_tables(FMT, calls=True)
-    assert tables is marker_tables(FMT, calls=True)
-    assert tables is marker_tables(FMT.replace(), calls=True)
-    assert len({id(marker_tables(FMT, calls=True, exact=exact)) for exact in (True, False)}) == 2
+    fmt = FMT.replace()
+    tables = marker_tables(fmt, calls=True)
+    assert tables is marker_tables(fmt, calls=True)
+    assert tables is marker_tables(fmt.replace(), calls=True)
+    assert len({id(marker_tables(fmt, calls=True, exact=exact)) for exact in (True, False)}) == 2

@@ -64,15 +64,25 @@ def stands(fmt, text, quote, *, final=True):
         (WITH_ID, '</f><f=g><id>1</id>{"n', True),
         (WITH_ID, '</f><f=g>{"n', True),
         (WITH_JSON, '</f><f=g><id>1</id>{"n', False),
+        # Models leave out an id, but not always what ends it.
+        (WITH_ID, '</f><f=g></id>{"n', True),
+        (get_format("mistral_small"), '[TOOL_CALLS]g[CALL_ID]1[ARGS]{"n', True),
+        (get_format("mistral_small"), '[TOOL_CALLS]g[ARGS]{"n', True),
+        (WITH_ID.replace(call_id={"suffix": ""}), '</f><f=g><id>{"n', False),
         (BY_NAME, '</f></call><call><f=g>{"n', True),
         (BY_NAME, '</f><f=g>{"n', True),
         (BY_NAME, '</call><f=g>{"n', True),
         (BY_NAME, '</><f=g>{"n', False),
+        (BY_NAME.replace(function={"close_suffix": ">\n"}), '</f> <f=g>{"n', True),
+        (BY_NAME.replace(tools={"per_call_end": "|"}), '|<f=g>{"n', True),
         (BY_NAME.replace(tools={"per_call_end": ""}), '</f><call><f=g>{"n', True),
+        # The opener begins like a closer, but is none.
+        (BY_NAME.replace(tools={"per_call_end": ""}, function={"close": "<"}), '<f=g>{"n', False),
         (CHANNELS, '<call><start>model<ch>final<msg>{"n', True),
         (CHANNELS, '<end><start>model<msg> {"n', True),
         (CHANNELS, '<call>model<msg>{"n', False),
         (CHANNELS, '<call><start>model{"n', False),
+        (CHANNELS, '<call><start>model<msg>so: "n', False),
         # No closers: an opener shows the next call.
         (UNCLOSED, '<call><f=g>{"n', True),
         (SECTION, '</f>* g>{"n', True),
@@ -113,6 +123,7 @@ def test_what_a_value_in_tags_does_not_hold(fmt, text, name):
     ("fmt", "first"),
     [
         (IN_JSON, {"</call>"}),
+        (IN_JSON.replace(function=NAMED), {"</call>"}),
         (WITH_JSON, {"</call>", "</f>"}),
         (BY_NAME, {"</call>", "</"}),
         (CHANNELS, {"<call>", "<end>"}),
@@ -125,6 +136,10 @@ def test_what_a_value_in_tags_does_not_hold(fmt, text, name):
 )
 def test_the_proof_begins_with_a_marker(fmt, first):
     assert set(next_call(fmt).markers.literals) == first
+
+
+def test_no_marker_stands_in_a_key_without_quotes():
+    assert set(next_call(IN_JSON).outside.literals) == {"</call>", "<call>", "<end>"}
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,9 @@ def found(headers, text, *, markers=(), pos=0, final=False):
         # Where a word is joined to the role, that is no part of it.
         (("<|assistant_role|>",), "<|user_role|>", "<|user_role|>"),
         (("<|role_assistant|>",), "<|role_user|>", "<|role_user|>"),
+        (("<|role_assistant|>",), "<|role_tool_2|>", "<|role_tool_2|>"),
+        (("<|assistant1|>",), "<|user1|>", "<|user1|>"),
+        (("<assistant>[assistant_1]",), "<tool_2>[tool_2_1]", "<tool_2>[tool_2_1]"),
         (("<|assistant_role|>",), "<|user_2_role|>", None),
         (("<|assistant|role|>",), "<|user_2|role|>", "<|user_2|role|>"),
         # What would be the end of a header, from a tag on, is one.
@@ -79,6 +82,7 @@ def test_a_marker_of_the_format_is_no_header():
     assert found(CHATML, "<|im_start|>user<|", markers=longer) == 0
     assert found(CHATML, "<|im_start|>user<|", markers=longer, final=True) == 16
     assert found(CHATML, "<|im_start|>user<y", markers=longer) == 16
+    assert found(CHATML, "so<|im_start|>user<|", markers=longer, pos=2) == 2
     assert found(CHATML, "<|im_start|>user<|x|>", markers=longer) == -1
 
 

@@ -41,7 +41,9 @@ PLACES = {
     "id_ends": OUTER | {"<p=", "<args>"},
     "arguments_start": {"<args>"},
     "arguments_end": {"</args>"},
+    "before_json": {"<args>"},
     "in_arguments": OUTER | {"<p=", "</args>"},
+    "as_arguments": {},
     "key": {"<p="},
     "key_end": {">", "<v>"},
     "value_prefix": {"<v>"},
@@ -79,12 +81,23 @@ CHANGES = [
         },
     ),
     (
+        {"tools": {"format": "TAG_WITH_JSON"}, "arguments": {"name_prefix": ""}},
+        {
+            "key": set(),
+            "name_ends": OUTER | {"<args>", ">"},
+            "id_ends": OUTER | {"<args>"},
+            "in_arguments": OUTER | {"</args>", "null"},
+            "behind_value": OUTER | {"</args>", ";"},
+        },
+    ),
+    (
         {"tools": {"format": "TAG_WITH_JSON"}, "arguments": {"start": " "}},
         {
             "key": set(),
             "name_ends": OUTER | {"{", ">"},
             "id_ends": OUTER | {"{"},
             "arguments_start": set(),
+            "before_json": set(),
             "in_arguments": OUTER | {"</args>", "null"},
             "behind_value": OUTER | {"</args>", ";"},
         },
@@ -108,6 +121,7 @@ CHANGES = [
         {
             "id_start": {"<id>"},
             "id_end": {"</id>"},
+            "before_json": {"<args>", "<id>"},
             "id_ends": OUTER | {"<p=", "<args>", "</id>"},
             "name_ends": OUTER | {"<p=", "<args>", ">", "<id>", "</id>"},
         },
@@ -209,6 +223,7 @@ def test_what_is_looked_for_in_a_place(groups, changed):
         found = getattr(made, place)
         found = set(found.literals) if isinstance(found, Markers) else found
         assert (place, found) == (place, expected)
+    assert set(made.end_all.literals) == {*made.ends.literals, "<end>"}
 
 
 def behind(space, cores):
@@ -235,7 +250,7 @@ FOLLOWING = OUTER | {"<p=", "</args>", ";"}
     ],
 )
 def test_what_ends_a_value(suffix, core, plain, crlf):
-    others = ("number", "<n=", ">", "</n>")
+    others = ("number", "\n<n=", ">\n", "</n>")
     arguments = {"value_suffix": suffix, "alternatives": others}
     made = TaggedMarkers(FMT.replace(arguments=arguments))
     begins = {"<n=", "<p="}
@@ -248,6 +263,61 @@ def test_what_ends_a_value(suffix, core, plain, crlf):
     assert way[1].suffix == "</n>"
     assert set(way[1].ends.literals) == FORGOTTEN | {"</n>"} | begins
     assert way[1].types == "number"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ends"),
+    [
+        ({}, True),
+        # Text is full of brackets.
+        ({"name_prefix": "<"}, False),
+        # A type stands before the name, so that more is to be seen of the next argument.
+        ({"type_first": True, "type_suffix": "!"}, False),
+    ],
+)
+def test_what_the_next_argument_begins_with_may_end_a_value(arguments, ends):
+    fmt = FMT.replace(arguments=arguments)
+    key = fmt.arguments.name_prefix.strip()
+    assert (key in TaggedMarkers(fmt).usual.ends.literals) is ends
+
+
+def test_what_begins_calls_may_begin_arguments():
+    elements = {"name_prefix": "<", "name_suffix": ">", "value_suffix": "</x>"}
+    made = TaggedMarkers(FMT.replace(arguments=elements))
+    assert made.as_arguments == {"<calls>": "calls", "<call>": "call"}
+
+
+ELEMENT = {"name_prefix": "<", "name_suffix": ">", "value_suffix": "</x>", "end": ""}
+
+
+@pytest.mark.parametrize(
+    ("tools", "prefix", "close", "begins"),
+    [
+        # A call begins with what an argument may begin with as well.
+        ({"section_start": "<calls>"}, "<name>", "", True),
+        ({"section_start": "<calls>"}, "<name>", "</f>", False),
+        ({"section_start": "<calls>"}, "<f=", "</f>", True),
+        ({"per_call_start": "<call>"}, "<name>", "", False),
+        # Of arguments in JSON none is written so.
+        ({"section_start": "<calls>", "format": "TAG_WITH_JSON"}, "tool", "</f>", True),
+    ],
+)
+def test_what_the_next_call_begins_with_may_stand_where_an_argument_does(
+    tools, prefix, close, begins
+):
+    fmt = WireFormat().replace(
+        tools={"format": "TAG_WITH_TAGGED"} | tools,
+        function={"name_prefix": prefix, "name_suffix": "|", "close": close},
+        arguments={} if "format" in tools else ELEMENT,
+    )
+    assert (prefix in TaggedMarkers(fmt).in_arguments.literals) is begins
+
+
+def test_where_nothing_ends_calls_the_next_one_shows_that_a_suffix_was_forgotten():
+    tools = {"section_end": "", "per_call_end": ""}
+    made = TaggedMarkers(FMT.replace(tools=tools, function={"close": ""}))
+    cores = OUTER - ENDS | {"</p>"}
+    assert set(made.usual.ends.literals) == behind("\n", cores) | {"<p="}
 
 
 def test_a_suffix_before_the_name_keeps_what_stands_before_that():
@@ -303,10 +373,12 @@ def test_a_call_in_a_section_begins_with_its_prefix_or_behind_a_separator(closer
     assert "," not in made.in_arguments.literals
     assert ({",*", ", *", ",\n*"} <= set(made.in_arguments.literals)) is ends
     unmarked = FMT.replace(
-        tools=tools, function=function | {"name_prefix": ""}, arguments=arguments
+        tools=tools, function=function | {"name_prefix": "\n"}, arguments=arguments
     )
     assert ("," in TaggedMarkers(unmarked).in_arguments.literals) is ends
     assert "<call>" not in made.in_arguments.literals
+    marked = unmarked.replace(tools={"per_call_start": "<call>"})
+    assert "," not in TaggedMarkers(marked).in_arguments.literals
 
 
 @pytest.mark.parametrize("value", [",", "a,", ", ", ",b", ", b"])

@@ -135,6 +135,8 @@ def test_what_waits_is_short():
     window.pos = 10**6
     assert usual.may_follow(window)
     assert window.step() == ""
+    window.feed("a" * (LONGEST_WAIT // 2))
+    assert window.step() == ""
     window.feed("c")
     assert window.step() is None
 

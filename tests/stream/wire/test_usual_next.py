@@ -70,6 +70,8 @@ def test_between_two_calls_is_one_step(fmt, text, call):
         (TAGS, {"tools": {"separator": ","}}),
         (TAGS, {"function": {"close": "</", "close_suffix": ">"}}),
         (TAGS, {"channels": {"message": "<m>"}}),
+        (TAGS, {"tools": {"per_call_start": "* ", "section_start": "<calls>"},
+                "function": {"name_prefix": ""}}),
         (TAGS, {"tools": {"per_call_start": "", "section_start": "<calls>"},
                 "function": {"name_prefix": "*"}}),
     ],

@@ -39,7 +39,7 @@ def check_waits(step, text):
     for size in range(len(text)):
         assert step.match(text[:size]) is None
         assert step.may_follow(Window(text[:size])), text[:size]
-        assert not step.may_follow(Window(text[:size] + "\x00"))
+        assert not any(step.may_follow(Window(text[:size] + odd)) for odd in "\x00?")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,8 @@ def test_a_value_ends_before_an_argument_or_what_closes_the_call(fmt, text, clos
     scalar = steps.scalar.match(f"1{text}")
     assert (scalar[1], scalar.end(), scalar[scalar.re.groups]) == ("1", start + 1, closer)
     check_waits(steps.end, text)
+    # Here white space stands that hardly any model writes.
+    check_waits(steps.end, f"{text[:start].rstrip()}\t \n{text[start:]}")
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,8 @@ def test_a_value_ends_before_an_argument_or_what_closes_the_call(fmt, text, clos
         # Others end the arguments first, or the closer begins another marker.
         (TAGGED.replace(arguments={"end": "</args>"}), "\n</p>\n</f>"),
         (TAGGED.replace(tools={"section_end": "</f>s"}), "\n</p>\n</f>"),
+        (TAGGED.replace(turn={"ends": ("</f>s",)}), "\n</p>\n</f>"),
+        (TAGGED.replace(tools={"section_end": "</f>s"}), "\n</p>\n?"),
     ],
 )
 def test_another_end_is_left_to_the_long_way(fmt, text):
@@ -138,6 +142,15 @@ def test_a_line_end_before_a_value_may_be_left_out():
     assert steps.key.may_follow(Window("<p=a>"))
     assert steps.key.match("<p=a>\r\nx") is None
     assert usual_tags(TWO_MARKERS).arguments.key.match("<key>a</key><value>")
+    # Before a name's end there is none.
+    assert steps.key.match("<p=a >x") is None
+
+
+def test_white_space_round_what_stands_before_a_value_may_be_left_out():
+    spaced = TWO_MARKERS.replace(arguments={"value_prefix": "\n<value>\n"})
+    for text in ("<key>a</key>\n<value>\n", "<key>a</key><value>"):
+        found = usual_tags(spaced).arguments.key.match(f"{text}x")
+        assert (found[1], found.end()) == ("a", len(text))
 
 
 def test_json_in_tags_has_no_such_steps():
@@ -150,6 +163,7 @@ def test_json_in_tags_has_no_such_steps():
         {"function": {"name_suffix": ""}},
         {"function": {"name_suffix": "is"}},
         {"call_id": {"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "<id>"}},
+        {"call_id": {"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "<id>", "holds_name": True}},
         {"call_id": {"position": "PRE_FUNC_NAME", "prefix": "<id>"}},
         {"arguments": {"name_prefix": " "}},
         {"arguments": {"name_prefix": "</", "end": "</args>"}},
@@ -186,8 +200,15 @@ def test_an_id_that_holds_the_name_is_read_as_one():
         {"separator": ","},
         {"alternatives": ("number", "<p=", "!", "</n>")},
         {"value_prefix": ">>"},
+        {"name_suffix": ">", "value_prefix": "is:"},
     ],
 )
 def test_arguments_that_are_not_told_at_sight_have_no_steps(arguments):
-    assert usual_tags(TAGGED).arguments is not None
+    blank = {"literal_name_suffix": " "}
+    assert usual_tags(TAGGED.replace(arguments=blank)).arguments is not None
     assert usual_tags(TAGGED.replace(arguments=arguments)).arguments is None
+
+
+def test_where_nothing_ends_calls_nothing_shows_that_a_value_has_ended():
+    open_ended = TAGGED.replace(tools={"per_call_end": ""}, function={"close": ""})
+    assert usual_tags(open_ended).arguments is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from deltaparse import (
@@ -57,6 +59,13 @@ def test_an_unknown_name_is_reported_with_the_nearest(name, offered):
     assert offered in str(raised.value)
 
 
+def test_the_nearest_three_are_named():
+    said = registry.nearest("name-1", ["name_1", "name_2", "name_3", "name_4", "other"])
+    assert said.startswith("did you mean 'name_1' or ")
+    assert said.count("'name_") == 3
+    assert registry.nearest("A-B", ["ab", "a_b"]).startswith("did you mean 'a_b' or 'ab'? ")
+
+
 def test_a_name_like_no_other_is_reported_with_what_lists_all():
     with pytest.raises(UsageError, match=r"^no format is called 'zzzzzz'; `deltaparse formats`"):
         get_format("zzzzzz")
@@ -97,6 +106,14 @@ def test_a_format_that_a_tokenizer_would_mean_may_be_replaced():
     assert get_format("mistral", Vocabulary("[ARGS]")) is MINE
 
 
+def test_a_name_that_a_tokenizer_would_mean_may_be_taken_as_an_alias():
+    register_format("mine", MINE, ["ministral"], replace=True)
+    assert get_format("ministral") is MINE
+    assert "ministral" not in list_formats()
+    assert get_format("mistral", Vocabulary("[THINK]")) is get_format("mistral")
+    assert get_format("mistral", Vocabulary("[THINK]", "[ARGS]")) is get_format("mistral_small")
+
+
 def test_a_name_may_say_which_server_means_it():
     assert get_format("sglang:hunyuan") == get_format("hy_v3") != get_format("hunyuan")
     assert get_format("vllm:granite") == get_format("granite32") != get_format("granite")
@@ -120,6 +137,14 @@ def test_a_format_of_ones_own():
     assert list_formats()["mine"] == ("my_own",)
     assert registry.models_of("mine") == ""
     assert parse(MINE_CALL, get_format("mine")).tool_calls
+    assert registry.all_formats()[-1] == ("mine", MINE)
+    assert ("hermes", get_format("hermes")) in registry.all_formats()
+    assert registry.models_of("no such name") == ""
+
+
+def test_an_alias_that_is_the_name_is_none():
+    register_format("Mine", MINE, aliases=["mine", "a-b", "A_b"])
+    assert list_formats()["mine"] == ("a_b",)
 
 
 def test_a_format_in_a_file(tmp_path):
@@ -172,3 +197,24 @@ def test_names_are_read_when_they_are_first_asked_for(monkeypatch):
     assert "hermes" in list_formats()
     entries = registry.Registered.entries
     assert entries is registry._entries() is not None
+
+
+def test_a_format_may_be_registered_before_a_name_is_asked_for(monkeypatch):
+    monkeypatch.setattr(registry.Registered, "entries", None)
+    register_format("mine", MINE)
+    assert get_format("mine") is MINE
+    assert "hermes" in list_formats()
+
+
+def test_what_another_thread_registers_while_names_are_read_stays(monkeypatch):
+    loads = json.loads
+
+    def meanwhile(text):
+        monkeypatch.setattr(json, "loads", loads)
+        register_format("mine", MINE)
+        return loads(text)
+
+    monkeypatch.setattr(registry.Registered, "entries", None)
+    monkeypatch.setattr(json, "loads", meanwhile)
+    assert "hermes" in list_formats()
+    assert get_format("mine") is MINE
