@@ -219,6 +219,8 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
             yield f"tools.constants: {value!r:.80} is no JSON"
     if tools.format is ToolFormat.TAG_WITH_TAGGED:
         yield from _no_arguments(fmt)
+    if fmt.function.close_suffix.strip() and not fmt.function.close.strip():
+        yield "function.close_suffix needs a function.close, behind which the name stands again"
     if facts.is_tagged and facts.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
 
