@@ -101,7 +101,7 @@ def find_reasoning(
     by_name: tuple[str, ...] = ()
     if not end:
         unended = _unended(turns)
-        start, end = closed_by_name(turns, default) or ("", "")
+        start, end = closed_by_name(turns, prompts) or ("", "")
         if unended or not end:
             return replace(described, issues=(*unended, *opened_only(turns, prompts)))
         by_name = (CLOSED_BY_NAME.format(start=start.strip(), end=end),)

@@ -181,15 +181,17 @@ def _closed_in_text(render: Renderer, opened: str) -> str:
 
 
 @phase("R2")
-def closed_by_name(turns: Turns, prompt: str) -> tuple[str, str] | None:
-    """Start and end where all that the prompt has behind the header is a tag that nothing closes.
+def closed_by_name(turns: Turns, prompts: Sequence[str]) -> tuple[str, str] | None:
+    """Start and end where all that a prompt has behind the header is a tag that nothing closes.
 
     Only a tag: how `<|mull|>` is closed is not known, and what is more than one may say anything.
     """
-    opened = behind_header(turns, prompt)
-    if not NAMED_TAG.fullmatch(opened) or opened in (turns.body() or ""):
-        return None
-    return last_marker(prompt), closing(opened)
+    shown = turns.body() or ""
+    for prompt in prompts:
+        opened = behind_header(turns, prompt)
+        if NAMED_TAG.fullmatch(opened) and opened not in shown:
+            return last_marker(prompt), closing(opened)
+    return None
 
 
 def opened_only(

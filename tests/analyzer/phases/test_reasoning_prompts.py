@@ -73,12 +73,32 @@ def test_what_one_prompt_says_between_the_markers_is_no_part_of_them(said):
 
 @pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
 def test_what_a_switch_adds_behind_the_header_does_not_end_reasoning(space):
-    fmt = analyze(turns(space + "{{ m.content }}", space + "{{ '<t>' if deep }}"))
+    fmt = analyze(turns(space + "{{ m.content }}", space + "{{ '<|t|>' if deep }}"))
     assert fmt.turn.headers[0].strip() == "<me>"
     assert fmt.reasoning.mode is ReasoningMode.NONE
     (issue,) = fmt.issues
-    assert "opens a part of the turn with '<t>'" in issue
+    assert "opens a part of the turn with '<|t|>'" in issue
     assert parse("Dry.</me>", fmt, prompt="<you>Hi</you><me>\n").content == "Dry."
+
+
+@pytest.mark.parametrize(("opened", "end"), [("<t>", "</t>"), ("[T-1]\n", "[/T-1]")])
+def test_a_tag_that_nothing_closes_is_closed_by_its_name_under_a_switch(opened, end):
+    fmt = analyze(turns("{{ m.content }}", f"{{{{ {opened!r} if deep }}}}"))
+    (issue,) = fmt.issues
+    assert issue.startswith(f"the prompt opens {opened.strip()!r}, and nothing shows what ends it")
+    assert (fmt.reasoning.start, fmt.reasoning.end) == (opened, end)
+    written = f"hm{end}Dry.</me>"
+    message = parse(written, fmt, prompt=f"<you>Hi</you><me>{opened}")
+    assert (message.reasoning_content, message.content) == ("hm", "Dry.")
+    assert parse(written, fmt, prompt="<you>Hi</you><me>").content == f"hm{end}Dry."
+    assert parse("Dry.</me>", fmt).content == "Dry."
+
+
+@pytest.mark.parametrize("opened", ["<t>so", "<t><u>", "<t/>", "<t a=1>", "<1>", "<>", "[]", "<t]"])
+def test_what_is_not_one_tag_is_closed_by_no_name(opened):
+    fmt = analyze(turns("{{ m.content }}", opened))
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    assert "opens a part of the turn" in fmt.issues[0]
 
 
 def test_a_prompt_that_a_switch_leaves_the_header_out_of_shows_no_reasoning():
@@ -139,7 +159,7 @@ def test_turns_that_nothing_begins_show_no_reasoning(refuses, end):
     assert not fmt.verified
 
 
-@pytest.mark.parametrize("opened", ["so", "<t>"])
+@pytest.mark.parametrize("opened", ["so", "<|t|>"])
 def test_what_a_prompt_adds_to_a_header_that_no_turn_has_is_reported(opened):
     prompt = "{% if add_generation_prompt %}<me>{{ '" + opened + "' if deep }}{% endif %}"
     fmt = analyze("{% for m in messages %}{{ m.content }}\n\n{% endfor %}" + prompt)
