@@ -126,6 +126,15 @@ def test_references_within_the_schema_work():
     assert decision.detail == 'at $.next.n: breaks "type": "integer"'
 
 
+def test_what_a_schema_of_false_allows_nowhere_is_said_in_words():
+    inner = {"properties": {"b": False}}
+    tools = [tool("f", {"type": "object", "properties": {"a": False, "in": inner}})]
+    for arguments, place in (('{"a": 1}', "$"), ('{"in": {"b": 1}}', "$.in")):
+        decision = decided(tag(arguments, "f"), tools=tools)
+        assert decision.reason == "schema"
+        assert decision.detail == f"at {place}, or in it: breaks false, which allows nothing"
+
+
 def test_without_jsonschema_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "jsonschema", None)
     with pytest.raises(UsageError, match=r"pip install deltaparse\[gate\]"):

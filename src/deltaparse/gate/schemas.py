@@ -80,6 +80,8 @@ class Tool:
     def breaks(self, arguments: dict[str, Any]) -> str:
         """Return what of the schema the arguments break first, "" if nothing."""
         error = next(self._validator.iter_errors(arguments), None)
+        if error is not None and error.validator is None:
+            return f"at {_cut(error.json_path)}, or in it: breaks false, which allows nothing"
         if error is not None:
             rule = _cut(json.dumps(error.validator_value, ensure_ascii=False))
             return f'at {_cut(error.json_path)}: breaks "{error.validator}": {rule}'
