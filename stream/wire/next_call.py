@@ -80,8 +80,8 @@ def _name(fmt: WireFormat) -> str:
     call_id = fmt.call_id
     ids = stripped([call_id.prefix]), stripped([call_id.suffix])
     # Models leave out what stands before the suffix: `name[CALL_ID]id[ARGS]`, and `name[ARGS]`.
-    before = rf"(?:{_one(ids[0])}[^\"<>{{}}]{{0,256}}?)?"
-    an_id = rf"(?:{before}{_one(ids[1])}{GAP})?+" if all(ids) else ""
+    before = rf"(?:{_one(ids[0])}[^\"<>{{}}]{{0,256}}?)?" if ids[0] else r"[^\"<>{}]{0,256}?"
+    an_id = rf"(?:{before}{_one(ids[1])}{GAP})?+" if ids[1] else ""
     suffix = re.escape(fmt.function.name_suffix.strip())
     return rf"{an_id}(?P<name>{NAME}){GAP}{suffix}{GAP}{an_id}"
 

@@ -26,6 +26,11 @@ CHANNELS = WireFormat().replace(
 WITH_ID = WITH_JSON.replace(
     call_id={"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "<id>", "suffix": "</id>"}
 )
+ID_IN_TAG = WITH_JSON.replace(
+    tools={"per_call_start": '<call id="'},
+    function={"name_prefix": "", "name_suffix": '">', "close": ""},
+    call_id={"position": "PRE_FUNC_NAME", "suffix": '" fn="'},
+)
 UNCLOSED = WITH_JSON.replace(tools={"per_call_end": ""}, function={"close": ""})
 LISTS = IN_JSON.replace(tools={"array_wrapped": True})
 SECTION = WITH_JSON.replace(tools={"per_call_start": "", "section_start": "<calls>"})
@@ -69,6 +74,9 @@ def stands(fmt, text, quote, *, final=True):
         (get_format("mistral_small"), '[TOOL_CALLS]g[CALL_ID]1[ARGS]{"n', True),
         (get_format("mistral_small"), '[TOOL_CALLS]g[ARGS]{"n', True),
         (WITH_ID.replace(call_id={"suffix": ""}), '</f><f=g><id>{"n', False),
+        (ID_IN_TAG, '</call><call id="7" fn="g">{"n', True),
+        (ID_IN_TAG, '</call><call id="" fn="g">{"n', True),
+        (ID_IN_TAG, f'</call><call id="{"7" * 257}" fn="g">{{"n', False),
         (BY_NAME, '</f></call><call><f=g>{"n', True),
         (BY_NAME, '</f><f=g>{"n', True),
         (BY_NAME, '</call><f=g>{"n', True),
