@@ -48,9 +48,29 @@ def cores_of(fmt):
     return sorted(core for core in cores if not any(other in core for other in cores - {core}))
 
 
+def pattern_of(special):
+    """The special tokens, as a tokenizer looks for them."""
+    return "|".join(map(re.escape, sorted(special, key=len, reverse=True)))
+
+
+def crossed(fmt, text, special):
+    """Whether a special token is spelled across the border of a marker, as only a value may do."""
+    tokens = [found.span() for found in re.finditer(pattern_of(special), text) if special]
+    markers = [
+        found.span(1)
+        for core in {marker.strip() for marker in markers_of(fmt)}
+        for found in re.finditer(f"(?=({re.escape(core)}))", text)
+    ]
+    return any(
+        start < first < end < last or first < start < last < end
+        for start, end in tokens
+        for first, last in markers
+    )
+
+
 def pieces(data, text, special):
     """The text as special tokens, and bytes between them, as a tokenizer cuts it."""
-    pattern = "|".join(map(re.escape, sorted(special, key=len, reverse=True)))
+    pattern = pattern_of(special)
     for part in re.split(f"({pattern})", text) if pattern else [text]:
         if part in special:
             yield part

@@ -8,7 +8,7 @@ from collections import deque
 from itertools import accumulate
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deltaparse import (
@@ -27,6 +27,7 @@ from ...strategies.token_texts import (
     Ids,
     Text,
     cores_of,
+    crossed,
     drawn_special,
     groups,
     ordinary,
@@ -98,7 +99,9 @@ def check_text_places(parser, deltas, tokens):
 @given(data=st.data(), reason=reasons)
 def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
     fmt, _, wire = data.draw(family.written)
-    ids, vocabulary = tokenized(data, fmt, wire, drawn_special(data, fmt))
+    special = drawn_special(data, fmt)
+    assume(not crossed(fmt, wire, special))  # what it would be is not known
+    ids, vocabulary = tokenized(data, fmt, wire, special)
     for tools in family.tools:
         text = StreamParser(fmt, tools=tools)
         text.feed(wire)
