@@ -55,12 +55,18 @@ def written(fmt):
         return None
 
 
+EXACT = 2**53
+"""Beyond it transformers rounds integers as floats do."""
+
+
 def same(mine, theirs):
     """Whether two values of arguments are one, 1 being no True."""
     if isinstance(mine, dict) and isinstance(theirs, dict):
         return mine.keys() == theirs.keys() and all(same(mine[key], theirs[key]) for key in mine)
     if isinstance(mine, list) and isinstance(theirs, list):
         return all(same(*pair) for pair in zip_longest(mine, theirs, fillvalue=same))
+    if isinstance(mine, int) and isinstance(theirs, int) and abs(mine) > EXACT:
+        return float(mine) == float(theirs)
     return mine == theirs and isinstance(mine, bool) is isinstance(theirs, bool)
 
 
