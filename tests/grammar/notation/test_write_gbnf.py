@@ -86,6 +86,16 @@ def test_xgrammar_agrees(dialect, grammar, text, seed):
         assert engine.accepts(one) == accepts(grammar, one), to_gbnf(grammar, dialect)
 
 
+@pytest.mark.parametrize("chars", ["^", "-", "^-", "^-a", "]^"])
+@pytest.mark.parametrize("dialect", [LLAMA_CPP, XGRAMMAR])
+def test_a_class_that_begins_with_what_negates_one_is_none_of_these(dialect, chars):
+    kind = Chars(tuple((ord(char), ord(char)) for char in sorted(chars)))
+    grammar = grammar_of(seq(repeat(kind, 0, None)))
+    engine, again = Gbnf(grammar, dialect), read_gbnf(to_gbnf(grammar))
+    for char in "^-a]0":
+        assert engine.accepts(char * 2) == accepts(again, char * 2) == (char in chars)
+
+
 @pytest.mark.parametrize("text", ["cr\xe9dit", "\xe70", "\x01d", "\x7fA", "a\x1f\xe9\n1"])
 @pytest.mark.parametrize("dialect", [LLAMA_CPP, XGRAMMAR])
 def test_digits_behind_what_xgrammar_spells_with_digits_are_themselves(dialect, text):

@@ -6,8 +6,8 @@ made of count against the limit of 2,000.
 
 Held too to what xgrammar reads the same way, which takes `-` in a class for a range unless it comes
 last, even where it is escaped, `^` for a negation where it comes first, even so, and for `\xHH` all
-the hexadecimal digits that follow. So `^` and `-` come last in a class, after what must be escaped;
-and a literal is cut behind a character that xgrammar spells so itself, such as `é`, where a digit
+the hexadecimal digits that follow. So `^` and `-` come last in a class, after what must be escaped,
+and make none by themselves; and a literal is cut behind a character that xgrammar spells so itself, such as `é`, where a digit
 follows.
 
 xgrammar has words of its own for special tokens, and for text without some markers, where GBNF has
@@ -195,8 +195,8 @@ def _class(expr: Chars) -> str:
         return r'([^\n] | "\n")'
     last = "".join(char for char in "^-" if any(low <= ord(char) <= high for low, high in ranges))
     first = sorted((_range(low, high) for low, high in _without(ranges, "-^")), key=_is_escape)
-    if last and not first and not negated:
-        last = last.replace("^", r"\x5e")
+    if last[:1] == "^" and not first and not negated:
+        return '"^"' if last == "^" else '("^" | "-")'
     return f"[{'^' * negated}{''.join(first)}{last}]"
 
 
