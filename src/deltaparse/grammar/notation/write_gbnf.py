@@ -7,8 +7,8 @@ made of count against the limit of 2,000.
 Held too to what xgrammar reads the same way, which takes `-` in a class for a range unless it comes
 last, even where it is escaped, `^` for a negation where it comes first, even so, and for `\xHH` all
 the hexadecimal digits that follow. So `^` and `-` come last in a class, after what must be escaped,
-and make none by themselves; and a literal is cut behind a character that xgrammar spells so itself, such as `é`, where a digit
-follows.
+and make none by themselves. A literal is cut behind a character that xgrammar spells so itself,
+such as `é`, where a digit follows.
 
 xgrammar has words of its own for special tokens, and for text without some markers, where GBNF has
 an automaton: a rule for each of its states, over which xgrammar runs its whole vocabulary.
