@@ -17,6 +17,7 @@ from .small_templates import CALLS, THOUGHT, turns
     [
         (["<me>", "<me><t></t>"], ("<t>", "</t>")),
         (["<me><t></t>\n", "<me>"], ("<t>", "</t>")),
+        (["<me>\n", "<me><t></t>"], ("<t>", "</t>")),
         (["<me><t>", "<me><t>\n</t>\n"], ("<t>", "</t>")),
         (["<me>", "<me><t>a</t>"], None),
         (["<me>", "<me><t></t><u>"], None),
@@ -110,8 +111,16 @@ def test_a_prompt_that_a_switch_leaves_the_header_out_of_shows_no_reasoning():
     assert (fmt.turn.headers, fmt.reasoning.mode) == (("<me>",), ReasoningMode.NONE)
 
 
-def test_an_end_that_every_turn_begins_with_opens_nothing():
-    fmt = analyze(turns("</t>{{ m.content }}", "{{ 'so' if deep else '</t>' }}"))
+@pytest.mark.parametrize(
+    ("header", "prompt"), [("<me>", "'so' if deep else '</t>'"), ("ME: ", "'</t>' if brief")]
+)
+def test_an_end_that_every_turn_begins_with_opens_nothing(header, prompt):
+    source = turns("</t>{{ m.content }}", "{{ " + prompt + " }}").replace("<me>", header)
+    assert analyze(source).reasoning.mode is ReasoningMode.NONE
+
+
+def test_what_stands_in_turns_without_reasoning_opens_none():
+    fmt = analyze(turns("hm<t></t>{{ m.content }}", "<t>"))
     assert fmt.reasoning.mode is ReasoningMode.NONE
 
 
@@ -159,11 +168,19 @@ def test_turns_that_nothing_begins_show_no_reasoning(refuses, end):
     assert not fmt.verified
 
 
-@pytest.mark.parametrize("opened", ["so", "<|t|>"])
-def test_what_a_prompt_adds_to_a_header_that_no_turn_has_is_reported(opened):
+@pytest.mark.parametrize(
+    ("opened", "words"),
+    [
+        ("so", "opens a part of the turn with 'so'"),
+        ("?", "opens a part of the turn with '?'"),
+        ("<|t|>", "opens a part of the turn with '<|t|>'"),
+        ("<t>", "opens '<t>', and nothing shows what ends it"),
+    ],
+)
+def test_what_a_prompt_adds_to_a_header_that_no_turn_has_is_reported(opened, words):
     prompt = "{% if add_generation_prompt %}<me>{{ '" + opened + "' if deep }}{% endif %}"
     fmt = analyze("{% for m in messages %}{{ m.content }}\n\n{% endfor %}" + prompt)
-    assert any(f"a part of the turn with {opened!r}" in issue for issue in fmt.issues)
+    assert any(words in issue for issue in fmt.issues)
 
 
 def looking_for(words, deep, prompt=""):
@@ -195,10 +212,19 @@ def test_white_space_behind_the_header_of_a_prompt_opens_no_reasoning():
     assert fmt.reasoning.mode is ReasoningMode.NONE
 
 
-@pytest.mark.parametrize("prompt", ["'<t>' if deep else '</t>'", "'</t>' if brief else '<t>'"])
-def test_two_prompts_that_open_and_close_by_name_what_no_turn_shows(prompt):
-    fmt = analyze(turns("{{ m.content or '' }}" + CALLS, "{{ " + prompt + " }}"))
-    assert fmt.verified
+@pytest.mark.parametrize(
+    ("prompt", "verified"),
+    [
+        ("'<t>' if deep else '</t>'", True),
+        ("'</t>' if brief else '<t>'", True),
+        ("'<t>' if deep else '</' ~ tag ~ '>'", True),
+        ("'<t>' if deep else '<part>' if odd else '</t>'", False),
+    ],
+)
+def test_two_prompts_that_open_and_close_by_name_what_no_turn_shows(prompt, verified):
+    source = turns("{{ m.content or '' }}" + CALLS, "{{ " + prompt + " }}")
+    fmt = analyze("{% set tag = 't' %}" + source)
+    assert fmt.verified is verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
 
 
