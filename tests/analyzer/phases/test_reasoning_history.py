@@ -46,6 +46,12 @@ def test_a_text_that_earlier_turns_are_cut_at_may_be_looked_for_with_white_space
     assert fmt.reasoning.end == "[so]"
 
 
+def test_white_space_that_a_template_cuts_at_ends_no_reasoning():
+    said = "{{ m.content.split('\\n\\n')[-1] }}"
+    fmt = analyze("Write {{ '<|/muse|>' }}." + turns(said, "<|muse|>"))
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<|muse|>", "<|/muse|>")
+
+
 def test_it_is_reported_where_the_template_cuts_earlier_turns_at_two_texts():
     fmt = analyze(turns("{{ m.content.split('[so]')[-1].split('[then]')[-1] }}", "<muse>\n"))
     assert fmt.reasoning.end == "[then]"
