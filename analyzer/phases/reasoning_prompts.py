@@ -208,7 +208,7 @@ def opened_only(
             for text in parts
             if text.strip() in known or not any(one.is_one(text) for one in held)
         )
-        if rest and rest not in shown and not rest.startswith((*known, *CLOSERS)):
+        if rest not in shown and not rest.startswith((*known, *CLOSERS)):
             return (OPENED_ONLY.format(rest=rest[-LONGEST_SHOWN:]),)
     return ()
 

@@ -23,6 +23,10 @@ def test_space_before_the_end_of_reasoning_beside_calls_does_not_hide_it():
     fmt = analyze("{{ tools | tojson if tools }}" + turns(behind + CALLS))
     assert fmt.verified
     assert (fmt.reasoning.end, fmt.content.start) == ("</t>\n", "<say>")
+    always = said.replace(" if not m.content", "")
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(always + CALLS))
+    assert fmt.verified
+    assert (fmt.reasoning.end, fmt.content.start) == ("\n</t>", "<say>")
 
 
 PARTS = (
@@ -91,6 +95,14 @@ def test_a_part_that_nothing_ends_does_not_hide_reasoning_under_a_switch():
     prompt = "{{ '<t>' if deep else '<part>' }}"
     fmt = analyze("Always write {{ '</t>' }}." + turns("{{ m.content }}", prompt))
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+def test_reasoning_of_turns_that_have_no_header_under_a_switch_is_not_understood():
+    thought = THOUGHT.replace("'<t>'", "('<u>' if bare else '<t>')")
+    source = turns("HEADER" + thought + "{{ m.content }}")
+    fmt = analyze(source.replace("<me>HEADER", "{{ '<me>' if not bare }}"))
+    assert any("did not come back (with bare=true)" in issue for issue in fmt.issues)
+    assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ())
 
 
 def test_reasoning_that_hides_content_under_a_switch_has_markers_of_its_own():
@@ -187,14 +199,16 @@ def test_reasoning_beside_calls_that_no_marker_ends_before_them_is_not_understoo
     assert fmt.reasoning.mode is ReasoningMode.NONE
 
 
-def test_a_turn_that_does_not_begin_with_the_header_has_nothing_round_its_content():
-    source = "{% for m in messages %}{{ m.content }}\n\n{% endfor %}"
+@pytest.mark.parametrize("answer", ["", "{% if m.role == 'assistant' %}<me>so{% endif %}"])
+def test_a_turn_without_the_header_or_its_content_has_nothing_round_that(answer):
+    source = "{% for m in messages %}{{ m.content }}" + answer + "\n\n{% endfor %}"
     render = Renderer(ChatTemplate(source + "{% if add_generation_prompt %}<me>{% endif %}"))
     assert round_content(Turns(render, find_frame(render))) == ("", "")
 
 
-def test_a_template_that_refuses_calls_and_reads_an_unusual_key():
-    refuses = "{{ raise_exception('no') if m.tool_calls }}{{ '!' if m.metadata == 'loud' }}"
+@pytest.mark.parametrize("refused", ["m.tool_calls", "m.metadata is string"])
+def test_a_template_that_refuses_calls_or_an_unusual_key_that_it_reads(refused):
+    refuses = "{{ raise_exception('no') if " + refused + " }}{{ '!' if m.metadata == 'loud' }}"
     fmt = analyze(turns(refuses + "{{ m.content }}"))
     assert fmt.reasoning.mode is ReasoningMode.NONE
     assert all("does not render tool calls" in issue for issue in fmt.issues)
@@ -222,11 +236,12 @@ def test_reasoning_beside_calls_alone_that_content_hides():
     [
         ("{{ '\n' ~ m.reasoning_content if WHEN }}</t>", "<t>", "<t>\n", "</t>"),
         (
-            "{{ '<t>' ~ m.reasoning_content ~ '\n</t>\n\n' if WHEN }}",
+            "{{ '<t>\n' ~ m.reasoning_content ~ '\n</t>\n\n' if WHEN }}",
             "{{ '<t></t>\n' if brief }}",
-            "<t>",
+            "<t>\n",
             "\n</t>\n",
         ),
+        ("{{ '<t>' ~ m.reasoning_content ~ '\n</t>' if WHEN }}", "", "<t>", "\n</t>"),
     ],
 )
 def test_white_space_in_the_markers_of_reasoning_beside_calls_alone(thought, prompt, start, end):

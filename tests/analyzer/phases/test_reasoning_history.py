@@ -23,6 +23,11 @@ def test_what_the_template_cuts_earlier_turns_at_ends_the_reasoning_that_a_promp
         ("{{ m.content.split('</t>')[-1] }}", "<t>", "</t>"),
         ("{{ m.content.split('\\n</t>\\n\\n')[-1] }}", "<t>", "</t>"),
         ("{{ m.content.split('</t/u>')[-1] }}", "<t/u>", "</t/u>"),
+        (
+            "{{ m.content.split('</t>')[-1] if add_generation_prompt else m.content }}",
+            "<t>",
+            "</t>",
+        ),
         ("{{ m.content.split('[so]')[-1] }}", "", ""),
         ("{{ m.content.split('</t>\\n</u>')[-1] }}", "", ""),
         ("{{ m.content.split('</" + 40 * "t" + ">')[-1] }}", "", ""),
@@ -39,8 +44,14 @@ def test_what_is_left_out_of_earlier_turns_shows_its_markers_where_one_names_the
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
 
 
-def test_a_text_that_earlier_turns_are_cut_at_may_be_looked_for_with_white_space_and_without():
-    said = "{{ m.content.split('[so]\\n')[-1].split('[so]')[-1] }}"
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{{ m.content.split('[so]\\n')[-1].split('[so]')[-1] }}",
+        "{{ '!' if '[hurry]' in m.content }}{{ m.content.split('[so]')[-1] }}",
+    ],
+)
+def test_of_texts_that_are_looked_for_the_one_that_earlier_turns_are_cut_at_is_the_end(said):
     fmt = analyze(turns(said, "<muse>\n"))
     assert fmt.verified
     assert fmt.reasoning.end == "[so]"
@@ -66,6 +77,8 @@ def test_what_ends_reasoning_is_known_where_turns_or_prompts_show_it(thought, pr
     assert (fmt.reasoning.end, fmt.issues) == ("</t>", ())
 
 
-def test_a_word_that_drops_all_of_a_message_ends_no_reasoning():
-    fmt = analyze(turns("{{ m.content if '[no]' not in m.content }}", "<|muse|>"))
+@pytest.mark.parametrize("dropped", ["", "raise_exception('no')"])
+def test_a_word_that_drops_all_of_a_message_ends_no_reasoning(dropped):
+    said = "{{ m.content if '[no]' not in m.content else " + (dropped or "''") + " }}"
+    fmt = analyze(turns(said, "<|muse|>"))
     assert fmt.reasoning.mode is ReasoningMode.NONE

@@ -39,6 +39,8 @@ def test_words_count_where_the_prompt_ends_otherwise():
     assert _counts(render, ["no", "yes"], "<me>")
     assert not _counts(render, ["no"], "<me>")
     assert not _counts(render, [], "<me>")
+    refuses = "{{ raise_exception('no') if 'stop' in messages[0].content }}"
+    assert _counts(Renderer(ChatTemplate(refuses + source)), ["no", "stop"], "<me>")
 
 
 @pytest.mark.parametrize(
@@ -119,8 +121,12 @@ def test_an_end_that_every_turn_begins_with_opens_nothing(header, prompt):
     assert analyze(source).reasoning.mode is ReasoningMode.NONE
 
 
-def test_what_stands_in_turns_without_reasoning_opens_none():
-    fmt = analyze(turns("hm<t></t>{{ m.content }}", "<t>"))
+@pytest.mark.parametrize(
+    ("said", "prompt"),
+    [("hm<t></t>", "<t>"), ("hm<t>", "{{ '<t>' if deep else '</t>' }}")],
+)
+def test_what_stands_in_turns_without_reasoning_opens_none(said, prompt):
+    fmt = analyze(turns(said + "{{ m.content }}", prompt))
     assert fmt.reasoning.mode is ReasoningMode.NONE
 
 
@@ -144,7 +150,7 @@ def test_what_every_turn_begins_with_opens_reasoning_if_its_name_or_the_turns_sa
 
 def test_the_end_may_stand_in_instructions_that_are_put_together():
     told = "{% set tag = 'muse' %}End with {{ '</' ~ tag ~ '>' }}."
-    fmt = analyze(told + turns("{{ m.content }}", "<muse>"))
+    fmt = analyze(told + turns("{{ m.content }}", "<muse>\n"))
     assert fmt.verified
     assert fmt.reasoning.end == "</muse>"
 
