@@ -91,10 +91,12 @@ def test_instructions_may_stand_before_the_header_of_a_prompt():
     assert analyze(refused + turns("{{ m.content }}")).reasoning.start == ""
 
 
-def test_a_part_that_nothing_ends_does_not_hide_reasoning_under_a_switch():
-    prompt = "{{ '<t>' if deep else '<part>' }}"
+@pytest.mark.parametrize("otherwise", ["<part>", ""])
+def test_what_a_prompt_ends_in_otherwise_does_not_hide_reasoning_under_a_switch(otherwise):
+    prompt = "{{ '<t>' if deep else '" + otherwise + "' }}"
     fmt = analyze("Always write {{ '</t>' }}." + turns("{{ m.content }}", prompt))
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+    assert not any("closes it by its name" in issue for issue in fmt.issues)
 
 
 def test_reasoning_of_turns_that_have_no_header_under_a_switch_is_not_understood():

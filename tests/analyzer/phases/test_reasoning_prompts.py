@@ -52,9 +52,11 @@ def test_words_count_where_the_prompt_ends_otherwise():
         ("<|muse_begin|><|muse_end|>", "<|muse_begin|>", "<|muse_end|>"),
         # What a prompt says of having thought is no part of the marker.
         ("<muse>\nI have thought.\n</muse>\n\n", "<muse>\n", "</muse>"),
+        ("<muse>So:</muse>", "<muse>So:", "</muse>"),
         # What does not close the other is no end; and a closer alone opens nothing.
         ("<|part|>final<|text|>", "", ""),
         ("hm <muse></muse>", "", ""),
+        ("begin<|part|>end", "", ""),
         ("</muse>", "", ""),
     ],
 )
@@ -128,6 +130,11 @@ def test_an_end_that_every_turn_begins_with_opens_nothing(header, prompt):
 def test_what_stands_in_turns_without_reasoning_opens_none(said, prompt):
     fmt = analyze(turns(said + "{{ m.content }}", prompt))
     assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+def test_what_opens_a_part_is_reported_where_a_template_refuses_tools():
+    fmt = analyze("{{ raise_exception('no') if tools }}" + turns("{{ m.content }}", "<|t|>"))
+    assert any("opens a part of the turn with '<|t|>'" in issue for issue in fmt.issues)
 
 
 @pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
