@@ -72,7 +72,8 @@ def issue_of_calls(source: str) -> str:
 
 @pytest.mark.parametrize("space", ["", "\n"])
 def test_calls_outside_of_the_turn_are_said_to_be_there(space):
-    source = turns(CALLS + PLAIN.replace(">{{ m.content", ">" + space + "{{ m.content"))
+    calls = "{% if not m.content %}" + CALLS + "{% endif %}"
+    source = turns(calls + PLAIN.replace(">{{ m.content", ">" + space + "{{ m.content"))
     issue = issue_of_calls(source.replace("<assistant>", "<assistant>" + space))
     assert "outside of the assistant's turn" in issue
     assert "begins with '<assistant>'" in issue
@@ -126,7 +127,10 @@ def test_a_template_that_takes_tools_is_given_them_as_they_are():
             "refuses tools: name description parameters;",
         ),
         (
-            "{{ raise_exception('say please') if messages[-1].tool_calls }}",
+            (
+                "{% if messages[-1].content == '' and messages[-1].tool_calls %}"
+                "{{ raise_exception('say please') }}{% endif %}"
+            ),
             "refuses calls: say please",
         ),
     ],
