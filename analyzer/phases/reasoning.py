@@ -108,10 +108,10 @@ def find_reasoning(
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
     held = holders(turns, settings) if start.strip() else []
     holding = _holding(prompts, start, held)
-    others = _alternatives(turns, settings, start, end, [*holding]) if start.strip() else ()
+    others = _alternatives(turns, settings, start, end, [*holding])
     made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
     known = [text.strip() for pair in made.pairs for text in pair]
-    unread = opened_only(turns, prompts, known, held) if start.strip() else ()
+    unread = opened_only(turns, prompts, known, held)
     unread += by_name + tuple(_any_value(holding))
     unread += () if key else tuple(other_ends(render, end.strip()))
     return ReasoningFinding(made, key, unread, next_ends=_next_ends(turns, start, end))

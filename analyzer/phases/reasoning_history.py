@@ -33,20 +33,21 @@ def cut_off(render: Renderer) -> tuple[str, str] | None:
 
     It may look for the end alone, so what opens it is what that closes by its name.
     """
-    for end in words_of(render):
-        if not end.strip().startswith(CLOSERS):
+    for word in words_of(render):
+        end = word.strip()
+        if not end.startswith(CLOSERS):
             continue
-        start = end.strip().replace("/", "", 1)
-        whole = f"{start}{REASONING}{end.strip()}{CONTENT}"
+        start = end.replace("/", "", 1)
+        whole = f"{start}{REASONING}{word}{CONTENT}"
         shown = render.turn(content=whole, then=[user(NEXT_USER)], prompt=True) or ""
         if CONTENT in shown and REASONING not in shown:
-            return start, end.strip()
+            return start, end
     return None
 
 
 def cut_markers(render: Renderer) -> list[str]:
     """The texts up to which the template cuts an earlier turn's output, the longest first."""
-    words = sorted((text.strip() for text in words_of(render)), key=len, reverse=True)
+    words = sorted(words_of(render), key=len, reverse=True)
 
     def past(*markers: str) -> str:
         whole = f"{REASONING}{' '.join(markers)}{CONTENT}"
@@ -54,8 +55,9 @@ def cut_markers(render: Renderer) -> list[str]:
 
     if not words or REASONING in past(*words):
         return []  # most templates cut nowhere
-    shown = {marker: past(marker) for marker in words if marker}
-    return [text for text in shown if CONTENT in shown[text] and REASONING not in shown[text]]
+    shown = {word: past(word) for word in words}
+    cut = (word for word in words if CONTENT in shown[word] and REASONING not in shown[word])
+    return [*dict.fromkeys(word.strip() for word in cut)]
 
 
 def other_ends(render: Renderer, end: str) -> Iterator[str]:

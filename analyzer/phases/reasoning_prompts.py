@@ -57,8 +57,7 @@ def begins_a_call(turns: Turns, prompt: str) -> bool:
         return False
     called = turns.body(content="", calls=[call()]) or ""
     _, found, rest = called.partition(FUNCTIONS[0])[0].partition(opened)
-    markers = [part.text.strip() for part in segments(opened) if part.marker]
-    closed = [text for marker in markers for text in closings(marker)]
+    closed = [text for part in segments(opened) for text in closings(part.text.strip())]
     return bool(found) and not any(text in opened + rest for text in closed)
 
 
@@ -120,17 +119,16 @@ def _closed_pair(prompts: list[str], header: str = "", body: str = "") -> tuple[
             known, rest = shorter.strip(), longer.strip()
             if known == rest or not rest.startswith(known):
                 continue
-            more = [part for part in segments(rest[len(known) :]) if part.text.strip()]
+            added = rest[len(known) :].strip()
+            more = segments(added)
             if len(more) == 2 and all(part.marker for part in more):
-                return more[0].text, more[1].text.rstrip()
+                return more[0].text, more[1].text
             if len(more) == 1 and more[0].marker:
-                after = longer[longer.index(known) + len(known) :] if known else longer
-                end = after[len(after) - len(after.lstrip()) :].rstrip()
                 start = last_marker(shorter)
-                begun, core = start.strip(), end.strip()
-                closed = core in body or core in closings(begun)
+                begun = start.strip()
+                closed = added in body or added in closings(begun)
                 if begun and (closed or not header.strip().endswith(begun)):
-                    return start, end
+                    return start, added
     return None
 
 
@@ -210,7 +208,7 @@ def opened_only(
             for text in parts
             if text.strip() in known or not any(one.is_one(text) for one in held)
         )
-        if rest and rest not in shown and not rest.startswith((*known, *CLOSERS)):
+        if rest not in shown and not rest.startswith((*known, *CLOSERS)):
             return (OPENED_ONLY.format(rest=rest[-LONGEST_SHOWN:]),)
     return ()
 

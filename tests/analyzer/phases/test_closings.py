@@ -14,6 +14,8 @@ from deltaparse.analyzer.phases.closings import closings
         ("<|muse|>", ["</|muse|>", "<|/muse|>"]),
         ("<|muse>", ["</|muse>", "<|/muse>", "<muse|>"]),
         ("[BEGIN_MUSE]", ["[/BEGIN_MUSE]", "[B/EGIN_MUSE]", "[END_MUSE]"]),
+        ("[START_MUSE]", ["[/START_MUSE]", "[S/TART_MUSE]", "[END_MUSE]"]),
+        ("<|muse_open|>", ["</|muse_open|>", "<|/muse_open|>", "<|muse_close|>"]),
     ],
 )
 def test_what_may_close_a_marker_by_its_name(marker, closed):

@@ -23,6 +23,10 @@ def test_space_before_the_end_of_reasoning_beside_calls_does_not_hide_it():
     fmt = analyze("{{ tools | tojson if tools }}" + turns(behind + CALLS))
     assert fmt.verified
     assert (fmt.reasoning.end, fmt.content.start) == ("</t>\n", "<say>")
+    always = said.replace(" if not m.content", "")
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(always + CALLS))
+    assert fmt.verified
+    assert (fmt.reasoning.end, fmt.content.start) == ("\n</t>", "<say>")
 
 
 PARTS = (
@@ -53,6 +57,19 @@ def test_what_nothing_ends_is_no_reasoning_but_under_its_usual_keys(key, verifie
     assert (unended in fmt.issues) is not verified
 
 
+@pytest.mark.parametrize("key", ["musing", "name", "id", "type", "function", "function_call"])
+def test_any_key_may_hold_reasoning_that_holds_nothing_else(key):
+    fmt = analyze(turns(THOUGHT.replace("reasoning_content", key) + "{{ m.content }}"))
+    assert fmt.verified
+    assert fmt.reasoning.start == ("<t>" if key == "musing" else "")
+
+
+def test_reasoning_that_stands_in_the_place_of_content_is_not_understood():
+    fmt = analyze(turns("{% if not m.reasoning_content %}{{ m.content }}{% endif %}" + THOUGHT))
+    assert not fmt.verified
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
 @pytest.mark.parametrize(
     ("described", "start", "answer"),
     [
@@ -67,10 +84,27 @@ def test_an_empty_pair_of_markers_in_the_instructions_asks_for_reasoning(describ
     assert (fmt.reasoning.start, fmt.content.start) == (start, answer)
 
 
-def test_a_part_that_nothing_ends_does_not_hide_reasoning_under_a_switch():
-    prompt = "{{ '<t>' if deep else '<part>' }}"
+def test_instructions_may_stand_before_the_header_of_a_prompt():
+    told = "{{ 'Begin with <t></t>.' if deep and add_generation_prompt }}"
+    assert analyze(told + turns("{{ m.content }}")).reasoning.start == "<t>"
+    refused = told.replace("'Begin with <t></t>.'", "raise_exception('never')")
+    assert analyze(refused + turns("{{ m.content }}")).reasoning.start == ""
+
+
+@pytest.mark.parametrize("otherwise", ["<part>", ""])
+def test_what_a_prompt_ends_in_otherwise_does_not_hide_reasoning_under_a_switch(otherwise):
+    prompt = "{{ '<t>' if deep else '" + otherwise + "' }}"
     fmt = analyze("Always write {{ '</t>' }}." + turns("{{ m.content }}", prompt))
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+    assert not any("closes it by its name" in issue for issue in fmt.issues)
+
+
+def test_reasoning_of_turns_that_have_no_header_under_a_switch_is_not_understood():
+    thought = THOUGHT.replace("'<t>'", "('<u>' if bare else '<t>')")
+    source = turns("HEADER" + thought + "{{ m.content }}")
+    fmt = analyze(source.replace("<me>HEADER", "{{ '<me>' if not bare }}"))
+    assert any("did not come back (with bare=true)" in issue for issue in fmt.issues)
+    assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ())
 
 
 def test_reasoning_that_hides_content_under_a_switch_has_markers_of_its_own():
@@ -125,6 +159,7 @@ def test_what_content_always_begins_with_is_no_part_of_the_end(thought, prompt, 
             "<t>",
             "\n<say>",
         ),
+        (THOUGHT.replace("</t>", "</t><x>") + "{{ m.content }}", "", "<t>", "</t><x>"),
     ],
 )
 def test_the_markers_of_reasoning_with_the_white_space_in_them(said, prompt, start, end):
@@ -166,14 +201,16 @@ def test_reasoning_beside_calls_that_no_marker_ends_before_them_is_not_understoo
     assert fmt.reasoning.mode is ReasoningMode.NONE
 
 
-def test_a_turn_that_does_not_begin_with_the_header_has_nothing_round_its_content():
-    source = "{% for m in messages %}{{ m.content }}\n\n{% endfor %}"
+@pytest.mark.parametrize("answer", ["", "{% if m.role == 'assistant' %}<me>so{% endif %}"])
+def test_a_turn_without_the_header_or_its_content_has_nothing_round_that(answer):
+    source = "{% for m in messages %}{{ m.content }}" + answer + "\n\n{% endfor %}"
     render = Renderer(ChatTemplate(source + "{% if add_generation_prompt %}<me>{% endif %}"))
     assert round_content(Turns(render, find_frame(render))) == ("", "")
 
 
-def test_a_template_that_refuses_calls_and_reads_an_unusual_key():
-    refuses = "{{ raise_exception('no') if m.tool_calls }}{{ '!' if m.metadata == 'loud' }}"
+@pytest.mark.parametrize("refused", ["m.tool_calls", "m.metadata is string"])
+def test_a_template_that_refuses_calls_or_an_unusual_key_that_it_reads(refused):
+    refuses = "{{ raise_exception('no') if " + refused + " }}{{ '!' if m.metadata == 'loud' }}"
     fmt = analyze(turns(refuses + "{{ m.content }}"))
     assert fmt.reasoning.mode is ReasoningMode.NONE
     assert all("does not render tool calls" in issue for issue in fmt.issues)
@@ -185,6 +222,36 @@ def test_reasoning_beside_calls_that_other_turns_end_at_once():
         turns(thought + "{{ m.content or '' }}" + CALLS, "{{ '</t>' if brief else '<t>' }}")
     )
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+def test_reasoning_beside_calls_alone_that_content_hides():
+    thought = "{{ '<t>' ~ m.reasoning ~ '</t>' if m.reasoning and m.tool_calls and not m.content }}"
+    fmt = analyze(
+        "{{ tools | tojson if tools }}" + turns(thought + "{{ m.content or '' }}" + CALLS)
+    )
+    assert fmt.verified
+    assert fmt.reasoning.mode is ReasoningMode.TOOLS_ONLY
+
+
+@pytest.mark.parametrize(
+    ("thought", "prompt", "start", "end"),
+    [
+        ("{{ '\n' ~ m.reasoning_content if WHEN }}</t>", "<t>", "<t>\n", "</t>"),
+        (
+            "{{ '<t>\n' ~ m.reasoning_content ~ '\n</t>\n\n' if WHEN }}",
+            "{{ '<t></t>\n' if brief }}",
+            "<t>\n",
+            "\n</t>\n",
+        ),
+        ("{{ '<t>' ~ m.reasoning_content ~ '\n</t>' if WHEN }}", "", "<t>", "\n</t>"),
+    ],
+)
+def test_white_space_in_the_markers_of_reasoning_beside_calls_alone(thought, prompt, start, end):
+    said = thought.replace("WHEN", "m.reasoning_content and m.tool_calls")
+    source = turns(said + "{{ m.content or '' }}" + CALLS, prompt)
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
 
 
 def test_a_header_that_turns_with_reasoning_alone_have():
@@ -205,6 +272,7 @@ ENDED = "{{ m.reasoning_content if m.reasoning_content }}</t>{{ m.content or '' 
         ("{{ '<t></t>' if brief }}", ""),
         ("{{ '</t>' if brief else '<t>' }}", ""),
         ("{{ '<t></t>' if brief else '<t>' }}", ""),
+        ("<t>Well, ", ""),
     ],
 )
 @pytest.mark.parametrize("header", ["<|begin|>model<|said|>\n", "<|model|>", "MODEL: "])
@@ -214,6 +282,13 @@ def test_what_all_turns_end_begins_behind_the_header(header, prompt, start):
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, "</t>")
     assert [text.strip() for text in fmt.turn.headers] == [header.strip()]
+
+
+def test_what_all_turns_end_may_have_more_behind_it_where_there_is_reasoning():
+    said = "{{ m.reasoning_content }}</t>{{ '<x>' if m.reasoning_content }}{{ m.content }}"
+    fmt = analyze(turns(said, "<t>"))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t><x>")
 
 
 EFFORT = "{% if effort in ['low', 'high'] %}MARKER{% endif %}"
@@ -271,10 +346,15 @@ def test_an_opener_may_have_the_value_of_a_switch_in_its_tag(space):
     assert (message.reasoning_content, message.content) == ("hm", "Dry.")
 
 
+def test_words_behind_an_opener_with_the_value_of_a_switch_open_nothing():
+    opened = EFFORT.replace("MARKER", "<t effort={{ effort }}>{{ '\\n' }}Well, ")
+    assert analyze(turns(THOUGHT + "{{ m.content }}", opened)).verified
+
+
 @pytest.mark.parametrize("opened", ["<t>", "<t:{{ effort | default('mid') }}>"])
 @pytest.mark.parametrize("mark", [":", " effort="])
 def test_it_is_reported_where_a_switch_of_any_value_changes_the_opener(opened, mark):
-    prompt = "<t" + mark + "{{ effort | default('mid') }}>"
+    prompt = "<t" + mark + "{{ effort | default('mid') }}>{{ '\\n' }}"
     said = THOUGHT.replace(
         "<t>", opened.replace(":", mark).replace("{{", "' ~ (").replace("}}", ") ~ '")
     )

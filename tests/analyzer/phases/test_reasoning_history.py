@@ -2,16 +2,65 @@
 
 from __future__ import annotations
 
+import pytest
+
 from deltaparse import ReasoningMode, analyze
 
-from .small_templates import turns
+from .small_templates import THOUGHT, turns
 
 
-def test_what_the_template_cuts_earlier_turns_at_ends_the_reasoning_that_a_prompt_opens():
-    fmt = analyze(turns("{{ m.content.split('[so]')[-1] }}", "<muse>\n"))
+@pytest.mark.parametrize("word", ["[so]", "\\n[so]\\n\\n", "[so]\\n"])
+def test_what_the_template_cuts_earlier_turns_at_ends_the_reasoning_that_a_prompt_opens(word):
+    fmt = analyze(turns("{{ m.content.split('" + word + "')[-1] }}", "<muse>\n"))
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<muse>\n", "[so]")
     assert fmt.reasoning.mode is ReasoningMode.FORCED_OPEN
+
+
+@pytest.mark.parametrize(
+    ("said", "start", "end"),
+    [
+        ("{{ m.content.split('</t>')[-1] }}", "<t>", "</t>"),
+        ("{{ m.content.split('\\n</t>\\n\\n')[-1] }}", "<t>", "</t>"),
+        ("{{ m.content.split('</t/u>')[-1] }}", "<t/u>", "</t/u>"),
+        (
+            "{{ m.content.split('</t>')[-1] if add_generation_prompt else m.content }}",
+            "<t>",
+            "</t>",
+        ),
+        ("{{ m.content.split('[so]')[-1] }}", "", ""),
+        ("{{ m.content.split('</t>\\n</u>')[-1] }}", "", ""),
+        ("{{ m.content.split('</" + 40 * "t" + ">')[-1] }}", "", ""),
+        ("{{ m.content if '</t>' not in m.content }}", "", ""),
+        ("{{ '!' if '</t>' in m.content }}{{ m.content }}", "", ""),
+        ("{{ raise_exception('no') if '</t>' in m.content }}{{ m.content }}", "", ""),
+    ],
+)
+def test_what_is_left_out_of_earlier_turns_shows_its_markers_where_one_names_the_other(
+    said, start, end
+):
+    fmt = analyze(turns(said))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{{ m.content.split('[so]\\n')[-1].split('[so]')[-1] }}",
+        "{{ '!' if '[hurry]' in m.content }}{{ m.content.split('[so]')[-1] }}",
+    ],
+)
+def test_of_texts_that_are_looked_for_the_one_that_earlier_turns_are_cut_at_is_the_end(said):
+    fmt = analyze(turns(said, "<muse>\n"))
+    assert fmt.verified
+    assert fmt.reasoning.end == "[so]"
+
+
+def test_white_space_that_a_template_cuts_at_ends_no_reasoning():
+    said = "{{ m.content.split('\\n\\n')[-1] }}"
+    fmt = analyze("Write {{ '<|/muse|>' }}." + turns(said, "<|muse|>"))
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<|muse|>", "<|/muse|>")
 
 
 def test_it_is_reported_where_the_template_cuts_earlier_turns_at_two_texts():
@@ -21,6 +70,15 @@ def test_it_is_reported_where_the_template_cuts_earlier_turns_at_two_texts():
     assert issue.startswith("earlier turns are cut at '[so]' as they are at '[then]'")
 
 
-def test_a_word_that_drops_all_of_a_message_ends_no_reasoning():
-    fmt = analyze(turns("{{ m.content if '[no]' not in m.content }}", "<|muse|>"))
+@pytest.mark.parametrize(("thought", "prompt"), [(THOUGHT, ""), ("", "{{ '<t></t>' if brief }}")])
+def test_what_ends_reasoning_is_known_where_turns_or_prompts_show_it(thought, prompt):
+    said = "{{ m.content.split('[so]')[-1]" + (".split('</t>')[-1]" if thought else "") + " }}"
+    fmt = analyze(turns(thought + said, prompt))
+    assert (fmt.reasoning.end, fmt.issues) == ("</t>", ())
+
+
+@pytest.mark.parametrize("dropped", ["", "raise_exception('no')"])
+def test_a_word_that_drops_all_of_a_message_ends_no_reasoning(dropped):
+    said = "{{ m.content if '[no]' not in m.content else " + (dropped or "''") + " }}"
+    fmt = analyze(turns(said, "<|muse|>"))
     assert fmt.reasoning.mode is ReasoningMode.NONE

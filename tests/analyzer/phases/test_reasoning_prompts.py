@@ -17,6 +17,7 @@ from .small_templates import CALLS, THOUGHT, turns
     [
         (["<me>", "<me><t></t>"], ("<t>", "</t>")),
         (["<me><t></t>\n", "<me>"], ("<t>", "</t>")),
+        (["<me>\n", "<me><t></t>"], ("<t>", "</t>")),
         (["<me><t>", "<me><t>\n</t>\n"], ("<t>", "</t>")),
         (["<me>", "<me><t>a</t>"], None),
         (["<me>", "<me><t></t><u>"], None),
@@ -38,6 +39,8 @@ def test_words_count_where_the_prompt_ends_otherwise():
     assert _counts(render, ["no", "yes"], "<me>")
     assert not _counts(render, ["no"], "<me>")
     assert not _counts(render, [], "<me>")
+    refuses = "{{ raise_exception('no') if 'stop' in messages[0].content }}"
+    assert _counts(Renderer(ChatTemplate(refuses + source)), ["no", "stop"], "<me>")
 
 
 @pytest.mark.parametrize(
@@ -49,9 +52,11 @@ def test_words_count_where_the_prompt_ends_otherwise():
         ("<|muse_begin|><|muse_end|>", "<|muse_begin|>", "<|muse_end|>"),
         # What a prompt says of having thought is no part of the marker.
         ("<muse>\nI have thought.\n</muse>\n\n", "<muse>\n", "</muse>"),
+        ("<muse>So:</muse>", "<muse>So:", "</muse>"),
         # What does not close the other is no end; and a closer alone opens nothing.
         ("<|part|>final<|text|>", "", ""),
         ("hm <muse></muse>", "", ""),
+        ("begin<|part|>end", "", ""),
         ("</muse>", "", ""),
     ],
 )
@@ -110,9 +115,26 @@ def test_a_prompt_that_a_switch_leaves_the_header_out_of_shows_no_reasoning():
     assert (fmt.turn.headers, fmt.reasoning.mode) == (("<me>",), ReasoningMode.NONE)
 
 
-def test_an_end_that_every_turn_begins_with_opens_nothing():
-    fmt = analyze(turns("</t>{{ m.content }}", "{{ 'so' if deep else '</t>' }}"))
+@pytest.mark.parametrize(
+    ("header", "prompt"), [("<me>", "'so' if deep else '</t>'"), ("ME: ", "'</t>' if brief")]
+)
+def test_an_end_that_every_turn_begins_with_opens_nothing(header, prompt):
+    source = turns("</t>{{ m.content }}", "{{ " + prompt + " }}").replace("<me>", header)
+    assert analyze(source).reasoning.mode is ReasoningMode.NONE
+
+
+@pytest.mark.parametrize(
+    ("said", "prompt"),
+    [("hm<t></t>", "<t>"), ("hm<t>", "{{ '<t>' if deep else '</t>' }}")],
+)
+def test_what_stands_in_turns_without_reasoning_opens_none(said, prompt):
+    fmt = analyze(turns(said + "{{ m.content }}", prompt))
     assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+def test_what_opens_a_part_is_reported_where_a_template_refuses_tools():
+    fmt = analyze("{{ raise_exception('no') if tools }}" + turns("{{ m.content }}", "<|t|>"))
+    assert any("opens a part of the turn with '<|t|>'" in issue for issue in fmt.issues)
 
 
 @pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
@@ -135,7 +157,7 @@ def test_what_every_turn_begins_with_opens_reasoning_if_its_name_or_the_turns_sa
 
 def test_the_end_may_stand_in_instructions_that_are_put_together():
     told = "{% set tag = 'muse' %}End with {{ '</' ~ tag ~ '>' }}."
-    fmt = analyze(told + turns("{{ m.content }}", "<muse>"))
+    fmt = analyze(told + turns("{{ m.content }}", "<muse>\n"))
     assert fmt.verified
     assert fmt.reasoning.end == "</muse>"
 
@@ -159,11 +181,19 @@ def test_turns_that_nothing_begins_show_no_reasoning(refuses, end):
     assert not fmt.verified
 
 
-@pytest.mark.parametrize("opened", ["so", "<|t|>"])
-def test_what_a_prompt_adds_to_a_header_that_no_turn_has_is_reported(opened):
+@pytest.mark.parametrize(
+    ("opened", "words"),
+    [
+        ("so", "opens a part of the turn with 'so'"),
+        ("?", "opens a part of the turn with '?'"),
+        ("<|t|>", "opens a part of the turn with '<|t|>'"),
+        ("<t>", "opens '<t>', and nothing shows what ends it"),
+    ],
+)
+def test_what_a_prompt_adds_to_a_header_that_no_turn_has_is_reported(opened, words):
     prompt = "{% if add_generation_prompt %}<me>{{ '" + opened + "' if deep }}{% endif %}"
     fmt = analyze("{% for m in messages %}{{ m.content }}\n\n{% endfor %}" + prompt)
-    assert any(f"a part of the turn with {opened!r}" in issue for issue in fmt.issues)
+    assert any(words in issue for issue in fmt.issues)
 
 
 def looking_for(words, deep, prompt=""):
@@ -195,10 +225,19 @@ def test_white_space_behind_the_header_of_a_prompt_opens_no_reasoning():
     assert fmt.reasoning.mode is ReasoningMode.NONE
 
 
-@pytest.mark.parametrize("prompt", ["'<t>' if deep else '</t>'", "'</t>' if brief else '<t>'"])
-def test_two_prompts_that_open_and_close_by_name_what_no_turn_shows(prompt):
-    fmt = analyze(turns("{{ m.content or '' }}" + CALLS, "{{ " + prompt + " }}"))
-    assert fmt.verified
+@pytest.mark.parametrize(
+    ("prompt", "verified"),
+    [
+        ("'<t>' if deep else '</t>'", True),
+        ("'</t>' if brief else '<t>'", True),
+        ("'<t>' if deep else '</' ~ tag ~ '>'", True),
+        ("'<t>' if deep else '<part>' if odd else '</t>'", False),
+    ],
+)
+def test_two_prompts_that_open_and_close_by_name_what_no_turn_shows(prompt, verified):
+    source = turns("{{ m.content or '' }}" + CALLS, "{{ " + prompt + " }}")
+    fmt = analyze("{% set tag = 't' %}" + source)
+    assert fmt.verified is verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
 
 

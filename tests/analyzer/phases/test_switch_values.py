@@ -16,9 +16,11 @@ ONE = "{% if x == 'low' %}PART{% endif %}"
 ANY = "{% if true %}PART{% endif %}"
 
 
-def found(prompt: str, **context: str) -> list[Holder]:
+def found(prompt: str, said: str = "", **context: str) -> list[Holder]:
     source = (
-        "{{ x }}{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
+        "{{ x }}{% for m in messages %}<{{ m.role }}>"
+        + said
+        + "{{ m.content }}</{{ m.role }}>{% endfor %}"
         "{% if add_generation_prompt %}<assistant>" + prompt + "{% endif %}"
     )
     render = Renderer(ChatTemplate(source), None, context)
@@ -44,6 +46,11 @@ def test_what_stands_round_a_value(when, part, held):
     assert found(when.replace("PART", part)) == held
 
 
+def test_one_value_that_is_tried_with_another_switch_is_one_value():
+    said = "{{ m.reasoning_content if x == 'low' }}"
+    assert found(ONE.replace("PART", "<a {{ x }}>{{ '<b>' if y }}"), said) == []
+
+
 def test_a_switch_that_is_set_holds_one_value():
     (held,) = found("<a {{ x }}>", x="low")
     assert held == Holder("x", "<a ", ">")
@@ -54,6 +61,7 @@ def test_a_switch_that_is_set_holds_one_value():
     [
         ("<a ", ">", "<a>", True),
         ("<a:", ">", "<a>\n", True),
+        ("<a ", ">", "\n<a>", True),
         ("<|a:", "|>", "<|a|>", True),
         ("<a:", ">", "<a:mid>", True),
         ("<a", ">", "<a>", False),

@@ -55,6 +55,8 @@ def test_a_template_that_shows_one_of_the_tools_does_not_support_them():
     every = "{% if tools %}{{ tools | tojson }}{% endif %}"
     assert not analyze(shown + turns(PLAIN)).tools.supports_tools
     assert analyze(every + turns(PLAIN)).tools.supports_tools
+    told = "{{ tools | tojson if tools and m.role == 'system' }}</"
+    assert analyze(turns(PLAIN.replace("</", told))).tools.supports_tools
 
 
 def test_a_template_that_refuses_tools_and_one_that_reads_none():
@@ -70,7 +72,8 @@ def issue_of_calls(source: str) -> str:
 
 @pytest.mark.parametrize("space", ["", "\n"])
 def test_calls_outside_of_the_turn_are_said_to_be_there(space):
-    source = turns(CALLS + PLAIN.replace(">{{ m.content", ">" + space + "{{ m.content"))
+    calls = "{% if not m.content %}" + CALLS + "{% endif %}"
+    source = turns(calls + PLAIN.replace(">{{ m.content", ">" + space + "{{ m.content"))
     issue = issue_of_calls(source.replace("<assistant>", "<assistant>" + space))
     assert "outside of the assistant's turn" in issue
     assert "begins with '<assistant>'" in issue
@@ -103,13 +106,31 @@ def test_a_template_may_write_what_most_tools_do_not_say(shown):
     assert analyze(source).verified
 
 
+def test_calls_are_looked_for_behind_what_the_user_says():
+    shown = "{% if m.role == 'assistant' %}" + PLAIN + CALLS + "{% endif %}"
+    render = Renderer(ChatTemplate(turns(shown)))
+    assert showing_calls(render) is render
+
+
+def test_a_template_that_takes_tools_is_given_them_as_they_are():
+    render = Renderer(ChatTemplate("{{ tools | tojson if tools }}" + turns(PLAIN + CALLS)))
+    assert showing_calls(render)([user()], tools=TOOLS) == render([user()], tools=TOOLS)
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [
         (SCHEMAS.replace("SHOWN", "{{ t.some.thing }}"), "refuses tools: the chat template fails"),
         ("{{ raise_exception('say please') if tools }}", "refuses tools: say please"),
         (
-            "{{ raise_exception('say please') if messages[-1].tool_calls }}",
+            "{{ raise_exception(tools[0].function | join(' ')) if tools }}",
+            "refuses tools: name description parameters;",
+        ),
+        (
+            (
+                "{% if messages[-1].content == '' and messages[-1].tool_calls %}"
+                "{{ raise_exception('say please') }}{% endif %}"
+            ),
             "refuses calls: say please",
         ),
     ],

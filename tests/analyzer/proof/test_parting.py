@@ -52,3 +52,4 @@ def test_of_long_texts_is_shown_where_they_part():
     assert texts_part(alike + "1", alike + "2") == (f"...'{alike[:20]}1', not ...'{alike[:20]}2'")
     assert texts_part("1" + alike, "2") == f"'1{alike[1:]}'..., not '2'"
     assert texts_part(alike, alike + "2") == f"...'{alike[:20]}', not ...'{alike[:20]}2'"
+    assert texts_part(alike + "2", alike) == f"...'{alike[:20]}2', not ...'{alike[:20]}'"

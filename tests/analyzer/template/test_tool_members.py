@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +39,48 @@ def tool(**members):
 )
 def test_a_template_is_given_what_it_needs(members, shown):
     assert NEEDS_ALL.render([USER], tools=[tool(**members)]) == shown
+
+
+EMPTY = {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("function", "whole"),
+    [
+        ({"name": "look"}, {"name": "look", "description": "", "parameters": EMPTY}),
+        (
+            {"parameters": {"properties": {"at": True, "by": {"type": "string"}}}, "name": "look"},
+            {
+                "name": "look",
+                "description": "",
+                "parameters": {
+                    "type": "object",
+                    "properties": {"at": True, "by": {"description": "", "type": "string"}},
+                },
+            },
+        ),
+        (
+            {"name": "look", "description": "sees", "parameters": {"type": "array"}},
+            {
+                "name": "look",
+                "description": "sees",
+                "parameters": {"type": "array", "properties": {}},
+            },
+        ),
+        (
+            {"name": "look", "description": "sees", "parameters": False},
+            {"name": "look", "description": "sees", "parameters": False},
+        ),
+        ({"description": None}, {"description": None}),
+        ("look", "look"),
+    ],
+)
+def test_name_and_description_come_first_and_what_there_is_stays(function, whole):
+    tools = [{"function": function, "type": "function"}]
+    (made,) = with_all_members(tools)
+    assert json.dumps(made) == json.dumps({"function": whole, "type": "function"})
+    if isinstance(function, dict):
+        assert json.dumps(with_all_members([function])) == json.dumps([whole])
 
 
 def test_a_template_that_copes_is_given_what_there_is():
