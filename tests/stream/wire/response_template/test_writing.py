@@ -80,8 +80,26 @@ def test_reasoning_that_is_open_in_any_case_may_stand_without_its_opener(turn, u
                     "section_start": "<c>",
                     "section_end": "]",
                     "per_call_start": "",
-                    "per_call_end": "",
+                    "per_call_end": "\n",
                 }
+            ),
+            "calls that only a bracket ends",
+        ),
+        # A value may hold what ends JSON, in tags too.
+        (
+            CODER.replace(function={"close": ""}, tools={"per_call_end": "]"}),
+            "calls that only a bracket ends",
+        ),
+        (
+            CODER.replace(
+                tools={
+                    "format": "TAG_WITH_JSON",
+                    "section_start": "[",
+                    "section_end": "]",
+                    "per_call_start": "",
+                    "per_call_end": "",
+                },
+                function={"name_prefix": "<f=", "close": ""},
             ),
             "calls that only a bracket ends",
         ),

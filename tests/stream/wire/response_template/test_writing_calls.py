@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import regex
 
-from deltaparse import get_format, to_response_template
+from deltaparse import from_response_template, get_format, to_response_template
 
 HERMES, CODER = get_format("hermes"), get_format("qwen3_coder")
 FUNCTION = {"name": "{content.name}", "arguments": "{content.arguments}"}
@@ -39,6 +39,13 @@ def calls(fmt):
             "transform_each",
         ),
         (
+            HERMES.replace(
+                tools={"section_start": "<c>", "array_wrapped": True, "per_call_start": "\n"}
+            ),
+            {"function": {"name": "{name}", "arguments": "{arguments}"}},
+            "transform_each",
+        ),
+        (
             HERMES.replace(tools={"function_field": "function"}),
             {
                 "function": {
@@ -66,6 +73,7 @@ def test_what_becomes_of_a_call(fmt, transform, many):
         ({"key_suffix": ">", "value_suffix": "\n</"}, "<parameter=a>\n1\n</a>", "a", "1"),
         ({"key_suffix": ">\n", "value_suffix": "</arg "}, "<parameter=a>\n1</arg a>", "a", "1"),
         ({"type_suffix": "!>"}, "<parameter=a>int!>1\n</parameter>", "a", "1"),
+        ({"type_suffix": " "}, "<parameter=a>1\n</parameter>", "a", "1"),
         ({"literal_name_suffix": "=lit>"}, "<parameter=a=lit>1\n</parameter>", "a", "1"),
         ({"value_prefix": "<v>"}, "<parameter=a>\n<v>1\n</parameter>", "a", "1"),
         ({"escape_start": "[[", "escape_end": "]]"}, "<parameter=a>[[1]]</parameter>", "a", "1"),
@@ -73,10 +81,18 @@ def test_what_becomes_of_a_call(fmt, transform, many):
 )
 def test_the_pattern_of_an_argument(groups, text, key, value):
     pattern = calls(CODER.replace(arguments=groups))["content_args"]["tag_pattern"]
+    assert "(?:)" not in pattern
     found = regex.fullmatch(pattern, text, regex.DOTALL)
     assert (found["key"], found["value"].strip()) == (key, value)
     assert regex.match(pattern, text[:-1], regex.DOTALL) is None
     assert regex.match(pattern, text + "\n", regex.DOTALL).end() == len(text)
+
+
+@pytest.mark.parametrize("quoted", [True, False])
+def test_strings_that_are_json_in_markers_are_read_again_as_that(quoted):
+    fmt = CODER.replace(arguments={"quoted_strings": quoted})
+    again = from_response_template(to_response_template(fmt))
+    assert again.arguments.quoted_strings is quoted
 
 
 ROWS = HERMES.replace(
@@ -90,6 +106,10 @@ UNMARKED = HERMES.replace(
 PREFIXED = CODER.replace(
     tools={"format": "TAG_WITH_JSON", "per_call_start": "", "per_call_end": ""},
     function={"name_prefix": "<f=", "name_suffix": "", "close": ""},
+)
+POST = PREFIXED.replace(
+    tools={"per_call_end": "</f>"},
+    call_id={"position": "POST_ARGS", "prefix": "#", "suffix": "!"},
 )
 
 
@@ -114,6 +134,11 @@ PREFIXED = CODER.replace(
         (UNMARKED, '{"arguments": ', None),
         (UNMARKED.replace(tools={"function_field": "fn"}), '{"fn": ', ""),
         (UNMARKED.replace(tools={"function_field": "fn"}), '{"name": ', None),
+        (UNMARKED.replace(tools={"array_wrapped": True}), '[ {"name": ', ""),
+        (UNMARKED.replace(tools={"array_wrapped": True}), '{"name": ', None),
+        (ROWS.replace(tools={"function_field": "fn"}), '<c>{"type":', "<c>"),
+        (ROWS.replace(tools={"function_field": "fn"}), '<c>{"fn":', "<c>"),
+        (ROWS.replace(tools={"function_field": "fn"}), '<c>{"name":', None),
         (PREFIXED, "<f=get{", "<f=get"),
         (PREFIXED, "<f=get", None),
     ],
@@ -130,6 +155,16 @@ def test_calls_that_nothing_opens_are_where_a_turn_begins_and_not_within_text(co
     opener = calls(get_format("llama3_json").replace(code=code))["open_pattern"]
     assert regex.search(opener, ' {"name": "f"').end() == 1
     assert regex.search(opener, 'So {"name": "f"') is None
+
+
+def test_calls_that_nothing_opens_may_be_behind_content():
+    fmt = get_format("llama3_json").replace(tools={"behind_content": True})
+    opener = calls(fmt)["open_pattern"]
+    for start in ("", "So", f"So{fmt.code.start}"):
+        assert regex.search(opener, f'{start} {{"name": "f"').span() == (
+            min(len(start), 2),
+            len(start) + 1,
+        )
 
 
 def test_an_id_behind_the_name_ends_where_the_arguments_begin():
@@ -153,6 +188,20 @@ def test_a_marker_that_begins_with_what_ends_turns_stands_behind_that_too():
     assert opener.match("<call>{") is None
 
 
+def test_what_ends_turns_begins_no_call_where_it_has_ended_one():
+    fmt = HERMES.replace(tools={"per_call_start": "<|im_end|>", "per_call_end": ""})
+    opener, text = regex.compile(calls(fmt)["open_pattern"]), "{}<|im_end|>"
+    assert opener.match(text, 2)
+    assert opener.match(text, len(text)) is None
+
+
+def test_an_id_before_the_name_stands_before_its_markers():
+    call_id = {"position": "PRE_FUNC_NAME", "prefix": "#", "suffix": ":"}
+    opener = calls(PREFIXED.replace(call_id=call_id))["open_pattern"]
+    found = regex.match(opener, '#call-12:<f=get{"a": 1}')
+    assert (found["name"], found["id"]) == ("get", "call-12")
+
+
 def test_an_id_that_holds_the_name_is_written_once():
     text = "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"
     found = regex.fullmatch(calls(get_format("kimi_k2"))["open_pattern"], text)
@@ -166,10 +215,19 @@ def test_an_id_that_holds_the_name_is_written_once():
         (HERMES, "<|im_end|>", None),
         (ROWS, "</c>", "</c>"),
         (ROWS, "<|im_end|>", None),
+        (ROWS.replace(tools={"per_call_end": "</f>"}), "</f>", "</f>"),
         (LIST, " </c> ", " </c> "),
         (LIST, "<|im_end|>", None),
         (HERMES.replace(tools={"array_wrapped": True}), "] </tool_call>", "] </tool_call>"),
         (PREFIXED, " <f=", ""),
+        (ROWS.replace(tools={"section_end": ""}), " <c>", ""),
+        (LIST.replace(tools={"section_end": ""}), " <c>", ""),
+        (PREFIXED.replace(tools={"per_call_start": "\n"}), " <f=", ""),
+        (PREFIXED.replace(tools={"section_end": "</c>"}), "<f=", ""),
+        (PREFIXED.replace(tools={"section_end": "</c>"}), "</c>", "</c>"),
+        (POST, "# call-12 !</f>", "# call-12 !</f>"),
+        (POST, "</f>", None),
+        (PREFIXED.replace(tools={"per_call_end": "\n", "section_end": "\n"}), " <f=", ""),
         (PREFIXED, "<|im_end|>", "<|im_end|>"),
         (PREFIXED.replace(tools={"per_call_start": "<call>"}), "<call>", ""),
         (PREFIXED.replace(tools={"per_call_start": "<call>"}), "<f=", None),
@@ -195,10 +253,17 @@ def test_what_separates_calls_in_a_row_is_text_behind_the_last():
     assert close.match("</tool_call>; so", len("</tool_call>")).end() == len("</tool_call>; ")
 
 
-@pytest.mark.parametrize("fmt", [ROWS, UNMARKED])
+@pytest.mark.parametrize("fmt", [ROWS, ROWS.replace(tools={"per_call_start": "\n"}), UNMARKED])
 def test_in_a_row_the_next_call_closes_one_and_opens(fmt):
     separator = fmt.tools.separator
     field, text = calls(fmt), f'}}{separator}{{"name": "f"'
     assert regex.compile(field["close_pattern"]).match(text, 1).end() == 1
     opened = regex.compile(field["open_pattern"]).match(text, 1)
     assert opened.end() == 1 + len(separator)
+    assert regex.search(field["open_pattern"], text.replace("}", "So", 1)) is None
+
+
+@pytest.mark.parametrize(("fmt", "opened"), [(ROWS, False), (UNMARKED, True)])
+def test_semicolons_are_between_calls_where_no_section_is_round_them(fmt, opened):
+    opener = calls(fmt.replace(tools={"separator": ""}))["open_pattern"]
+    assert (regex.compile(opener).match('} ; {"name": "f"', 1) is not None) is opened
