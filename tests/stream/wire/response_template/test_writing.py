@@ -14,6 +14,8 @@ from deltaparse import (
 )
 
 HERMES, CODER = get_format("hermes"), get_format("qwen3_coder")
+ROWS = HERMES.replace(tools={"section_start": "<c>", "per_call_start": ""})
+WORDS = "names without quotes that are no words, or behind white space"
 
 
 def test_the_document_round_the_fields():
@@ -125,12 +127,32 @@ def test_what_no_template_can_say_is_named(fmt, words):
 def test_code_that_a_template_leaves_out():
     run = "code that calls a function"
     assert response_template_limits(HERMES.replace(code={"function": "run"})) == (run,)
+    assert response_template_limits(HERMES.replace(code={"function": "run", "start": " "})) == (
+        run,
+    )
     marked = HERMES.replace(code={"function": "run", "start": "<code>"})
     assert response_template_limits(marked) == ("what stands behind the marker of code",)
     assert response_template_limits(HERMES.replace(code={"start": " "})) == ()
 
 
-def test_names_without_quotes_are_words_in_a_template():
-    words = "names without quotes that are no words, or behind white space"
-    assert words in response_template_limits("functiongemma")
-    assert words not in response_template_limits("qwen3_coder")
+@pytest.mark.parametrize(
+    ("fmt", "limits"),
+    [
+        (
+            "gpt_oss",
+            ("several messages of reasoning or of content in one turn: the last one counts",),
+        ),
+        ("functiongemma", (WORDS,)),
+        (HERMES.replace(arguments={"quote": "'"}), (WORDS,)),
+        (CODER, ("objects and lists that are not JSON",)),
+        (CODER.replace(arguments={"python_literals": False}), ()),
+        (
+            CODER.replace(arguments={"python_literals": False, "item": "li"}),
+            ("objects and lists that are not JSON",),
+        ),
+        (ROWS, ()),
+        (ROWS.replace(tools={"separator": ""}), ("calls in a row with nothing between them",)),
+    ],
+)
+def test_what_a_template_leaves_out(fmt, limits):
+    assert response_template_limits(fmt) == limits
