@@ -43,6 +43,28 @@ def test_what_a_prompt_writes_of_reasoning_is_no_part_of_it(mode, prompt, anchor
 
 
 @pytest.mark.parametrize(
+    ("start", "prompt", "turn"),
+    [
+        ("<t>", "Hi\n<t>", "<t>"),
+        ("<t>", "Hi\n<t> \n</t>\n\n", "<t> \n</t>\n\n"),
+        ("<t>", "Hi [t]\n", "[t]\n"),
+        ("<t>", "Hi [t][/t]", "[t][/t]"),
+        ("<t>", "Hi <t>so</t>", ""),
+        ("<t>", "Hi </t>", ""),
+        ("", "Hi </t>", ""),
+        (" ", "Hi </t>", ""),
+        ("", "Hi", ""),
+    ],
+)
+def test_reasoning_at_the_end_of_a_prompt_without_a_header_is_of_the_turn(start, prompt, turn):
+    think = {"mode": "DELIMITER", "start": start, "end": "</t>"}
+    if start.strip():
+        think |= {"mode": "TAG_BASED", "alternatives": ("[t]", "[/t]")}
+    anchor = to_response_template(WireFormat().replace(reasoning=think))["start_anchor_pattern"]
+    assert prompt[regex.search(anchor, prompt, regex.DOTALL).end() :] == turn
+
+
+@pytest.mark.parametrize(
     ("turn", "unseen"),
     [
         ({}, True),
@@ -57,6 +79,62 @@ def test_reasoning_that_is_open_in_any_case_may_stand_without_its_opener(turn, u
     opener = to_response_template(fmt)["fields"]["thinking"]["open_pattern"]
     assert (regex.match(opener, "so") is not None) is unseen
     assert regex.match(opener, " <t>so").end() == 4
+
+
+THINKS = HERMES.replace(reasoning={"mode": "TAG_BASED", "start": "<t>", "end": "</t>"})
+NEXT = HERMES.replace(
+    reasoning={"mode": "DELIMITER", "end": "<r>"},
+    content={"mode": "ALWAYS_WRAPPED", "start": "<r>", "end": "</r>"},
+)
+
+
+@pytest.mark.parametrize(
+    ("mode", "before", "text", "closed"),
+    [
+        ("ALWAYS_WRAPPED", "So", "\n</r> ", 6),
+        ("ALWAYS_WRAPPED", "So", " <|im_end|>", 11),
+        ("ALWAYS_WRAPPED", "So", " <tool_call>", 1),
+        ("ALWAYS_WRAPPED", "", "<r>", None),
+        ("ALWAYS_WRAPPED", "", "</t>", None),
+        ("WRAPPED_WITH_REASONING", "So", "\n</r> ", 6),
+        ("WRAPPED_WITH_REASONING", "", " <r>\n", 5),
+        ("WRAPPED_WITH_REASONING", "</t>\n", "<r>\n", 4),
+        ("WRAPPED_WITH_REASONING", "So", "<r>", None),
+        ("WRAPPED_WITH_CALLS", "", "<r>", 3),
+        ("WRAPPED_WITH_CALLS", "So", " <tool_call>", None),
+        ("PLAIN", "", "<r>", None),
+        ("PLAIN", "", "</r>", None),
+        ("PLAIN", "", " </t> ", 6),
+        ("PLAIN", "So", "</t>", None),
+        ("PLAIN", "So", " <|im_end|>\n", 12),
+        ("PLAIN", "<|im_end|>\n", "<|im_start|>assistant", 21),
+        ("PLAIN", "So\n", "<|im_start|>assistant", None),
+        ("PLAIN", "</tool_call>\n", "</c>", 4),
+    ],
+)
+def test_what_closes_content(mode, before, text, closed):
+    content = {"mode": mode, "start": "<r>\n" * (mode != "PLAIN"), "end": "\n</r>"}
+    fmt = THINKS.replace(content=content, tools={"section_end": "</c>"})
+    field = to_response_template(fmt)["fields"]["content"]
+    assert field.get("open") == ("<r>" if mode == "ALWAYS_WRAPPED" else None)
+    found = regex.compile(field["close_pattern"]).match(before + text, len(before))
+    assert (found and found.end() - len(before)) == closed
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "end"),
+    [
+        (THINKS, "\n</t> So", "\n</t> "),
+        (THINKS, "<tool_call>", None),
+        (NEXT, "\n<r>So", "\n"),
+        (NEXT, "<tool_call>", ""),
+        (NEXT, "</r>", None),
+    ],
+)
+def test_what_closes_reasoning(fmt, text, end):
+    field = to_response_template(fmt)["fields"]["thinking"]
+    found = regex.match(field["close_pattern"], text)
+    assert (found and found[0]) == end
 
 
 @pytest.mark.parametrize(
@@ -116,6 +194,29 @@ def test_reasoning_that_is_open_in_any_case_may_stand_without_its_opener(turn, u
         (
             get_format("llama3_json").replace(tools={"field_order": ("parameters", "name")}),
             "calls in no markers that do not begin with their name",
+        ),
+        (
+            get_format("gpt_oss").replace(tools={"format": "PYTHONIC", "section_start": "<c>"}),
+            "calls in messages that have a syntax of their own",
+        ),
+        (
+            get_format("gpt_oss").replace(channels={"channel": " "}),
+            "recipients in the place of channels",
+        ),
+        (get_format("pythonic"), "calls in Python$"),
+        (
+            get_format("llama3_json").replace(
+                content={"mode": "WRAPPED_WITH_CALLS", "start": "<r>", "end": "</r>"}
+            ),
+            "calls in no markers behind content in markers",
+        ),
+        (get_format("functionary_v32"), "calls that begin like content"),
+        (get_format("apertus"), "names that are keys"),
+        (
+            CODER.replace(
+                tools={"section_start": "<c>", "per_call_start": ""}, function={"name_prefix": ""}
+            ),
+            "calls that no marker begins",
         ),
     ],
 )
