@@ -146,15 +146,16 @@ def _are(parts: list[AnchorPart], texts: Collection[str]) -> bool:
 
 def _roles(given: Field) -> dict[str, tuple[str, ...]]:
     """Where name, arguments and id come from: a path into the content, or a capture."""
-    transform = given.get("transform")
-    function = transform.get("function") if isinstance(transform, Mapping) else None
+    said = given.get("transform")
+    transform: Field = said if isinstance(said, Mapping) else {}
+    function = transform.get("function")
     each = bool(given.get("transform_each"))
     if function == "{content}" and not each:
         function = {"name": "{content.name}", "arguments": "{content.arguments}"}
     if not isinstance(function, Mapping):
         raise FormatError(f"{WHERE}: transform must give a function with name and arguments")
     places = {"name": function.get("name"), "arguments": function.get("arguments")}
-    if isinstance(transform, Mapping) and transform.get("id") is not None:
+    if transform.get("id") is not None:
         places["id"] = transform["id"]
     roles = {}
     for role, place in places.items():

@@ -30,8 +30,30 @@ def test_a_namespace_may_be_left_out_before_the_name():
     fmt = calls(CODER, content="json", content_args={}, open_pattern=opener)
     assert fmt.function.namespace == "functions."
     assert (fmt.tools.per_call_start, fmt.function.name_suffix) == ("<tool_call>", "<sep>")
+    opener = r"(?:<calls>)?(?:functions\.)?(?P<name>\w+)"
+    fmt = calls(CODER, content="json", content_args={}, open_pattern=opener)
+    assert (fmt.tools.section_start, fmt.function.namespace) == ("<calls>", "functions.")
+
+
+@pytest.mark.parametrize(
+    "opener",
+    [
+        r"<tool_call>(?P<name>\w+)(?:now)?<sep>",
+        r"<tool_call>(?P<name>\w+)<sep>(?:now)?",
+        r"(?:<calls>)?(?:now)?<tool_call>(?P<name>\w+)<sep>",
+        r"<tool_call>(?:now)?(?P<id>\w+)<sep>(?P<name>\w+)",
+    ],
+)
+def test_nothing_else_in_an_opener_may_be_left_out(opener):
     with pytest.raises(FormatError, match="'now' that may be left out"):
-        calls(CODER, open_pattern=r"<tool_call>(?P<name>\w+)(?:now)?<sep>")
+        calls(CODER, open_pattern=opener)
+
+
+def test_calls_whose_parser_is_not_said_are_text():
+    template = copy.deepcopy(QWEN)
+    del template["fields"]["tool_calls"]["content"]
+    with pytest.raises(FormatError, match="calls are 'json' or 'xml-inline', not 'text'"):
+        from_response_template(template)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +62,8 @@ def test_a_namespace_may_be_left_out_before_the_name():
         (r"<call>(?P<id>\d+):(?P<name>\w+)>", "PRE_FUNC_NAME", "", ":", ">"),
         (r"<call>(?P<name>\w+):\s*(?P<id>\d+)>", "BETWEEN_FUNC_AND_ARGS", ":\n", ">", ""),
         (r"<call>(?P<name>\w+)>", "NONE", "", "", ">"),
+        (r"<call>(?P<name>\w+)\s*>", "NONE", "", "", ">"),
+        (r"<call>(?P<name>\w+)\s*", "NONE", "", "", ""),
     ],
 )
 def test_an_id_before_the_name_or_behind_it(opener, position, prefix, suffix, name_suffix):
@@ -109,6 +133,8 @@ def test_strings_that_are_json(parser, quoted):
         (r"</tool_call>|\Z", "\n</tool_call>", ()),
         (r"</tool_call>|<eot>|\Z", "\n</tool_call>", ("<eot>",)),
         (r"<\|im_end\|>|\Z", "", ()),
+        (r"</tool_call>|(?=<tool_call>)", "\n</tool_call>", ()),
+        (r"<over>|(?=<tool_call>)", "", ()),
         (r"\Z", "", ()),
         (r"<over>", "\n<over>", ()),
     ],
@@ -117,6 +143,19 @@ def test_what_closes_json_ends_the_call_or_the_turn(close, per_call_end, ends):
     fmt = calls(QWEN, close_pattern=close)
     assert fmt.tools.per_call_end == per_call_end
     assert fmt.turn.ends == ("<|im_end|>", "<|endoftext|>", *ends)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"open_pattern": r"(?:<a>)?<b>\s*<c>"},
+        {"open_pattern": r"<a>(?P<id>\w+)<b>"},
+        {"close_pattern": r"</c>\s*</b>\s*</a>"},
+    ],
+)
+def test_json_stands_between_two_markers_at_most(changes):
+    with pytest.raises(FormatError, match="stand between markers, two at most"):
+        calls(QWEN, **changes)
 
 
 def test_an_id_in_json_is_at_its_path():
