@@ -8,7 +8,7 @@ import pytest
 
 from deltaparse import FormatError, from_response_template
 
-from ....strategies.response_templates import CODER, NAMED, QWEN
+from ....strategies.response_templates import CODER, GEMMA, NAMED, QWEN
 
 
 def calls(template, **changes):
@@ -150,12 +150,60 @@ def test_what_closes_json_ends_the_call_or_the_turn(close, per_call_end, ends):
     [
         {"open_pattern": r"(?:<a>)?<b>\s*<c>"},
         {"open_pattern": r"<a>(?P<id>\w+)<b>"},
-        {"close_pattern": r"</c>\s*</b>\s*</a>"},
+        {"close_pattern": r"</c>\s*</b>(?:</a>)?"},
     ],
 )
 def test_json_stands_between_two_markers_at_most(changes):
     with pytest.raises(FormatError, match="stand between markers, two at most"):
         calls(QWEN, **changes)
+
+
+@pytest.mark.parametrize("template", [QWEN, CODER])
+def test_two_markers_at_most_end_a_call(template):
+    with pytest.raises(FormatError, match="more than two markers end a call"):
+        calls(template, close_pattern=r"</c>\s*</b>\s*</a>")
+
+
+def test_nothing_is_added_to_what_closes_json_in_tags():
+    fmt = calls(CODER, content="json", content_args={}, close_pattern="</tool_call>")
+    assert (fmt.function.close, fmt.tools.per_call_end) == ("", "</tool_call>")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"string_delims": [["'", "'"]]},
+        {"unquoted_keys": True},
+        {"string_delims": [["<", ">"]], "unquoted_keys": True},
+        {"string_delims": [["'", "'"], ["`", "`"]], "unquoted_keys": True},
+        {"string_delims": [["'"]], "unquoted_keys": True},
+        {"string_delims": [3], "unquoted_keys": True},
+        {"string_delims": [["'", "'"]], "unquoted_keys": True, "allow_non_json": True},
+    ],
+)
+def test_json_in_tags_has_one_quotation_mark_and_no_other_option(options):
+    with pytest.raises(FormatError, match=r"content_args \{.*\} cannot be expressed"):
+        calls(GEMMA, content_args=options)
+    known = {"string_delims": [["'", "'"]], "unquoted_keys": True}
+    assert calls(GEMMA, content_args=known).arguments.quote == "'"
+
+
+TAG = CODER["fields"]["tool_calls"]["content_args"]
+
+
+@pytest.mark.parametrize(
+    ("template", "options", "key"),
+    [
+        (QWEN, 3, "content_args"),
+        (GEMMA, "strict", "content_args"),
+        (CODER, [TAG], "content_args"),
+        (CODER, TAG | {"value_parser": "json"}, "value_parser"),
+        (CODER, TAG | {"value_parser": {"name": "json", "args": [1]}}, "args"),
+    ],
+)
+def test_options_that_are_no_objects_are_refused(template, options, key):
+    with pytest.raises(FormatError, match=f"'tool_calls': {key} must be an object, not "):
+        calls(template, content_args=options)
 
 
 def test_an_id_in_json_is_at_its_path():
@@ -188,6 +236,22 @@ def test_a_section_may_be_all_that_begins_a_call():
     assert (fmt.tools.section_start, fmt.tools.per_call_start) == ("<c>", "")
     # Behind arguments in tags, its own end is known.
     assert calls(CODER, **options).tools.per_call_end == "</c>"
+
+
+@pytest.mark.parametrize(
+    ("outer", "close", "ends"),
+    [
+        ("<tool_call>", "<x>\\s*<y>", ("<x>\n", "<y>")),
+        ("<tool_call>", "<over>", ("</function>\n", "<over>")),
+        (r"\[call\]", "<over>", ("</function>\n", "<over>")),
+        ("<tool_call>", r"\Z", ("</function>\n", "</tool_call>")),
+        ("", "<over>", ("</function>\n", "<over>")),
+    ],
+)
+def test_the_end_of_a_tag_that_the_close_leaves_out_is_known(outer, close, ends):
+    opener = rf"{outer}\s*<function=(?P<name>[^>\n]+)>"
+    fmt = calls(CODER, open_pattern=opener, close_pattern=close)
+    assert (fmt.function.close, fmt.tools.per_call_end) == ends
 
 
 def test_a_close_that_ends_the_inner_tag_is_all_that_ends_a_call():
