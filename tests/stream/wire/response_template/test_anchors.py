@@ -33,6 +33,10 @@ def test_white_space_that_may_be_repeated_is_space(space):
     assert parts(f"{space}*<a>{space}+") == [[SPACE, text("<a>"), SPACE]]
 
 
+def test_one_white_space_of_any_kind_may_be_left_out_too():
+    assert parts(r"<a>\s<b>\s") == [[text("<a>"), SPACE, text("<b>"), SPACE]]
+
+
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
@@ -56,6 +60,7 @@ def test_what_is_text(pattern, said):
         (r"<a>(?:b|c)?", "this has a group '\\(\\?:' with '\\?'"),
         (r"<a>(?:b)*", "this has a group '\\(\\?:' with '\\*'"),
         ("(?i)a", "letters in either case"),
+        ("(?i)A", "letters in either case"),
         ("(", "is not a pattern"),
         (3, "a pattern is a str"),
     ],
