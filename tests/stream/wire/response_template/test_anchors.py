@@ -58,6 +58,7 @@ def test_what_is_text(pattern, said):
         (r"<a>.", "this has '.'"),
         (r"<a>b+", "this has 'b' with '\\+'"),
         (r"<a>(?:b|c)?", "this has a group '\\(\\?:' with '\\?'"),
+        (r"<a>(?:(?P<x>b))?", "this has a group '\\(\\?:' with '\\?'"),
         (r"<a>(?:b)*", "this has a group '\\(\\?:' with '\\*'"),
         ("(?i)a", "letters in either case"),
         ("(?i)A", "letters in either case"),
@@ -76,6 +77,8 @@ def test_conditions():
     assert parts(r"(?<=<x>\s*)<y>") == [[behind, text("<y>")]]
     assert parts(r"(?<=\A\s*)<y>") == [[edge, text("<y>")]]
     assert parts(r"(?<=a|b)<y>") == [[AnchorPart(PartKind.EDGE, "(?<="), text("<y>")]]
+    assert parts(r"(?<=(?P<x>b))<y>") == [[AnchorPart(PartKind.EDGE, "(?<="), text("<y>")]]
+    assert parts(r"(?<=\A\s*<x>)<y>") == [[behind, text("<y>")]]
     assert parts(r"<y>(?=<x>)") == [[text("<y>"), ahead]]
     assert parts(r"^<y>\Z") == [[edge, text("<y>"), edge]]
     for pattern in (r"(?<=<x>\s*)<y>", r"\s*\A\s*<y>", "(?=<)<y>"):
