@@ -34,6 +34,7 @@ def test_white_space_that_may_be_repeated_is_space(space):
 
 
 def test_one_white_space_of_any_kind_may_be_left_out_too():
+    assert parts(r"\s*\s+<a>\s\n*") == [[SPACE, text("<a>"), SPACE]]
     assert parts(r"<a>\s<b>\s") == [[text("<a>"), SPACE, text("<b>"), SPACE]]
 
 
