@@ -82,8 +82,7 @@ def _starts(fmt: WireFormat) -> list[str]:
     if fmt.facts.is_tagged and fmt.call_id.position is not CallIdPosition.PRE_FUNC_NAME:
         own += cores([fmt.function.name_prefix])
     section = cores([tools.section_start])
-    in_list = tools.array_wrapped and not lists_round_each(fmt)
-    starts = [optional(text) if own and not in_list else text for text in section] + own
+    starts = [optional(text) if own else text for text in section] + own
     starts[:1] = [_begun(fmt, text) for text in starts[:1]]
     return starts
 

@@ -31,6 +31,7 @@ def calls(fmt):
             "repeats",
         ),
         (CODER, {"function": NAMED}, "repeats"),
+        (CODER.replace(tools={"id_field": "nr"}), {"function": NAMED}, "repeats"),
         (
             HERMES.replace(
                 tools={"section_start": "<c>", "array_wrapped": True, "per_call_start": ""}
@@ -99,6 +100,7 @@ ROWS = HERMES.replace(
     tools={"section_start": "<c>", "section_end": "</c>", "per_call_start": "", "per_call_end": ""}
 )
 LIST = ROWS.replace(tools={"array_wrapped": True})
+EACH = HERMES.replace(tools={"section_start": "<c>", "array_wrapped": True})
 UNMARKED = HERMES.replace(
     tools={"per_call_start": "", "per_call_end": "", "separator": "; "},
     code={"start": "<code>", "function": "run"},
@@ -123,6 +125,8 @@ POST = PREFIXED.replace(
         (HERMES.replace(tools={"section_start": "<c>"}), "<c>\n<tool_call>{", "<c>\n<tool_call>"),
         (HERMES.replace(tools={"section_start": "<c>"}), "<tool_call>{", "<tool_call>"),
         (HERMES.replace(tools={"section_start": "<c>"}), "<c>{", None),
+        (EACH, "<tool_call>[{", "<tool_call>["),
+        (EACH, "<c> <tool_call>[{", "<c> <tool_call>["),
         (ROWS, ' <c>\n{"name": ', " <c>\n"),
         (ROWS, '<c>{ "arguments":', "<c>"),
         (ROWS, '<c>{"other":', None),
@@ -206,6 +210,9 @@ def test_an_id_that_holds_the_name_is_written_once():
     text = "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"
     found = regex.fullmatch(calls(get_format("kimi_k2"))["open_pattern"], text)
     assert (found["id"], found["name"]) == ("functions.f:0", "f")
+    bare = get_format("kimi_k2").replace(function={"namespace": ""})
+    found = regex.fullmatch(calls(bare)["open_pattern"], text)
+    assert (found["id"], found["name"]) == ("functions.f:0", "functions.f")
 
 
 @pytest.mark.parametrize(
