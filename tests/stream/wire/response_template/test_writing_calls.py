@@ -131,6 +131,7 @@ POST = PREFIXED.replace(
         (ROWS, '<c>{ "arguments":', "<c>"),
         (ROWS, '<c>{"other":', None),
         (ROWS, '{"name": ', None),
+        (ROWS.replace(function={"name_prefix": "<f="}), '<c>{"name":', "<c>"),
         (LIST, "<c> [", "<c> "),
         (LIST, "[", None),
         (UNMARKED, ' {"name": ', " "),
