@@ -8,7 +8,7 @@ import pytest
 
 from deltaparse import FormatError, from_response_template
 
-from ....strategies.response_templates import CODER, GEMMA, NAMED, QWEN
+from ....strategies.response_templates import CODER, GEMMA, MISTRAL, NAMED, QWEN
 
 
 def calls(template, **changes):
@@ -135,6 +135,7 @@ def test_strings_that_are_json(parser, quoted):
         (r"<\|im_end\|>|\Z", "", ()),
         (r"</tool_call>|(?=<tool_call>)", "\n</tool_call>", ()),
         (r"<over>|(?=<tool_call>)", "", ()),
+        (r"<over>(?:</calls>)?|(?=<tool_call>)", "\n<over>", ()),
         (r"\Z", "", ()),
         (r"<over>", "\n<over>", ()),
     ],
@@ -204,6 +205,11 @@ TAG = CODER["fields"]["tool_calls"]["content_args"]
 def test_options_that_are_no_objects_are_refused(template, options, key):
     with pytest.raises(FormatError, match=f"'tool_calls': {key} must be an object, not "):
         calls(template, content_args=options)
+
+
+def test_calls_of_a_list_have_no_content():
+    with pytest.raises(FormatError, match="transform must give a function"):
+        calls(MISTRAL, transform={"type": "function", "function": "{content}"})
 
 
 def test_an_id_in_json_is_at_its_path():
