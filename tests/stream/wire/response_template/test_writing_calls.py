@@ -271,7 +271,11 @@ def test_in_a_row_the_next_call_closes_one_and_opens(fmt):
     assert regex.search(field["open_pattern"], text.replace("}", "So", 1)) is None
 
 
-@pytest.mark.parametrize(("fmt", "opened"), [(ROWS, False), (UNMARKED, True)])
+@pytest.mark.parametrize(
+    ("fmt", "opened"),
+    [(ROWS, False), (UNMARKED, True), (UNMARKED.replace(tools={"array_wrapped": True}), False)],
+)
 def test_semicolons_are_between_calls_where_no_section_is_round_them(fmt, opened):
     opener = calls(fmt.replace(tools={"separator": ""}))["open_pattern"]
-    assert (regex.compile(opener).match('} ; {"name": "f"', 1) is not None) is opened
+    text = f'}} ; {"[" * fmt.tools.array_wrapped}{{"name": "f"'
+    assert (regex.compile(opener).match(text, 1) is not None) is opened
