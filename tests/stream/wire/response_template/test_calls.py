@@ -207,6 +207,12 @@ def test_options_that_are_no_objects_are_refused(template, options, key):
         calls(template, content_args=options)
 
 
+def test_the_object_of_a_call_is_one_level_deep_at_most():
+    function = {"name": "{content.a.b.name}", "arguments": "{content.a.b.args}"}
+    with pytest.raises(FormatError, match="name and arguments stand in one object"):
+        calls(QWEN, transform={"function": function})
+
+
 def test_calls_of_a_list_have_no_content():
     with pytest.raises(FormatError, match="transform must give a function"):
         calls(MISTRAL, transform={"type": "function", "function": "{content}"})

@@ -105,6 +105,7 @@ UNMARKED = HERMES.replace(
     tools={"per_call_start": "", "per_call_end": "", "separator": "; "},
     code={"start": "<code>", "function": "run"},
 )
+BARS = UNMARKED.replace(tools={"separator": " | "})
 PREFIXED = CODER.replace(
     tools={"format": "TAG_WITH_JSON", "per_call_start": "", "per_call_end": ""},
     function={"name_prefix": "<f=", "name_suffix": "", "close": ""},
@@ -261,7 +262,9 @@ def test_what_separates_calls_in_a_row_is_text_behind_the_last():
     assert close.match("</tool_call>; so", len("</tool_call>")).end() == len("</tool_call>; ")
 
 
-@pytest.mark.parametrize("fmt", [ROWS, ROWS.replace(tools={"per_call_start": "\n"}), UNMARKED])
+@pytest.mark.parametrize(
+    "fmt", [ROWS, ROWS.replace(tools={"per_call_start": "\n"}), UNMARKED, BARS]
+)
 def test_in_a_row_the_next_call_closes_one_and_opens(fmt):
     separator = fmt.tools.separator
     field, text = calls(fmt), f'}}{separator}{{"name": "f"'
