@@ -191,12 +191,15 @@ def _json_calls(
     *again, arguments_field = roles["arguments"]
     if outer != again or len(outer) > 1:
         raise FormatError(f"{WHERE}: name and arguments stand in one object")
+    id_path = roles.get("id", ())
+    if len(id_path) > 1:
+        raise FormatError(f"{WHERE}: the id must be a key of the call, not {'.'.join(id_path)!r}")
     layout: dict[str, Any] = {
         "format": ToolFormat.JSON_NATIVE,
         "function_field": "".join(outer),
         "name_field": name_field,
         "arguments_field": arguments_field,
-        "id_field": ".".join(roles.get("id", ())),
+        "id_field": "".join(id_path),
         "field_order": tuple(roles[role][-1] for role in roles),
         "supports_tools": True,
     }

@@ -213,6 +213,12 @@ def test_the_object_of_a_call_is_one_level_deep_at_most():
         calls(QWEN, transform={"function": function})
 
 
+def test_an_id_further_in_is_refused():
+    transform = {"function": "{content}", "id": "{content.meta.nr}"}
+    with pytest.raises(FormatError, match=r"must be a key of the call, not 'meta\.nr'"):
+        calls(QWEN, transform=transform)
+
+
 def test_calls_of_a_list_have_no_content():
     with pytest.raises(FormatError, match="transform must give a function"):
         calls(MISTRAL, transform={"type": "function", "function": "{content}"})
