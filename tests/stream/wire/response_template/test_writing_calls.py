@@ -132,7 +132,7 @@ POST = PREFIXED.replace(
         (ROWS, '<c>{ "arguments":', "<c>"),
         (ROWS, '<c>{"other":', None),
         (ROWS, '{"name": ', None),
-        (ROWS.replace(function={"name_prefix": "<f="}), '<c>{"name":', "<c>"),
+        (ROWS.replace(function={"name_prefix": "<f="}), '{"name": ', None),
         (LIST, "<c> [", "<c> "),
         (LIST, "[", None),
         (UNMARKED, ' {"name": ', " "),
