@@ -134,6 +134,8 @@ def _closers(
     ends = [p.text for parts in alternatives for p in parts if parts not in closing]
     texts = [part.text for parts in closing for part in parts if part.kind is PartKind.TEXT]
     section = [p.text for parts in closing for p in parts if p.kind is PartKind.OPTIONAL]
+    if len(texts) > 2:
+        raise FormatError(f"{WHERE}: more than two markers end a call")
     if followed and len(texts) == 1 and not section and texts[0] not in own:
         return [], texts[0], tuple(ends)
     return texts, "".join(section), tuple(ends)
@@ -146,15 +148,16 @@ def _are(parts: list[AnchorPart], texts: Collection[str]) -> bool:
 
 def _roles(given: Field) -> dict[str, tuple[str, ...]]:
     """Where name, arguments and id come from: a path into the content, or a capture."""
-    transform = given.get("transform")
-    function = transform.get("function") if isinstance(transform, Mapping) else None
+    said = given.get("transform")
+    transform: Field = said if isinstance(said, Mapping) else {}
+    function = transform.get("function")
     each = bool(given.get("transform_each"))
     if function == "{content}" and not each:
         function = {"name": "{content.name}", "arguments": "{content.arguments}"}
     if not isinstance(function, Mapping):
         raise FormatError(f"{WHERE}: transform must give a function with name and arguments")
     places = {"name": function.get("name"), "arguments": function.get("arguments")}
-    if isinstance(transform, Mapping) and transform.get("id") is not None:
+    if transform.get("id") is not None:
         places["id"] = transform["id"]
     roles = {}
     for role, place in places.items():
@@ -176,27 +179,31 @@ def _json_calls(
     ends: tuple[str, ...],
 ) -> Calls:
     """Calls whose name stands in JSON."""
-    if given.get("content_args"):
-        raise FormatError(f"{WHERE}: {', '.join(given['content_args'])} for calls that are JSON")
+    if options := _options(given, "content_args"):
+        raise FormatError(f"{WHERE}: {', '.join(options)} for calls that are JSON")
     outside = opening.section or "".join(opening.before[:-1])
-    if opening.captures or (opening.section and len(opening.before) > 1) or len(closers) > 2:
+    in_three = (opening.section and len(opening.before) > 1) or (section_end and len(closers) > 1)
+    if opening.captures or in_three:
         raise FormatError(f"{WHERE}: calls that are JSON stand between markers, two at most")
     if len(closers) > 1:
-        section_end = section_end or closers.pop()
+        section_end = closers.pop()
     *outer, name_field = roles["name"]
     *again, arguments_field = roles["arguments"]
     if outer != again or len(outer) > 1:
         raise FormatError(f"{WHERE}: name and arguments stand in one object")
+    id_path = roles.get("id", ())
+    if len(id_path) > 1:
+        raise FormatError(f"{WHERE}: the id must be a key of the call, not {'.'.join(id_path)!r}")
     layout: dict[str, Any] = {
         "format": ToolFormat.JSON_NATIVE,
         "function_field": "".join(outer),
         "name_field": name_field,
         "arguments_field": arguments_field,
-        "id_field": ".".join(roles.get("id", ())),
+        "id_field": "".join(id_path),
         "field_order": tuple(roles[role][-1] for role in roles),
         "supports_tools": True,
     }
-    start, end = "".join(opening.before[-1:]), "".join(closers[:1])
+    start, end = "".join(opening.before[-1:]), "".join(closers)
     if given.get("transform_each"):
         tools = ToolsFormat(
             **layout,
@@ -226,7 +233,7 @@ def _tagged_calls(
 ) -> Calls:
     """Calls whose name stands between markers."""
     names = [name for name, _ in opening.captures]
-    if sorted(names) not in (["name"], ["id", "name"]) or len(closers) > 2:
+    if sorted(names) not in (["name"], ["id", "name"]):
         raise FormatError(f"{WHERE}: it has the groups {names}; it may have 'name' and 'id'")
     behind = dict(opening.captures)
     call_id = CallIdFormat()
@@ -290,20 +297,32 @@ def _own_end(marker: str) -> str:
     return f"</{tag[1]}>" if tag else ""
 
 
+def _options(within: Field, key: str) -> dict[str, Any]:
+    """What an object says under a key, none where it does not have it."""
+    found = within.get(key) or {}
+    if not isinstance(found, Mapping):
+        raise FormatError(f"{WHERE}: {key} must be an object, not {found!r}")
+    return dict(found)
+
+
 def _json_arguments(given: Field) -> ArgumentsFormat:
-    options = dict(given.get("content_args") or {})
+    options = _options(given, "content_args")
     quotes = options.pop("string_delims", [])
     unquoted = options.pop("unquoted_keys", False)
-    same = isinstance(quotes, list) and len(quotes) == 1 and quotes[0][0] == quotes[0][1:][0]
-    if options or bool(quotes) != bool(unquoted) or (quotes and not same):
+    quote = ""
+    match quotes:
+        case [[str(start), str(end)]] if start == end:
+            quote = start
+    if options or bool(quotes) != bool(unquoted) or bool(quotes) != bool(quote):
         raise FormatError(f"{WHERE}: content_args {given['content_args']!r} cannot be expressed")
-    return ArgumentsFormat(quote=quotes[0][0]) if quotes else ArgumentsFormat()
+    return ArgumentsFormat(quote=quote)
 
 
 def _tagged_arguments(given: Field) -> ArgumentsFormat:
-    options = dict(given.get("content_args") or {})
+    options = _options(given, "content_args")
     pattern = options.pop("tag_pattern", None)
-    value_parser = options.pop("value_parser", None) or {"name": "text"}
+    value_parser = _options(options, "value_parser") or {"name": "text"}
+    options.pop("value_parser", None)
     if options:
         raise FormatError(f"{WHERE}: content_args {', '.join(options)} cannot be expressed")
     if value_parser.get("name") not in ("text", "json"):
@@ -331,9 +350,8 @@ def _tagged_arguments(given: Field) -> ArgumentsFormat:
             what = f"{part.text!r} that may be left out" if part.text else "a condition"
             raise FormatError(f"{WHERE}: tag_pattern has {what}")
     before, within, after = texts
-    strict = value_parser.get("name") == "json" and not (value_parser.get("args") or {}).get(
-        "allow_non_json"
-    )
+    lenient = _options(value_parser, "args").get("allow_non_json")
+    strict = value_parser.get("name") == "json" and not lenient
     return ArgumentsFormat(
         name_prefix=before.strip(),
         name_suffix=within,

@@ -64,9 +64,7 @@ def response_template_limits(fmt: WireFormat | str) -> tuple[str, ...]:
         "code that calls a function": fmt.code.function and not fmt.code.start.strip(),
         "several calls in one of the lists that stand round each": lists_round_each(fmt),
         "calls in a row with nothing between them": in_a_row(fmt) and not fmt.tools.separator,
-        "names without quotes that are no words, or behind white space": (
-            fmt.facts.is_tagged and marks.quote
-        ),
+        "names without quotes that are no words, or behind white space": marks.quote,
         "objects and lists that are not JSON": marks.python_literals or marks.item,
     }
     return tuple(what for what, there in found.items() if there)
@@ -145,8 +143,7 @@ def _fields(fmt: WireFormat) -> dict[str, Any]:
     if content.mode is ContentMode.ALWAYS_WRAPPED:
         fields["content"]["open"] = content.start.strip()
         # Calls stand within content, or begin without its end.
-        calls = [] if fmt.facts.unmarked_calls else cores(fmt.facts.openers)
-        ends = [*cores(marks), *(f"(?={text})" for text in calls)]
+        ends = [*cores(marks), *(f"(?={text})" for text in cores(fmt.facts.openers))]
     else:
         # Where no content is, these close nothing, and are no content themselves.
         # Conditions before them say where that is.

@@ -63,14 +63,6 @@ def lists_round_each(fmt: WireFormat) -> bool:
     return fmt.tools.array_wrapped and bool(fmt.tools.per_call_start.strip())
 
 
-def _before(fmt: WireFormat) -> str:
-    """What may stand before a call that is a message of its own."""
-    if not fmt.turn.several_messages:
-        return SPACE
-    ends, headers = any_of(cores(fmt.turn.ends)), any_of(cores(fmt.turn.headers))
-    return SPACE + optional(ends + SPACE + headers + SPACE)
-
-
 def _begun(fmt: WireFormat, start: str) -> str:
     """The pattern of a marker whose beginning may have ended what stood before it."""
     for end in cores(fmt.turn.ends):
@@ -90,8 +82,7 @@ def _starts(fmt: WireFormat) -> list[str]:
     if fmt.facts.is_tagged and fmt.call_id.position is not CallIdPosition.PRE_FUNC_NAME:
         own += cores([fmt.function.name_prefix])
     section = cores([tools.section_start])
-    in_list = tools.array_wrapped and not lists_round_each(fmt)
-    starts = [optional(text) if own and not in_list else text for text in section] + own
+    starts = [optional(text) if own else text for text in section] + own
     starts[:1] = [_begun(fmt, text) for text in starts[:1]]
     return starts
 
@@ -104,8 +95,8 @@ def _opener(fmt: WireFormat) -> str:
             return _unmarked(fmt)
         if in_a_row(fmt):
             return rf"(?:{SPACE}{starts[0]}{SPACE}|{_between(fmt)})(?={_head(fmt)})"
-        return _before(fmt) + joined([*starts, r"\[" if lists_round_each(fmt) else ""])
-    return _before(fmt) + joined([*starts, *_named(fmt)])
+        return SPACE + joined([*starts, r"\[" if lists_round_each(fmt) else ""])
+    return SPACE + joined([*starts, *_named(fmt)])
 
 
 def _named(fmt: WireFormat) -> list[str]:
@@ -193,14 +184,10 @@ def behind_calls(fmt: WireFormat) -> list[str]:
 
 
 def ends_like_json(fmt: WireFormat) -> bool:
-    """Whether calls that are JSON end with what JSON itself ends with, and nothing else."""
-    tools = fmt.tools
-    ends = (fmt.arguments.end, fmt.function.close, tools.per_call_end)
-    own = "".join(ends)
-    if tools.format is ToolFormat.JSON_NATIVE and not own.strip():
-        own += tools.section_end
-    in_json = tools.format in (ToolFormat.JSON_NATIVE, ToolFormat.TAG_WITH_JSON)
-    return in_json and bool(own.strip()) and not own.strip("]}, \t\r\n")
+    """Whether calls end with what values in them end with too, and nothing else."""
+    own = fmt.arguments.end + fmt.function.close + fmt.tools.per_call_end
+    own = own if own.strip() else fmt.tools.section_end
+    return bool(own.strip()) and not own.strip("]}, \t\r\n")
 
 
 def _own_ends(fmt: WireFormat) -> list[str]:
@@ -228,10 +215,10 @@ def _closers(fmt: WireFormat) -> list[str]:
     if ends := _own_ends(fmt):
         return [SPACE + joined(ends) + SPACE, *next_call]
     # Nothing closes a call but another, the end of all, and the end of the output.
-    starts = cores([tools.per_call_start or fmt.function.name_prefix or tools.section_start])
+    starts = cores([tools.per_call_start, fmt.function.name_prefix, tools.section_start])[:1]
     ends = cores((tools.section_end, fmt.content.end, *fmt.turn.ends))
     others = [text for text in starts if not any(map(text.startswith, ends))]
-    edges = [] if tools.array_wrapped else [f"(?={SPACE}{text})" for text in others]
+    edges = [f"(?={SPACE}{text})" for text in others]
     return [*edges, *(SPACE + end + SPACE for end in ends), *next_call]
 
 

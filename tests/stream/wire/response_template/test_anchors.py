@@ -33,6 +33,11 @@ def test_white_space_that_may_be_repeated_is_space(space):
     assert parts(f"{space}*<a>{space}+") == [[SPACE, text("<a>"), SPACE]]
 
 
+def test_one_white_space_of_any_kind_may_be_left_out_too():
+    assert parts(r"\s*\s+<a>\s\n*") == [[SPACE, text("<a>"), SPACE]]
+    assert parts(r"<a>\s<b>\s") == [[text("<a>"), SPACE, text("<b>"), SPACE]]
+
+
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
@@ -54,8 +59,10 @@ def test_what_is_text(pattern, said):
         (r"<a>.", "this has '.'"),
         (r"<a>b+", "this has 'b' with '\\+'"),
         (r"<a>(?:b|c)?", "this has a group '\\(\\?:' with '\\?'"),
+        (r"<a>(?:(?P<x>b))?", "this has a group '\\(\\?:' with '\\?'"),
         (r"<a>(?:b)*", "this has a group '\\(\\?:' with '\\*'"),
         ("(?i)a", "letters in either case"),
+        ("(?i)A", "letters in either case"),
         ("(", "is not a pattern"),
         (3, "a pattern is a str"),
     ],
@@ -71,6 +78,8 @@ def test_conditions():
     assert parts(r"(?<=<x>\s*)<y>") == [[behind, text("<y>")]]
     assert parts(r"(?<=\A\s*)<y>") == [[edge, text("<y>")]]
     assert parts(r"(?<=a|b)<y>") == [[AnchorPart(PartKind.EDGE, "(?<="), text("<y>")]]
+    assert parts(r"(?<=(?P<x>b))<y>") == [[AnchorPart(PartKind.EDGE, "(?<="), text("<y>")]]
+    assert parts(r"(?<=\A\s*<x>)<y>") == [[behind, text("<y>")]]
     assert parts(r"<y>(?=<x>)") == [[text("<y>"), ahead]]
     assert parts(r"^<y>\Z") == [[edge, text("<y>"), edge]]
     for pattern in (r"(?<=<x>\s*)<y>", r"\s*\A\s*<y>", "(?=<)<y>"):

@@ -8,7 +8,7 @@ import pytest
 
 from deltaparse import FormatError, from_response_template
 
-from ....strategies.response_templates import CODER, NAMED, QWEN
+from ....strategies.response_templates import CODER, GEMMA, MISTRAL, NAMED, QWEN
 
 
 def calls(template, **changes):
@@ -30,8 +30,30 @@ def test_a_namespace_may_be_left_out_before_the_name():
     fmt = calls(CODER, content="json", content_args={}, open_pattern=opener)
     assert fmt.function.namespace == "functions."
     assert (fmt.tools.per_call_start, fmt.function.name_suffix) == ("<tool_call>", "<sep>")
+    opener = r"(?:<calls>)?(?:functions\.)?(?P<name>\w+)"
+    fmt = calls(CODER, content="json", content_args={}, open_pattern=opener)
+    assert (fmt.tools.section_start, fmt.function.namespace) == ("<calls>", "functions.")
+
+
+@pytest.mark.parametrize(
+    "opener",
+    [
+        r"<tool_call>(?P<name>\w+)(?:now)?<sep>",
+        r"<tool_call>(?P<name>\w+)<sep>(?:now)?",
+        r"(?:<calls>)?(?:now)?<tool_call>(?P<name>\w+)<sep>",
+        r"<tool_call>(?:now)?(?P<id>\w+)<sep>(?P<name>\w+)",
+    ],
+)
+def test_nothing_else_in_an_opener_may_be_left_out(opener):
     with pytest.raises(FormatError, match="'now' that may be left out"):
-        calls(CODER, open_pattern=r"<tool_call>(?P<name>\w+)(?:now)?<sep>")
+        calls(CODER, open_pattern=opener)
+
+
+def test_calls_whose_parser_is_not_said_are_text():
+    template = copy.deepcopy(QWEN)
+    del template["fields"]["tool_calls"]["content"]
+    with pytest.raises(FormatError, match="calls are 'json' or 'xml-inline', not 'text'"):
+        from_response_template(template)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +62,8 @@ def test_a_namespace_may_be_left_out_before_the_name():
         (r"<call>(?P<id>\d+):(?P<name>\w+)>", "PRE_FUNC_NAME", "", ":", ">"),
         (r"<call>(?P<name>\w+):\s*(?P<id>\d+)>", "BETWEEN_FUNC_AND_ARGS", ":\n", ">", ""),
         (r"<call>(?P<name>\w+)>", "NONE", "", "", ">"),
+        (r"<call>(?P<name>\w+)\s*>", "NONE", "", "", ">"),
+        (r"<call>(?P<name>\w+)\s*", "NONE", "", "", ""),
     ],
 )
 def test_an_id_before_the_name_or_behind_it(opener, position, prefix, suffix, name_suffix):
@@ -109,6 +133,9 @@ def test_strings_that_are_json(parser, quoted):
         (r"</tool_call>|\Z", "\n</tool_call>", ()),
         (r"</tool_call>|<eot>|\Z", "\n</tool_call>", ("<eot>",)),
         (r"<\|im_end\|>|\Z", "", ()),
+        (r"</tool_call>|(?=<tool_call>)", "\n</tool_call>", ()),
+        (r"<over>|(?=<tool_call>)", "", ()),
+        (r"<over>(?:</calls>)?|(?=<tool_call>)", "\n<over>", ()),
         (r"\Z", "", ()),
         (r"<over>", "\n<over>", ()),
     ],
@@ -117,6 +144,84 @@ def test_what_closes_json_ends_the_call_or_the_turn(close, per_call_end, ends):
     fmt = calls(QWEN, close_pattern=close)
     assert fmt.tools.per_call_end == per_call_end
     assert fmt.turn.ends == ("<|im_end|>", "<|endoftext|>", *ends)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"open_pattern": r"(?:<a>)?<b>\s*<c>"},
+        {"open_pattern": r"<a>(?P<id>\w+)<b>"},
+        {"close_pattern": r"</c>\s*</b>(?:</a>)?"},
+    ],
+)
+def test_json_stands_between_two_markers_at_most(changes):
+    with pytest.raises(FormatError, match="stand between markers, two at most"):
+        calls(QWEN, **changes)
+
+
+@pytest.mark.parametrize("template", [QWEN, CODER])
+def test_two_markers_at_most_end_a_call(template):
+    with pytest.raises(FormatError, match="more than two markers end a call"):
+        calls(template, close_pattern=r"</c>\s*</b>\s*</a>")
+
+
+def test_nothing_is_added_to_what_closes_json_in_tags():
+    fmt = calls(CODER, content="json", content_args={}, close_pattern="</tool_call>")
+    assert (fmt.function.close, fmt.tools.per_call_end) == ("", "</tool_call>")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"string_delims": [["'", "'"]]},
+        {"unquoted_keys": True},
+        {"string_delims": [["<", ">"]], "unquoted_keys": True},
+        {"string_delims": [["'", "'"], ["`", "`"]], "unquoted_keys": True},
+        {"string_delims": [["'"]], "unquoted_keys": True},
+        {"string_delims": [3], "unquoted_keys": True},
+        {"string_delims": [["'", "'"]], "unquoted_keys": True, "allow_non_json": True},
+    ],
+)
+def test_json_in_tags_has_one_quotation_mark_and_no_other_option(options):
+    with pytest.raises(FormatError, match=r"content_args \{.*\} cannot be expressed"):
+        calls(GEMMA, content_args=options)
+    known = {"string_delims": [["'", "'"]], "unquoted_keys": True}
+    assert calls(GEMMA, content_args=known).arguments.quote == "'"
+
+
+TAG = CODER["fields"]["tool_calls"]["content_args"]
+
+
+@pytest.mark.parametrize(
+    ("template", "options", "key"),
+    [
+        (QWEN, 3, "content_args"),
+        (GEMMA, "strict", "content_args"),
+        (CODER, [TAG], "content_args"),
+        (CODER, TAG | {"value_parser": "json"}, "value_parser"),
+        (CODER, TAG | {"value_parser": {"name": "json", "args": [1]}}, "args"),
+    ],
+)
+def test_options_that_are_no_objects_are_refused(template, options, key):
+    with pytest.raises(FormatError, match=f"'tool_calls': {key} must be an object, not "):
+        calls(template, content_args=options)
+
+
+def test_the_object_of_a_call_is_one_level_deep_at_most():
+    function = {"name": "{content.a.b.name}", "arguments": "{content.a.b.args}"}
+    with pytest.raises(FormatError, match="name and arguments stand in one object"):
+        calls(QWEN, transform={"function": function})
+
+
+def test_an_id_further_in_is_refused():
+    transform = {"function": "{content}", "id": "{content.meta.nr}"}
+    with pytest.raises(FormatError, match=r"must be a key of the call, not 'meta\.nr'"):
+        calls(QWEN, transform=transform)
+
+
+def test_calls_of_a_list_have_no_content():
+    with pytest.raises(FormatError, match="transform must give a function"):
+        calls(MISTRAL, transform={"type": "function", "function": "{content}"})
 
 
 def test_an_id_in_json_is_at_its_path():
@@ -149,6 +254,22 @@ def test_a_section_may_be_all_that_begins_a_call():
     assert (fmt.tools.section_start, fmt.tools.per_call_start) == ("<c>", "")
     # Behind arguments in tags, its own end is known.
     assert calls(CODER, **options).tools.per_call_end == "</c>"
+
+
+@pytest.mark.parametrize(
+    ("outer", "close", "ends"),
+    [
+        ("<tool_call>", "<x>\\s*<y>", ("<x>\n", "<y>")),
+        ("<tool_call>", "<over>", ("</function>\n", "<over>")),
+        (r"\[call\]", "<over>", ("</function>\n", "<over>")),
+        ("<tool_call>", r"\Z", ("</function>\n", "</tool_call>")),
+        ("", "<over>", ("</function>\n", "<over>")),
+    ],
+)
+def test_the_end_of_a_tag_that_the_close_leaves_out_is_known(outer, close, ends):
+    opener = rf"{outer}\s*<function=(?P<name>[^>\n]+)>"
+    fmt = calls(CODER, open_pattern=opener, close_pattern=close)
+    assert (fmt.function.close, fmt.tools.per_call_end) == ends
 
 
 def test_a_close_that_ends_the_inner_tag_is_all_that_ends_a_call():

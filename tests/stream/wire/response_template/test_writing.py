@@ -14,6 +14,8 @@ from deltaparse import (
 )
 
 HERMES, CODER = get_format("hermes"), get_format("qwen3_coder")
+ROWS = HERMES.replace(tools={"section_start": "<c>", "per_call_start": ""})
+WORDS = "names without quotes that are no words, or behind white space"
 
 
 def test_the_document_round_the_fields():
@@ -41,6 +43,28 @@ def test_what_a_prompt_writes_of_reasoning_is_no_part_of_it(mode, prompt, anchor
 
 
 @pytest.mark.parametrize(
+    ("start", "prompt", "turn"),
+    [
+        ("<t>", "Hi\n<t>", "<t>"),
+        ("<t>", "Hi\n<t> \n</t>\n\n", "<t> \n</t>\n\n"),
+        ("<t>", "Hi [t]\n", "[t]\n"),
+        ("<t>", "Hi [t][/t]", "[t][/t]"),
+        ("<t>", "Hi <t>so</t>", ""),
+        ("<t>", "Hi </t>", ""),
+        ("", "Hi </t>", ""),
+        (" ", "Hi </t>", ""),
+        ("", "Hi", ""),
+    ],
+)
+def test_reasoning_at_the_end_of_a_prompt_without_a_header_is_of_the_turn(start, prompt, turn):
+    think = {"mode": "DELIMITER", "start": start, "end": "</t>"}
+    if start.strip():
+        think |= {"mode": "TAG_BASED", "alternatives": ("[t]", "[/t]")}
+    anchor = to_response_template(WireFormat().replace(reasoning=think))["start_anchor_pattern"]
+    assert prompt[regex.search(anchor, prompt, regex.DOTALL).end() :] == turn
+
+
+@pytest.mark.parametrize(
     ("turn", "unseen"),
     [
         ({}, True),
@@ -55,6 +79,62 @@ def test_reasoning_that_is_open_in_any_case_may_stand_without_its_opener(turn, u
     opener = to_response_template(fmt)["fields"]["thinking"]["open_pattern"]
     assert (regex.match(opener, "so") is not None) is unseen
     assert regex.match(opener, " <t>so").end() == 4
+
+
+THINKS = HERMES.replace(reasoning={"mode": "TAG_BASED", "start": "<t>", "end": "</t>"})
+NEXT = HERMES.replace(
+    reasoning={"mode": "DELIMITER", "end": "<r>"},
+    content={"mode": "ALWAYS_WRAPPED", "start": "<r>", "end": "</r>"},
+)
+
+
+@pytest.mark.parametrize(
+    ("mode", "before", "text", "closed"),
+    [
+        ("ALWAYS_WRAPPED", "So", "\n</r> ", 6),
+        ("ALWAYS_WRAPPED", "So", " <|im_end|>", 11),
+        ("ALWAYS_WRAPPED", "So", " <tool_call>", 1),
+        ("ALWAYS_WRAPPED", "", "<r>", None),
+        ("ALWAYS_WRAPPED", "", "</t>", None),
+        ("WRAPPED_WITH_REASONING", "So", "\n</r> ", 6),
+        ("WRAPPED_WITH_REASONING", "", " <r>\n", 5),
+        ("WRAPPED_WITH_REASONING", "</t>\n", "<r>\n", 4),
+        ("WRAPPED_WITH_REASONING", "So", "<r>", None),
+        ("WRAPPED_WITH_CALLS", "", "<r>", 3),
+        ("WRAPPED_WITH_CALLS", "So", " <tool_call>", None),
+        ("PLAIN", "", "<r>", None),
+        ("PLAIN", "", "</r>", None),
+        ("PLAIN", "", " </t> ", 6),
+        ("PLAIN", "So", "</t>", None),
+        ("PLAIN", "So", " <|im_end|>\n", 12),
+        ("PLAIN", "<|im_end|>\n", "<|im_start|>assistant", 21),
+        ("PLAIN", "So\n", "<|im_start|>assistant", None),
+        ("PLAIN", "</tool_call>\n", "</c>", 4),
+    ],
+)
+def test_what_closes_content(mode, before, text, closed):
+    content = {"mode": mode, "start": "<r>\n" * (mode != "PLAIN"), "end": "\n</r>"}
+    fmt = THINKS.replace(content=content, tools={"section_end": "</c>"})
+    field = to_response_template(fmt)["fields"]["content"]
+    assert field.get("open") == ("<r>" if mode == "ALWAYS_WRAPPED" else None)
+    found = regex.compile(field["close_pattern"]).match(before + text, len(before))
+    assert (found and found.end() - len(before)) == closed
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "end"),
+    [
+        (THINKS, "\n</t> So", "\n</t> "),
+        (THINKS, "<tool_call>", None),
+        (NEXT, "\n<r>So", "\n"),
+        (NEXT, "<tool_call>", ""),
+        (NEXT, "</r>", None),
+    ],
+)
+def test_what_closes_reasoning(fmt, text, end):
+    field = to_response_template(fmt)["fields"]["thinking"]
+    found = regex.match(field["close_pattern"], text)
+    assert (found and found[0]) == end
 
 
 @pytest.mark.parametrize(
@@ -80,8 +160,26 @@ def test_reasoning_that_is_open_in_any_case_may_stand_without_its_opener(turn, u
                     "section_start": "<c>",
                     "section_end": "]",
                     "per_call_start": "",
-                    "per_call_end": "",
+                    "per_call_end": "\n",
                 }
+            ),
+            "calls that only a bracket ends",
+        ),
+        # A value may hold what ends JSON, in tags too.
+        (
+            CODER.replace(function={"close": ""}, tools={"per_call_end": "]"}),
+            "calls that only a bracket ends",
+        ),
+        (
+            CODER.replace(
+                tools={
+                    "format": "TAG_WITH_JSON",
+                    "section_start": "[",
+                    "section_end": "]",
+                    "per_call_start": "",
+                    "per_call_end": "",
+                },
+                function={"name_prefix": "<f=", "close": ""},
             ),
             "calls that only a bracket ends",
         ),
@@ -97,6 +195,29 @@ def test_reasoning_that_is_open_in_any_case_may_stand_without_its_opener(turn, u
             get_format("llama3_json").replace(tools={"field_order": ("parameters", "name")}),
             "calls in no markers that do not begin with their name",
         ),
+        (
+            get_format("gpt_oss").replace(tools={"format": "PYTHONIC", "section_start": "<c>"}),
+            "calls in messages that have a syntax of their own",
+        ),
+        (
+            get_format("gpt_oss").replace(channels={"channel": " "}),
+            "recipients in the place of channels",
+        ),
+        (get_format("pythonic"), "calls in Python$"),
+        (
+            get_format("llama3_json").replace(
+                content={"mode": "WRAPPED_WITH_CALLS", "start": "<r>", "end": "</r>"}
+            ),
+            "calls in no markers behind content in markers",
+        ),
+        (get_format("functionary_v32"), "calls that begin like content"),
+        (get_format("apertus"), "names that are keys"),
+        (
+            CODER.replace(
+                tools={"section_start": "<c>", "per_call_start": ""}, function={"name_prefix": ""}
+            ),
+            "calls that no marker begins",
+        ),
     ],
 )
 def test_what_no_template_can_say_is_named(fmt, words):
@@ -107,12 +228,32 @@ def test_what_no_template_can_say_is_named(fmt, words):
 def test_code_that_a_template_leaves_out():
     run = "code that calls a function"
     assert response_template_limits(HERMES.replace(code={"function": "run"})) == (run,)
+    assert response_template_limits(HERMES.replace(code={"function": "run", "start": " "})) == (
+        run,
+    )
     marked = HERMES.replace(code={"function": "run", "start": "<code>"})
     assert response_template_limits(marked) == ("what stands behind the marker of code",)
     assert response_template_limits(HERMES.replace(code={"start": " "})) == ()
 
 
-def test_names_without_quotes_are_words_in_a_template():
-    words = "names without quotes that are no words, or behind white space"
-    assert words in response_template_limits("functiongemma")
-    assert words not in response_template_limits("qwen3_coder")
+@pytest.mark.parametrize(
+    ("fmt", "limits"),
+    [
+        (
+            "gpt_oss",
+            ("several messages of reasoning or of content in one turn: the last one counts",),
+        ),
+        ("functiongemma", (WORDS,)),
+        (HERMES.replace(arguments={"quote": "'"}), (WORDS,)),
+        (CODER, ("objects and lists that are not JSON",)),
+        (CODER.replace(arguments={"python_literals": False}), ()),
+        (
+            CODER.replace(arguments={"python_literals": False, "item": "li"}),
+            ("objects and lists that are not JSON",),
+        ),
+        (ROWS, ()),
+        (ROWS.replace(tools={"separator": ""}), ("calls in a row with nothing between them",)),
+    ],
+)
+def test_what_a_template_leaves_out(fmt, limits):
+    assert response_template_limits(fmt) == limits
