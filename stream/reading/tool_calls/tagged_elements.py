@@ -153,6 +153,8 @@ def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | En
     It is short, and no other marker stands in it: what does shows that its end was forgotten. One
     plain word may be a type that we do not know; all else that means nothing is reported.
     """
+    # The white space of the marker before it may be a marker itself, behind a value.
+    yield from json_space(src)
     limit = LONGEST_NAME + m.behind_type.longest
     while True:
         text = src.text[src.pos : src.pos + limit]

@@ -209,6 +209,18 @@ def test_a_type_before_the_name_that_is_cut_is_told_of():
     assert issue.detail.endswith("not emitted: 'num'")
 
 
+def test_a_line_end_before_a_type_ends_no_value():
+    fmt = in_tags(
+        name_prefix="<a>\n",
+        type_first=True,
+        type_suffix=" is ",
+        name_suffix="=",
+        value_suffix="\n",
+    )
+    text = "<c><f=f><a>\nnumber is x=1\n<a>\nstring is y=1\n</f></c>"
+    assert calls(fed(fmt, text)) == [("f", '{"x": 1, "y": "1"}')]
+
+
 def test_where_types_stand_before_names_none_need_stand_there():
     fmt = in_tags(name_prefix="<a=", type_first=True, name_suffix=">", value_suffix="</a>")
     assert calls(fed(fmt, "<c><f=f><a=x>1</a></f></c>")) == [("f", '{"x": 1}')]
