@@ -87,6 +87,7 @@ def test_bytes_are_the_events(family, data, at_once):
 def test_what_is_written_is_read_back(family, data):
     parser, deltas = data.draw(streams(family))
     message = joined_runs(parser.message)
+    some_are_cut = not all(call.complete for call in message.tool_calls)
     for machine in MACHINES:
         body = bytes_of(machine(**HEAD), deltas, parser.finish_reason)
         events = events_of(machine(**HEAD), deltas, parser.finish_reason)
@@ -96,7 +97,9 @@ def test_what_is_written_is_read_back(family, data):
         assert read.issues == ()
         for got, call in zip(read.tool_calls, message.tool_calls, strict=True):
             assert call.complete or not (got.complete and machine is Responses)
-            assert got.complete or not call.complete or parser.finish_reason == "length"
+            # Messages never says "tool_use" while one call is not complete.
+            unsaid = machine is AnthropicMessages and some_are_cut
+            assert got.complete or not call.complete or parser.finish_reason == "length" or unsaid
     assert read_responses(events_of(Responses(**HEAD), deltas, parser.finish_reason)) == message
 
 
