@@ -74,6 +74,7 @@ WITHOUT_PROVED_CALLS = {
     *("calls_described_to_the_system", "calls_in_spoilt_json"),
     *("calls_described", "calls_in_prose", "calls_not_shown", "content_wrapped_beside_reasoning"),
     *("content_begun_in_the_prompt", "reasoning_as_a_part_of_content", "reasoning_asked_for"),
+    "reasoning_closed_by_its_name",
     "reasoning_opened_only",
     *("reasoning_ended_in_the_instructions", "reasoning_forced_closed", "reasoning_forced_open"),
     *("reasoning_switched_by_the_user", "reasoning_up_to_a_delimiter", "space_behind_the_header"),
