@@ -118,3 +118,15 @@ def test_what_a_model_may_write_in_a_named_format_is_read_by_transformers(name, 
     prompt = f"Hi\n{fmt.turn.generation_prompt}"
     text = data.draw(outputs(fmt, TOOLS, prompt=prompt))
     assert_same(fmt, written(fmt), text, TOOLS, prompt)
+
+
+def test_what_separates_calls_that_nothing_closes_is_in_neither():
+    fmt = dp.WireFormat().replace(
+        turn={"headers": ("<|header|>\n",), "ends": ("<final>",)},
+        tools={"format": "TAG_WITH_JSON", "section_start": "<calls>", "section_end": "</calls>"},
+        function={"name_prefix": "<x>"},
+    )
+    for separator in (", ", ""):
+        spaced = fmt.replace(tools={"separator": separator})
+        text = f'<calls><x>f{{}}{separator}<x>f{{"a": 1}}</calls><final>'
+        assert_same(spaced, written(spaced), text, TOOLS, "Hi\n<|header|>\n")

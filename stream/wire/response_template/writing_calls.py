@@ -219,6 +219,9 @@ def _closers(fmt: WireFormat) -> list[str]:
     ends = cores((tools.section_end, fmt.content.end, *fmt.turn.ends))
     others = [text for text in starts if not any(map(text.startswith, ends))]
     edges = [f"(?={SPACE}{text})" for text in others]
+    # What separates calls is no part of their arguments.
+    between = [SPACE + text + SPACE for text in cores([tools.separator])]
+    edges += [f"{text}(?={other})" for text in between for other in others]
     return [*edges, *(SPACE + end + SPACE for end in ends), *next_call]
 
 
