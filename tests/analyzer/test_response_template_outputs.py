@@ -129,4 +129,6 @@ def test_what_separates_calls_that_nothing_closes_is_in_neither():
     for separator in (", ", ""):
         spaced = fmt.replace(tools={"separator": separator})
         text = f'<calls><x>f{{}}{separator}<x>f{{"a": 1}}</calls><final>'
-        assert_same(spaced, written(spaced), text, TOOLS, "Hi\n<|header|>\n")
+        found = judge().reader(written(spaced))([text], "Hi\n<|header|>\n", None)
+        calls = [call["function"] for call in found["tool_calls"]]
+        assert [call["arguments"] for call in calls] == [{}, {"a": 1}]
