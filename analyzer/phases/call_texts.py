@@ -234,11 +234,11 @@ def parts_of(body: str, *, quotes_all: bool = False) -> Parts | None:
     before, _, rest = body.partition(FUNCTIONS[0])
     if ARGUMENT not in rest or VALUE not in rest[rest.index(ARGUMENT) :]:
         return None
-    for found in re.finditer(r"\{", rest[: rest.index(ARGUMENT)]):
-        made, end = json_at(rest, found.start())
-        if made == {ARGUMENT: VALUE}:
-            tail = rest[rest.index(VALUE) + len(VALUE) : end]
-            return Parts(before, rest[: found.start()], None, rest[end:], tail)
+    begin = rest.rfind("{", 0, rest.index(ARGUMENT))
+    made, end = json_at(rest, max(begin, 0))
+    if made == {ARGUMENT: VALUE}:
+        tail = rest[rest.index(VALUE) + len(VALUE) : end]
+        return Parts(before, rest[:begin], None, rest[end:], tail)
     between, _, rest = rest.partition(ARGUMENT)
     within, _, after = rest.partition(VALUE)
     quote = within.lstrip().removeprefix(":").strip()

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from deltaparse.partial import Window, python_value
@@ -23,6 +24,10 @@ __all__ = ["find_json_calls"]
 
 NO_LAYOUT = "tool calls are JSON, but the function's name and arguments were not found in it"
 BRACKET = re.compile(r"[{\[]")
+REACH, MOST_BEGUN = 10_000, 30
+"""Characters before a probe, and brackets there, at which what holds it may begin; where it is not
+JSON, which is read in C, so many characters behind the probe may belong to it, too."""
+
 CODE_BLOCK = re.compile(r"(?P<marker>[^`]*?)\s*```(?P<language>\w*)\s*\Z")
 KIND = {"type": "function"}
 Path = tuple[str | int, ...]
@@ -156,14 +161,19 @@ def _code_block(made: ToolsFormat) -> ToolsFormat:
 
 
 def _json_with(text: str, probe: str, start: int = 0) -> JsonInText | None:
-    """The outermost JSON object or array in `text` that holds `probe`, or one as Python has it."""
+    """The outermost JSON object or array in `text` that holds `probe`, or one as Python has it.
+
+    What a template writes round a call is hostile, and each bracket may begin what is read to the
+    end: only some are tried, near the probe.
+    """
     at = text.find(probe, start)
     if at < 0:
         return None
-    for read in (json_at, _python_at):
-        for found in BRACKET.finditer(text, start, at):
+    for read, near in ((json_at, text), (_python_at, text[: at + REACH])):
+        begun = BRACKET.finditer(text, max(start, at - REACH), at)
+        for found in islice(begun, MOST_BEGUN):
             begin = found.start()
-            value, end = read(text, begin)
+            value, end = read(near, begin)
             if end > at:
                 python = read is _python_at
                 return JsonInText(text[:begin], text[begin:end], text[end:], value, python)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from deltaparse import ToolsFormat, analyze
+from deltaparse.analyzer.phases import json_calls
 from deltaparse.analyzer.phases.json_calls import (
     JsonInText,
     _holds_argument,
@@ -188,6 +189,16 @@ def test_arguments_that_are_neither_an_object_nor_its_text_are_not_understood(ar
     fmt = analyze(template('<c>{"name": "{{ c.function.name }}", "arguments": ' + each + "}</c>"))
     assert fmt.tools.format == "NONE"
     assert any("the function's name and arguments were not found" in one for one in fmt.issues)
+
+
+def test_few_brackets_are_read_from_however_many_stand_before_a_call(monkeypatch):
+    tried = []
+    read = json_calls.json_at
+    monkeypatch.setattr(json_calls, "json_at", lambda *given: tried.append(given) or read(*given))
+    assert json_calls._json_with("[" * 99_999 + NAME, NAME) is None
+    assert len(tried) <= 2 * json_calls.MOST_BEGUN  # as JSON, and as Python
+    whole = f'[{{"name": "{NAME}"}}]'
+    assert json_calls._json_with("{" * 20 + whole, NAME).text == whole
 
 
 def test_a_list_in_an_object_of_a_template_that_refuses_two_calls():
