@@ -102,9 +102,17 @@ def test_only_mutants_that_live_are_counted_as_equivalent(monkeypatch, tmp_path)
     (tmp_path / "results.json").write_text(json.dumps({"a.py": results}), encoding="utf-8")
     monkeypatch.setattr(mutants, "EQUIVALENT", listed)
     monkeypatch.setattr(mutants, "KEPT", tmp_path)
-    one, every = mutants.page().splitlines()[-2:]
+    page = tmp_path / "page.md"  # has the row of a module that was not run, and of one that is gone
+    page.write_text(
+        "| module | mutants | killed | equivalent | left |\n|---|--:|--:|--:|--:|\n"
+        "| partial/window.py | 9 | 7 | 1 | 1 |\n| gone.py | 5 | 4 | 0 | 1 |\n| all | 14 | 11 | 1 | 2 |\n",
+        encoding="utf-8",
+    )
+    *head, one, other, every = mutants.page(page).splitlines()
     assert one == "| a.py | 3 | 1 | 1 | 1 |"
-    assert every == "| all | 3 | 1 | 1 | 1 |"
+    assert other == "| partial/window.py | 9 | 7 | 1 | 1 |"
+    assert every == "| all | 12 | 8 | 2 | 2 |"
+    assert head[-1].startswith("|--")
 
 
 def test_what_the_benchmark_reads_is_what_it_says(module):

@@ -587,9 +587,23 @@ a test is missing, or have not been decided. `python tools/mutants.py --page` wr
 """
 
 
-def page() -> str:
-    """The page of the documentation, of what was run so far."""
-    rows = [_row(name, results) for name, results in sorted(_read(KEPT / "results.json").items())]
+def _rows_of(page: Path) -> dict[str, tuple[str, int, int, int]]:
+    """The rows that a page has, of modules that are still there."""
+    rows = {}
+    for line in page.read_text(encoding="utf-8").splitlines():
+        name, *numbers = (cell.strip() for cell in line.strip("|").split("|"))
+        if numbers and numbers[-1].isdigit() and (PACKAGE / name).exists():
+            most, killed, same, _ = map(int, numbers)
+            rows[name] = name, most, killed, same
+    return rows
+
+
+def page(written: Path) -> str:
+    """The page of the documentation: what was run here, and else the rows that it had."""
+    found = _rows_of(written) | {
+        name: _row(name, results) for name, results in _read(KEPT / "results.json").items()
+    }
+    rows = [row for _, row in sorted(found.items())]
     most, killed, same = (sum(row[at] for row in rows) for at in (1, 2, 3))  # type: ignore[misc]
     rows.append(("all", most, killed, same))
     return HEAD + "".join(
@@ -651,7 +665,8 @@ def main() -> None:
             tests = asked.tests or list(SUITES.values())
             _run(tests, Server(_modules(asked.modules), asked.most, asked.seed, record))
     if asked.page:
-        (ROOT / "docs" / "mutants.md").write_text(page(), encoding="utf-8")
+        written = ROOT / "docs" / "mutants.md"
+        written.write_text(page(written), encoding="utf-8")
 
 
 if __name__ == "__main__":
