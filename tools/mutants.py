@@ -283,6 +283,19 @@ def _made_by(statement: ast.stmt) -> set[str]:
     return {_assigned(statement)} - {""}
 
 
+def _remade(tree: ast.Module, name: str) -> tuple[list[ast.stmt], set[str]]:
+    """The statements that give a name of the module its value, and those made of it their own."""
+    made: list[ast.stmt] = []
+    names: set[str] = set()
+    for statement in tree.body:
+        here = _made_by(statement)
+        read = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+        if here and (name in here or read & names):
+            made.append(statement)
+            names |= here
+    return made, names
+
+
 def _changed_in(parent: ast.AST, node: ast.AST) -> bool:
     """Whether a node may be changed where it stands."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
@@ -489,11 +502,10 @@ class Server:
                 for function in self.functions.get(_place(code), ()):
                     if function.__code__ != code:
                         function.__code__ = code
-            name = mutant.place
-            made = [statement for statement in tree.body if name in _made_by(statement)]
-            if made:
-                scope = dict(vars(module))
-                exec(compile(ast.Module(made, []), str(path), "exec"), scope)  # noqa: S102
+            made, names = _remade(tree, mutant.place)
+            scope = dict(vars(module))
+            exec(compile(ast.Module(made, []), str(path), "exec"), scope)  # noqa: S102
+            for name in names:
                 old, new = vars(module)[name], scope[name]
                 for each in modules:
                     if vars(each).get(name) is old:
