@@ -24,7 +24,8 @@ from deltaparse.partial import (
 
 from ..message.trail import Said
 from ..wire.format import ContentMode
-from ..wire.marker_tables import Role, marker_tables
+from ..wire.marker_tables import marker_tables
+from ..wire.section_markers import Role
 from ..wire.spellings import MOST_SPACE
 from .channels import channel_turn
 from .checkpoint import NOTHING_READ, Checkpoint

@@ -17,7 +17,8 @@ from deltaparse.partial import Emit, Markers, Steps, at, json_space, skip, until
 from ..message.message import Attempt
 from ..message.trail import Said
 from ..wire.channel_markers import READERS, HeaderPart
-from ..wire.marker_tables import MarkerTables, Role
+from ..wire.marker_tables import MarkerTables
+from ..wire.section_markers import Role
 from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint

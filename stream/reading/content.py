@@ -15,7 +15,8 @@ import re
 from deltaparse.partial import Emit, Markers, Steps, Window, match_end, until
 
 from ..message.message import Attempt
-from ..wire.marker_tables import MarkerTables, Role
+from ..wire.marker_tables import MarkerTables
+from ..wire.section_markers import Role
 from ..wire.spellings import MOST_SPACE
 from .content_writer import Before
 from .reading import Reading

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from deltaparse.partial import Steps, at, skip, until, whitespace
 
-from ..wire.marker_tables import Role
+from ..wire.section_markers import Role
 from .checkpoint import Checkpoint
 from .content import (
     report_call_behind_end,

@@ -17,7 +17,8 @@ from deltaparse.partial import Emit, Steps, Window, skip
 
 from ..message.message import Attempt
 from ..message.sink import NotExact
-from ..wire.marker_tables import Role, marker_tables
+from ..wire.marker_tables import marker_tables
+from ..wire.section_markers import Role
 from .checkpoint import Checkpoint
 from .content import may_become
 from .content_writer import Before

@@ -9,112 +9,46 @@ text back and wake the reader, and would hide a shorter one that begins at the s
 What it must not cost: anything that grows with the parsers or the chunks. Tables are made once for
 a format (30 us, and as much as 500 us where the patterns of its sets are new); readers find the
 sets as attributes. Equal sets are one `Markers` object, whatever the format.
-
-White space at a marker's edges is optional on the wire. So readers look for a marker's spellings,
-the core behind as much of its leading white space as stands there, and skip its trailing white
-space afterwards.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import Enum, auto
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from deltaparse.partial import Markers, compact_json, marker_set
 
+from .call_fields import IN_CONSTRAINED, KNOWN_FIELDS, SAYS_NOTHING, own_fields, own_keys
 from .channel_markers import ChannelMarkers
 from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .json_calls import in_json
 from .next_call import next_call
 from .other_roles import OtherRoles
-from .spellings import is_prose, leading, length, preceded, tag_starts, trailing, word_core
+from .section_markers import (
+    FENCES,
+    MarkerSpelling,
+    Role,
+    another_call,
+    as_markers,
+    content_spelled,
+    cores,
+    header_ends,
+    heads_of_calls,
+    known_alone,
+    reasoning_spelled,
+    spelled,
+)
+from .spellings import is_prose, length
 from .usual_head import usual_head
 from .usual_tags import UsualTags, usual_tags
 
-__all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
+__all__ = ["MarkerTables", "marker_tables"]
 
 # What calls begin with that stand in no markers.
 JSON_CALL, PYTHON_CALL = re.compile(r"\{"), re.compile(r"[\[\w]")
 JSON_CALLS = re.compile(r"[\[{]")
-
-
-class Role:
-    """What a marker means; no `Enum`, as `Before` is none.
-
-    HEADER:           the end of the turn's header, which models write once more.
-    REASONING_START, REASONING_END, CONTENT_START, CONTENT_END:  the edges of these sections.
-    TOOL_START:       calls begin.
-    TOOL_END:         a call ends, or all of them.
-    STRAY_CLOSER:     the same in content, where none is open.
-    TURN_END:         the turn ends.
-    FENCE:            a code block begins, and ends behind a call.
-    """
-
-    __slots__ = ()
-
-    HEADER: ClassVar[Role]
-    REASONING_START: ClassVar[Role]
-    REASONING_END: ClassVar[Role]
-    CONTENT_START: ClassVar[Role]
-    CONTENT_END: ClassVar[Role]
-    TOOL_START: ClassVar[Role]
-    TOOL_END: ClassVar[Role]
-    STRAY_CLOSER: ClassVar[Role]
-    TURN_END: ClassVar[Role]
-    FENCE: ClassVar[Role]
-
-
-Role.HEADER, Role.REASONING_START, Role.REASONING_END = Role(), Role(), Role()
-Role.CONTENT_START, Role.CONTENT_END, Role.TURN_END = Role(), Role(), Role()
-Role.TOOL_START, Role.TOOL_END, Role.STRAY_CLOSER, Role.FENCE = Role(), Role(), Role(), Role()
-
-
-class Field(Enum):
-    """What a key of a JSON call holds; `FUNCTION`: an object with name and arguments."""
-
-    NAME = auto()
-    ARGUMENTS = auto()
-    ID = auto()
-    FUNCTION = auto()
-    TYPE = auto()
-
-
-KNOWN_FIELDS: dict[str, Field] = {
-    "name": Field.NAME,
-    "arguments": Field.ARGUMENTS,
-    "parameters": Field.ARGUMENTS,
-    "args": Field.ARGUMENTS,
-    "input": Field.ARGUMENTS,
-    "id": Field.ID,
-    "function": Field.FUNCTION,
-    "type": Field.TYPE,
-}
-"""What keys mean that all models know, also where the format has others."""
-
-
-SAYS_NOTHING = {"type": {'"function"', "null"}}
-"""What members have beside name and arguments in templates that write all of a call."""
-
-IN_CONSTRAINED: dict[Field, set[str]] = {
-    Field.NAME: {"name"},
-    Field.ARGUMENTS: {"arguments", "parameters"},
-    Field.FUNCTION: set(),
-}
-"""The keys of a call that a server constrained the model to write."""
-
-
-@dataclass(frozen=True, slots=True)
-class MarkerSpelling:
-    """One spelling of a marker; `trailing` is the white space that the template writes after it."""
-
-    literal: str
-    role: Role
-    trailing: str
 
 
 class CallOpeners(NamedTuple):
@@ -130,13 +64,6 @@ class CallOpeners(NamedTuple):
     code: str
     section: str
     separator: str
-
-
-FENCES = (
-    MarkerSpelling("```json", Role.TOOL_START, "\n"),
-    MarkerSpelling("```", Role.FENCE, "\n"),
-)
-"""What stands round a code block; at the edges of a text only."""
 
 
 class MarkerTables:
@@ -263,18 +190,20 @@ class MarkerTables:
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self._know_calls(tools)
         self.reasoning_ends = _ends_by_start(fmt)
-        start, end = _reasoning_spelled(fmt)
-        content_start, content_end = _content_spelled(fmt)
+        start, end = reasoning_spelled(fmt)
+        content_start, content_end = content_spelled(fmt)
         self.content_space, self.content_opened = _before_content(fmt, content_start)
         openers = (*facts.openers, fmt.code.start) if calls else ()
-        tool_start = _spelled(Role.TOOL_START, openers, tools.content_separator)
-        another = _another_call(self.fmt) if calls else []
-        tool_end = _spelled(Role.TOOL_END, facts.closers if calls else ())
+        tool_start = spelled(Role.TOOL_START, openers, tools.content_separator)
+        another = another_call(self.fmt) if calls else []
+        tool_end = spelled(Role.TOOL_END, facts.closers if calls else ())
         # Where a turn has several messages, the end of one is that of the call in it.
-        message_end = _spelled(Role.TOOL_END, self.channels.ends)
-        turn_end = _spelled(Role.TURN_END, fmt.turn.ends)
+        message_end = spelled(Role.TOOL_END, self.channels.ends)
+        turn_end = spelled(Role.TURN_END, fmt.turn.ends)
         fences = list(FENCES) if constrained else []
-        header = _spelled(Role.HEADER, [end for text in fmt.turn.headers for end in _ends(text)])
+        header = spelled(
+            Role.HEADER, [end for text in fmt.turn.headers for end in header_ends(text)]
+        )
 
         # Two markers may be spelled alike, and what is found has one meaning. They rank by what
         # is lost when the one is taken for the other. An end of reasoning that is missed makes
@@ -291,31 +220,31 @@ class MarkerTables:
 
         # A stray marker needs no white space before it: that is content by then. What ends
         # reasoning and begins as the end of a turn is that, and what follows.
-        lone_end = [] if facts.shares_end else _cores(end)
-        lone_closer = _known_alone(
-            _cores(tool_end), openers, others=(end, *openings, content_end, message_end)
+        lone_end = [] if facts.shares_end else cores(end)
+        lone_closer = known_alone(
+            cores(tool_end), openers, others=(end, *openings, content_end, message_end)
         )
         anywhere = start + tool_start + turn_end
         at_edge = anywhere + content_start + content_end + end + lone_closer + fences
-        text = _heads_of_calls(fmt) * self.unmarked + anywhere + lone_end + lone_closer
-        self.in_content = _literals(text + message_end)
-        self.in_content_start = _literals(text + content_start)
-        self.in_content_end = _literals(text + (content_end or content_start))
+        text = heads_of_calls(fmt) * self.unmarked + anywhere + lone_end + lone_closer
+        self.in_content = as_markers(text + message_end)
+        self.in_content_start = as_markers(text + content_start)
+        self.in_content_end = as_markers(text + (content_end or content_start))
         only = turn_end + (content_start + tool_start if facts.next_ends_reasoning else end)
-        self.in_reasoning, self.in_reasoning_only = map(_literals, (only + tool_start, only))
-        self.at_edge = _literals(at_edge)
-        self.after_call = _literals(at_edge + tool_end + another)
-        self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
-        self.after_end = _literals(anywhere + content_start + header + lone_closer)
-        self.after_stray = _literals(at_edge + tool_end + header)
+        self.in_reasoning, self.in_reasoning_only = map(as_markers, (only + tool_start, only))
+        self.at_edge = as_markers(at_edge)
+        self.after_call = as_markers(at_edge + tool_end + another)
+        self.after_bad_call = as_markers(tool_start + tool_end + message_end + turn_end)
+        self.after_end = as_markers(anywhere + content_start + header + lone_closer)
+        self.after_stray = as_markers(at_edge + tool_end + header)
         self._sort_out_strays(
             lone_end, lone_closer, turn_end, others=(*openings, tool_end, content_end)
         )
         known = {one.literal for group in (*inner, turn_end) for one in group}
         self._know_roles()
         self.other_roles = OtherRoles(fmt.turn.headers, known)
-        self.reasoning_start, self.at_start = map(_literals, (start, header))
-        self.call_starts = _literals(
+        self.reasoning_start, self.at_start = map(as_markers, (start, header))
+        self.call_starts = as_markers(
             tool_start + another + fences + _beside(fmt, constrained=constrained)
         )
 
@@ -337,9 +266,9 @@ class MarkerTables:
             tools.separator.strip() if self.facts.separated_openers else "",
         )
         self.separators = marker_set([",", ";", tools.separator.strip()])
-        own_fields = _own_fields(self.fmt.tools)
-        self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
-        self.own_keys = IN_CONSTRAINED if constrained else _own_keys(tools)
+        own = own_fields(self.fmt.tools)
+        self.fields = own if exact else KNOWN_FIELDS | own
+        self.own_keys = IN_CONSTRAINED if constrained else own_keys(tools)
         constants = zip(tools.constants[::2], tools.constants[1::2], strict=False)
         self.says_nothing = SAYS_NOTHING | {
             key: {compact_json(value), "null"} for key, value in constants
@@ -433,51 +362,10 @@ def _tables(fmt: WireFormat, *, calls: bool, exact: bool, constrained: bool) -> 
     return MarkerTables(fmt, calls=calls, exact=exact, constrained=constrained)
 
 
-def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSpelling]:
-    """All spellings of markers, with `gap`, if there is one, for their leading white space."""
-    found = []
-    for marker in markers:
-        core, behind = marker.strip(), trailing(marker)
-        if role is Role.CONTENT_START:
-            core = word_core(marker)
-            behind = trailing(marker)[len(core) - len(core.rstrip()) :]
-        literals = preceded(core, gap or leading(marker))
-        found += [MarkerSpelling(literal, role, behind) for literal in literals]
-    return found
-
-
-def _cores(spellings: Iterable[MarkerSpelling]) -> list[MarkerSpelling]:
-    """Those without white space before them."""
-    return [one for one in spellings if one.literal == one.literal.strip()]
-
-
 def _at_line_start(literals: Iterable[str]) -> frozenset[str]:
     """Those that are words and stand behind a line break too, in the format's own spelling."""
     known = frozenset(literals)
     return frozenset(text for text in known if is_prose(text) and f"\n{text}" in known)
-
-
-def _known_alone(
-    closers: Iterable[MarkerSpelling],
-    openers: Iterable[str],
-    others: Iterable[Iterable[MarkerSpelling]],
-) -> list[MarkerSpelling]:
-    """The closers that are known for such where nothing is open.
-
-    What opens calls too (a fence), or is a bracket, may be anything.
-    """
-    known = {one.literal for group in others for one in group}
-    return [
-        closer
-        for closer in closers
-        if closer.literal not in known
-        and any(map(str.isalnum, closer.literal))
-        and not any(closer.literal in opener for opener in openers)
-    ]
-
-
-def _literals(spellings: Iterable[MarkerSpelling]) -> Markers:
-    return marker_set(spelling.literal for spelling in spellings)
 
 
 def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, Markers]:
@@ -485,14 +373,14 @@ def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, 
     content = fmt.content
     plain = content.mode is ContentMode.PLAIN and not content.start.strip()
     always = content.mode is ContentMode.ALWAYS_WRAPPED and not fmt.facts.next_ends_reasoning
-    return content.start if plain else "", _literals(start if always else [])
+    return content.start if plain else "", as_markers(start if always else [])
 
 
 def _beside(fmt: WireFormat, *, constrained: bool) -> list[MarkerSpelling]:
     """What stands round the calls in a message of a channel, and so may stand round JSON there."""
     facts = fmt.facts
     markers = (*facts.openers, *facts.closers) if constrained and facts.has_channels else ()
-    return _spelled(Role.TOOL_START, markers)
+    return spelled(Role.TOOL_START, markers)
 
 
 def _in_message(fmt: WireFormat, *, calls: bool) -> MarkerTables | None:
@@ -509,74 +397,9 @@ def _in_message(fmt: WireFormat, *, calls: bool) -> MarkerTables | None:
     return marker_tables(inner, calls=True)
 
 
-def _heads_of_calls(fmt: WireFormat) -> list[MarkerSpelling]:
-    """What calls in no markers begin with, up to the name, where they may stand behind content."""
-    tools = fmt.tools
-    if not tools.behind_content:
-        return []
-    heads = ["["] if tools.array_wrapped else []
-    if tools.format is ToolFormat.JSON_NATIVE:
-        bracket = "[" * tools.array_wrapped
-        key = json.dumps(tools.name_field, ensure_ascii=False)
-        heads = [f'{bracket}{{{key}:{gap}"' for gap in (" ", "")]
-    return _spelled(Role.TOOL_START, heads, tools.content_separator)
-
-
-def _another_call(fmt: WireFormat) -> list[MarkerSpelling]:
-    """What a call begins with behind another, where text separates them."""
-    return _spelled(Role.TOOL_START, fmt.facts.separated_openers, leading(fmt.tools.separator))
-
-
-def _reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
-    """The starts and the ends of reasoning."""
-    pairs = fmt.reasoning.pairs if fmt.facts.has_reasoning else ()
-    starts = [start for start, _ in pairs]
-    ends = [] if fmt.facts.next_ends_reasoning else [end for _, end in pairs]
-    return _spelled(Role.REASONING_START, starts), _spelled(Role.REASONING_END, ends)
-
-
-def _content_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
-    """The starts and the ends of content, of which the former may end reasoning."""
-    content = fmt.content
-    if content.mode is ContentMode.PLAIN:
-        return [], []
-    gap = leading(fmt.reasoning.end) if fmt.facts.next_ends_reasoning else ""
-    start = _spelled(Role.CONTENT_START, [content.start], gap)
-    return start, _spelled(Role.CONTENT_END, [content.end])
-
-
 def _ends_by_start(fmt: WireFormat) -> Mapping[str, frozenset[str]]:
     """The cores of the ends of reasoning by that of its start."""
     found: dict[str, set[str]] = {}
     for start, end in fmt.reasoning.pairs:
         found.setdefault(start.strip(), set()).add(end.strip())
     return {start: frozenset(ends) for start, ends in found.items()}
-
-
-def _ends(header: str) -> list[str]:
-    """A header with a tag in it, and its ends that begin with one: a model may write each again."""
-    starts = tag_starts(header)
-    words = len(leading(header))  # it may begin with a word: `assistant<|role_sep|>`
-    return [header[at:] for at in sorted({words, *starts})] if starts else []
-
-
-def _own_fields(tools: ToolsFormat) -> dict[str, Field]:
-    """What the keys of a JSON call mean in a format."""
-    own = {
-        "type": Field.TYPE,
-        tools.function_field: Field.FUNCTION,
-        tools.id_field: Field.ID,
-        tools.generated_id_field: Field.ID,
-        tools.arguments_field: Field.ARGUMENTS,
-        tools.name_field: Field.NAME,
-    }
-    return {key: field for key, field in own.items() if key}
-
-
-def _own_keys(tools: ToolsFormat) -> dict[Field, set[str]]:
-    """The keys under which a format has what a call holds; none where it says nothing of them."""
-    return {
-        Field.NAME: {tools.name_field} - {""},
-        Field.ARGUMENTS: {tools.arguments_field} - {""},
-        Field.FUNCTION: {tools.function_field} if tools.name_field else set(),
-    }

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from deltaparse.partial import Steps, UsageError, Window, at, skip, until, whitespace
 from deltaparse.stream import StreamParser, WireFormat
 from deltaparse.stream.reading.content import stands_alone
-from deltaparse.stream.wire.marker_tables import MarkerTables, Role, marker_tables
+from deltaparse.stream.wire.marker_tables import MarkerTables, marker_tables
+from deltaparse.stream.wire.section_markers import Role
 
 __all__ = ["ReasoningSplit"]
 

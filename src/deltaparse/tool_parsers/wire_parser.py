@@ -25,7 +25,8 @@ from deltaparse.stream import (
     get_format,
 )
 from deltaparse.stream.request import behind_reasoning
-from deltaparse.stream.wire.marker_tables import Role, marker_tables
+from deltaparse.stream.wire.marker_tables import marker_tables
+from deltaparse.stream.wire.section_markers import Role
 
 from .base import BaseToolParser, ParseResult, ToolCallItem
 

@@ -11,7 +11,7 @@ from deltaparse.partial import Emit, Overrun, nowhere
 from ...message.message import Attempt
 from ...message.sink import Verdict
 from ...message.trail import Said
-from ...wire.marker_tables import Field
+from ...wire.call_fields import Field
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 

@@ -23,7 +23,7 @@ from enum import Enum, auto
 
 from deltaparse.partial import JsonFault, Steps, at, until
 
-from ...wire.marker_tables import Role
+from ...wire.section_markers import Role
 from ..checkpoint import Checkpoint
 from ..content import content
 from ..content_writer import Before, ContentWriter

@@ -37,7 +37,7 @@ from deltaparse.partial import (
     replace_surrogates,
 )
 
-from ...wire.marker_tables import Field
+from ...wire.call_fields import Field
 from ...wire.spellings import GAP
 from ..checkpoint import Checkpoint
 from ..content import may_become, report_cut

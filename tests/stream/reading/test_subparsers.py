@@ -11,7 +11,8 @@ from deltaparse.stream.reading.assistant_turn import assistant_turn
 from deltaparse.stream.reading.reading import Reading
 from deltaparse.stream.reading.reasoning import reasoning
 from deltaparse.stream.reading.tool_calls.dispatch import tool_calls
-from deltaparse.stream.wire.marker_tables import Role, marker_tables
+from deltaparse.stream.wire.marker_tables import marker_tables
+from deltaparse.stream.wire.section_markers import Role
 
 from ...strategies.wire_by_hand import CALL, KEYED, LIST, OTHER, TAGS, UNMARKED, WRAPPED
 from ...support import three_ways

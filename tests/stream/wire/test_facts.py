@@ -10,7 +10,8 @@ from hypothesis import given
 
 from deltaparse import WireFormat, get_format, list_formats, parse
 from deltaparse.stream.request import behind_reasoning
-from deltaparse.stream.wire.marker_tables import Role, marker_tables
+from deltaparse.stream.wire.marker_tables import marker_tables
+from deltaparse.stream.wire.section_markers import Role
 
 from ...strategies.wire_by_hand import LIST, TAGS, UNMARKED
 from ...strategies.wire_json_and_tags import formats

@@ -8,13 +8,9 @@ import pytest
 
 from deltaparse import WireFormat, get_format, parse
 from deltaparse.stream.wire import marker_tables as module
-from deltaparse.stream.wire.marker_tables import (
-    KNOWN_FIELDS,
-    Field,
-    MarkerTables,
-    Role,
-    marker_tables,
-)
+from deltaparse.stream.wire.call_fields import KNOWN_FIELDS, Field
+from deltaparse.stream.wire.marker_tables import MarkerTables, marker_tables
+from deltaparse.stream.wire.section_markers import Role
 
 from ...strategies.wire_by_hand import LIST, TAGS, UNMARKED
 
