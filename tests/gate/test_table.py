@@ -152,6 +152,20 @@ PARSED = {
         (f"So. {CALL}<|im_end|>\n", TAG),
         (f"<think>x</think>{CALL}", f"<think>{CALL}</think>"),
         (f"So: {CALL}", f"CALL_TOOL {BLOCK}"),
+        (f"```\nx\n```\n{CALL}", f"```xml\n{CALL}\n```"),
+        (f"{CALL}\n```\nx\n```", f"```xml\n{CALL}"),
+        (f"So: `x`\n{CALL}\n`y`", f"So: `{CALL}`."),
+        (f'27" or 28": {CALL}', f'So: "{CALL}".'),
+        (f"“x”: {CALL}", f"“{CALL}{CALL}”"),
+        (f"# X\n{CALL}", f"# {CALL}"),
+        (f"> x\n\n{CALL}", f"> {CALL}"),
+        (f"| a |\n|---|\n| b |\n\n{CALL}", f"- a\n- | {CALL} |"),
+        (f"The <title> is x. {CALL}", f"<title>{CALL}</title>"),
+        (f"<code>x</code> {CALL}", f"<code>\nx\n{CALL}\n</code>"),
+        (f"<!-- x --> {CALL}", f"<!-- {CALL} -->"),
+        (f"<tool_response>x</tool_response>{CALL}", f"<tool_response>x {CALL} </tool_response>"),
+        (f"<scratchpad>x</scratchpad>{CALL}", f"<scratchpad>{CALL}</scratchpad>So."),
+        (f"{CALL}\n<|im_start|>", f"<|im_start|>user\n{CALL}"),
     ],
     "the call": [
         (CALL[:-14], CALL[:-15]),
@@ -231,6 +245,14 @@ def test_text_and_its_format(text, neighbour):
         if message.tool_calls:
             assert decided(message).executable is passes
             assert decided(message, issues=parser.issues).executable is passes
+
+
+CLOSED = ("quotation marks", "code", "a line", "struck out", "elements")
+
+
+@pytest.mark.parametrize("text", [text for row in CLOSED for text, _ in RAW[row]])
+def test_what_is_closed_before_a_call_sets_none_apart_in_its_format(text):
+    assert GATE.decide(text.replace(TAG, CALL), QWEN, finish_reason="stop").executable
 
 
 TO_WEATHER = f"<|channel|>commentary to=functions.get_weather <|message|>{CITY}"

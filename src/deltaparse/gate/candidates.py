@@ -2,24 +2,25 @@
 
 The primary format wins: where one of its markers stands, no fallback is tried. Of a `Message` its
 calls are candidates of the primary format, since they stood in the markers of the model's own
-format; reasoning is never read. What stands before and after reasoning is not joined. With the
-format at hand, in a parser or to parse with, what the parser calls no call is none.
+format, unless what stands round them is certain to set them apart; reasoning is never read. What
+stands before and after reasoning is not joined. With the format at hand, in a parser or to parse
+with, what the parser calls no call is none.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import dropwhile, groupby
 
-from deltaparse.stream import Content, Issue, Message, Part, ToolCall
+from deltaparse.stream import Content, Issue, Message, Part, Reasoning, ToolCall
 
 from .fallbacks import DENIAL, after_intent, snippets, starts_with
 from .payload import SPACE
 from .records import Candidate, Candidates, Reason
-from .tags import after_reasoning, ends_reasoning, read_tags
+from .tags import after_reasoning, ends_reasoning, read_tags, sets_apart
 from .telemetry import ParseMode
 
 __all__ = [
@@ -132,6 +133,8 @@ def extract_message(
         candidates = extract_text(text, rules, intent=intent, prompt=prompt)
     if calls and any(tags):
         candidates = _refused(candidates, "ambiguous", "there are calls of two formats")
+    elif any(len(texts) > 1 and sets_apart(texts) for texts in _round_calls(message.parts)):
+        candidates = _refused(candidates, "ambiguous", "a call stands in code or in a quotation")
     elif _ends_reasoning_behind_a_call(message):
         candidates = _refused(candidates, "ambiguous", "what ends reasoning stands behind a call")
     elif any(tags[:-1]):
@@ -229,6 +232,18 @@ def _contents(parts: Iterable[Part]) -> list[str]:
         for _, run in groupby(parts, type)
     )
     return [content for content in contents if content.strip()]
+
+
+def _round_calls(parts: Iterable[Part]) -> Iterator[list[str]]:
+    """The content round each call, between one section of reasoning and another."""
+    for _, run in groupby(parts, lambda part: isinstance(part, Reasoning)):
+        texts = [""]
+        for part in run:
+            if isinstance(part, ToolCall):
+                texts.append("")
+            else:
+                texts[-1] += part.text
+        yield texts
 
 
 def _ends_reasoning_behind_a_call(message: Message) -> bool:
