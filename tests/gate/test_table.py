@@ -18,6 +18,7 @@ from deltaparse import (
     Reasoning,
     StreamParser,
     ToolCall,
+    ToolCallDelta,
     UsageError,
     WireFormat,
     gbnf,
@@ -245,6 +246,24 @@ def test_text_and_its_format(text, neighbour):
         if message.tool_calls:
             assert decided(message).executable is passes
             assert decided(message, issues=parser.issues).executable is passes
+
+
+@pytest.mark.parametrize("text", [text for text, _ in pairs(PARSED)])
+def test_a_call_that_passes_in_the_end_passes_when_it_is_whole(text):
+    parser = StreamParser(QWEN, tools=TOOLS)
+    for char in text:
+        for delta in parser.feed(char):
+            if isinstance(delta, ToolCallDelta) and delta.last:
+                call = parser.message.tool_calls[delta.index]
+                assert GATE.decide_call(call, issues=parser.issues).executable
+
+
+def test_an_issue_behind_the_head_of_a_call_that_is_read_is_about_that():
+    calls = [ToolCall(str(at), "get_weather", CITY, True, span=(at, at)) for at in (0, 9)]
+    issue = Issue("invalid_text", (20, 21), "")
+    assert GATE.decide_call(calls[1], issues=[issue]).reason == "parser_issue"
+    assert reason(Message(calls), issues=[issue]) == "parser_issue"
+    assert GATE.decide_call(calls[1], issues=[Issue("invalid_text", (8, 9), "")]).executable
 
 
 CLOSED = ("quotation marks", "code", "a line", "struck out", "elements")

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import dropwhile, groupby
+from math import inf
 
 from deltaparse.stream import Content, Issue, Message, Part, Reasoning, ToolCall
 
@@ -181,7 +182,7 @@ def _odd(call: ToolCall) -> set[str]:
 
 def _blocking(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> set[str]:
     """The kinds of issue for which an output with these calls is refused."""
-    spans = sorted(call.span for call in calls)
+    spans = _spans(calls)
     return {
         issue.kind
         for issue in issues
@@ -196,7 +197,7 @@ def _calls_kept_as_text(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> s
     One that is a call of the message is refused for its name; of one that is not, nothing is left
     to refuse, and the others would pass without it.
     """
-    spans = sorted(call.span for call in calls)
+    spans = _spans(calls)
     unknown = (issue for issue in issues if issue.kind == "unknown_tool")
     return {issue.kind for issue in unknown if _elsewhere(issue, spans)}
 
@@ -212,10 +213,16 @@ def _begun(message: Message) -> set[str]:
     return {f"a call that was begun ({one.status})" for one in begun}
 
 
-def _elsewhere(issue: Issue, spans: Sequence[tuple[int, int]]) -> bool:
+def _spans(calls: Iterable[ToolCall]) -> list[tuple[int, float]]:
+    """Where calls stand; one that its parser still reads goes on."""
+    spans = (call.span for call in calls)
+    return sorted((start, end if start < end else inf) for start, end in spans)
+
+
+def _elsewhere(issue: Issue, spans: Sequence[tuple[int, float]]) -> bool:
     """Whether an issue is certain to be about other text than that of calls at `spans`."""
     start, end = issue.span
-    if start >= end or any(first >= last for first, last in spans[:1]):
+    if start >= end or (0, inf) in spans[:1]:
         # Nothing is known of where it is, or of where a call is.
         return False
     before = bisect_left(spans, (end, end))
