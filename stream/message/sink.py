@@ -200,7 +200,7 @@ class Sink:
 
     def exact_draft(self) -> Sink:
         """A draft that takes nothing but calls: `NotExact` for text, and for any issue."""
-        return ExactDraft(Rules(EXACT, self.tools))
+        return ExactDraft(self)
 
     def reads(self, window: Window) -> None:
         """What is emitted next is read from this window."""
@@ -383,8 +383,9 @@ class ExactDraft(Sink):
 
     __slots__ = ()
 
-    def __init__(self, rules: Rules) -> None:
-        super().__init__(rules)
+    def __init__(self, original: Sink) -> None:
+        super().__init__(Rules(EXACT, original.tools))
+        self._original = original
         self.content = _refuse
 
     def issue(

@@ -195,7 +195,7 @@ def _deferred(
         elif role is Role.TOOL_START:
             yield from tool_calls(draft, draft.checkpoint())
             checkpoint = _behind_prompt(reading, checkpoint)
-        elif role is Role.REASONING_END or (role is None and not sink.natural):
+        elif role is Role.REASONING_END or (not sink.natural and _may_have_ended(reading, marker)):
             sink.issue("tool_in_reasoning", checkpoint.span, "a call in reasoning: reasoning")
             is_call = False
         elif marker and (yield from _is_text(reading, marker)):
@@ -210,6 +210,16 @@ def _deferred(
     sink.reasoning(checkpoint.text())
     checkpoint.commit()
     return None
+
+
+def _may_have_ended(reading: Reading, marker: str) -> bool:
+    """Whether the output was cut in reasoning, or in a marker that may be the end of it."""
+    src, tables = reading.src, reading.tables
+    rest = src.text[src.pos :]
+    ends = (
+        text for text in tables.in_reasoning.literals if tables.role(text) is Role.REASONING_END
+    )
+    return not marker or (src.closed and any(text.startswith(rest) for text in ends))
 
 
 def _behind_prompt(reading: Reading, checkpoint: Checkpoint) -> Checkpoint:

@@ -115,8 +115,11 @@ class UnprovenCalls:
             if not (marker and self.begin_with(marker) and tables.role(marker) is Role.TOOL_START):
                 break
         src = reading.src
-        if tables.exact and not marker and src.unread and not may_become(src, tables.after_call):
-            raise NotExact
+        if tables.exact and not marker and src.unread:
+            # What a cut left of a marker may as well have been text.
+            begun = reading.sink.natural and may_become(src, tables.after_call)
+            if not begun:
+                raise NotExact
 
     def _behind_closers(self, reading: Reading, marker: str) -> Steps[str]:
         """Read the markers that end calls, each once; return the marker behind them, or ""."""

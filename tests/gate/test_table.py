@@ -18,6 +18,7 @@ from deltaparse import (
     Reasoning,
     StreamParser,
     ToolCall,
+    ToolCallDelta,
     UsageError,
     WireFormat,
     gbnf,
@@ -152,6 +153,20 @@ PARSED = {
         (f"So. {CALL}<|im_end|>\n", TAG),
         (f"<think>x</think>{CALL}", f"<think>{CALL}</think>"),
         (f"So: {CALL}", f"CALL_TOOL {BLOCK}"),
+        (f"```\nx\n```\n{CALL}", f"```xml\n{CALL}\n```"),
+        (f"{CALL}\n```\nx\n```", f"```xml\n{CALL}"),
+        (f"So: `x`\n{CALL}\n`y`", f"So: `{CALL}`."),
+        (f'27" or 28": {CALL}', f'So: "{CALL}".'),
+        (f"“x”: {CALL}", f"“{CALL}{CALL}”"),
+        (f"# X\n{CALL}", f"# {CALL}"),
+        (f"> x\n\n{CALL}", f"> {CALL}"),
+        (f"| a |\n|---|\n| b |\n\n{CALL}", f"- a\n- | {CALL} |"),
+        (f"The <title> is x. {CALL}", f"<title>{CALL}</title>"),
+        (f"<code>x</code> {CALL}", f"<code>\nx\n{CALL}\n</code>"),
+        (f"<!-- x --> {CALL}", f"<!-- {CALL} -->"),
+        (f"<tool_response>x</tool_response>{CALL}", f"<tool_response>x {CALL} </tool_response>"),
+        (f"<scratchpad>x</scratchpad>{CALL}", f"<scratchpad>{CALL}</scratchpad>So."),
+        (f"{CALL}\n<|im_start|>", f"<|im_start|>user\n{CALL}"),
     ],
     "the call": [
         (CALL[:-14], CALL[:-15]),
@@ -231,6 +246,32 @@ def test_text_and_its_format(text, neighbour):
         if message.tool_calls:
             assert decided(message).executable is passes
             assert decided(message, issues=parser.issues).executable is passes
+
+
+@pytest.mark.parametrize("text", [text for text, _ in pairs(PARSED)])
+def test_a_call_that_passes_in_the_end_passes_when_it_is_whole(text):
+    parser = StreamParser(QWEN, tools=TOOLS)
+    for char in text:
+        for delta in parser.feed(char):
+            if isinstance(delta, ToolCallDelta) and delta.last:
+                call = parser.message.tool_calls[delta.index]
+                assert GATE.decide_call(call, issues=parser.issues).executable
+
+
+def test_an_issue_behind_the_head_of_a_call_that_is_read_is_about_that():
+    calls = [ToolCall(str(at), "get_weather", CITY, True, span=(at, at)) for at in (0, 9)]
+    issue = Issue("invalid_text", (20, 21), "")
+    assert GATE.decide_call(calls[1], issues=[issue]).reason == "parser_issue"
+    assert reason(Message(calls), issues=[issue]) == "parser_issue"
+    assert GATE.decide_call(calls[1], issues=[Issue("invalid_text", (8, 9), "")]).executable
+
+
+CLOSED = ("quotation marks", "code", "a line", "struck out", "elements")
+
+
+@pytest.mark.parametrize("text", [text for row in CLOSED for text, _ in RAW[row]])
+def test_what_is_closed_before_a_call_sets_none_apart_in_its_format(text):
+    assert GATE.decide(text.replace(TAG, CALL), QWEN, finish_reason="stop").executable
 
 
 TO_WEATHER = f"<|channel|>commentary to=functions.get_weather <|message|>{CITY}"

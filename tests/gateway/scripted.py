@@ -74,8 +74,8 @@ def llama_events(script, body):
         yield event
     if script.fault:
         return
-    kind = {"stop": "word" if script.stopped_at else "eos", "length": "limit"}[script.reason]
-    end = {"index": 0, "content": "", "tokens": [], "stop": True, "stop_type": kind}
+    kind = {"stop": "word" if script.stopped_at else "eos", "length": "limit", "none": "none"}
+    end = {"index": 0, "content": "", "tokens": [], "stop": True, "stop_type": kind[script.reason]}
     numbers = {"tokens_predicted": len(script.chunks), "tokens_evaluated": 7}
     yield end | numbers | {"stopping_word": script.stopped_at or ""}
 

@@ -82,6 +82,17 @@ def test_a_call_that_breaks_off_is_not_complete(gateway, upstream):
     assert (call.name, call.arguments, call.complete) == ("add", '{"a": "x', False)
 
 
+def test_an_end_for_no_reason_is_a_cut(gateways, upstream):
+    """llama.cpp's `none`: what closes a value in tags may be missing."""
+    gateway = gateways(kind="llama.cpp", model="keys_and_values_in_tags")
+    for reason, complete in (("stop", True), ("none", False), ("length", False)):
+        chunks = ["<use>add\n<key>a</key>\n<value>1</value>\n"]
+        upstream.plays(chunks=chunks, reason=reason)
+        answer = gateway.post(PATHS[0], ASKED[PATHS[0]] | {"tools": [TOOL]}).json()
+        (choice,) = answer["choices"]
+        assert choice["finish_reason"] == ("tool_calls" if complete else "length"), reason
+
+
 def test_only_a_limit_counts_as_one(gateway, upstream):
     """Neither an upstream that breaks off in a call, nor a stop string in one, is a limit."""
     tools, call = [TOOL], ['<call>\n{"name": "add", "arguments": {"a": 1, "b": "x']

@@ -268,9 +268,36 @@ def test_a_call_is_a_part_between_markers():
 
 
 def test_what_is_cut_behind_a_call_is_a_marker_all_the_same():
-    for tools in (None, F):
-        parser = fed(PYTHON, "[f(a=1)] <|eot", "length", tools=tools)
-        assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["cut_marker"])
+    parser = fed(PYTHON, "[f(a=1)] <|eot", "length", tools=F)
+    assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["cut_marker"])
+    # A stop string may have taken the rest of it.
+    parser = fed(PYTHON, "[f(a=1)] <|eot", "stop")
+    assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["cut_marker"])
+
+
+@given(fmt=st.sampled_from(ALL), data=st.data())
+def test_10_no_cut_makes_a_call_of_what_may_go_on_as_text(fmt, data):
+    text, _ = data.draw(written_calls(fmt))
+    text += data.draw(st.sampled_from([" ", *fmt.turn.ends, ">>>"]))
+    more = data.draw(st.sampled_from(["x", "\n", ")", "[", "<"]))
+    for cut in range(len(text)):
+        made = parse(text[:cut], fmt, finish_reason="length").tool_calls
+        assert made == parse(text[:cut] + more, fmt).tool_calls[: len(made)]
+
+
+@pytest.mark.parametrize("reason", [None, "length"])
+@pytest.mark.parametrize(
+    ("fmt", "text"),
+    [
+        (PYTHON, "[f(a=1)] <|eot"),
+        (get_format("functionary_v32"), "f\n{}>>"),
+        (get_format("functionary_v32"), "f\n{}>>>g\n{}>"),
+    ],
+)
+def test_what_is_cut_behind_what_no_tool_proves_may_have_been_text(fmt, text, reason):
+    assert parse(text + "x", fmt).tool_calls == []
+    message = parse(text, fmt, finish_reason=reason)
+    assert (message.tool_calls, message.content) == ([], text)
 
 
 def test_a_call_that_the_prompt_began_is_one_with_what_follows():

@@ -14,6 +14,7 @@ What a candidate is, and its neighbours that are none (SECURITY.md has the same 
     where                    a candidate                     none, or refused
     -----------------------  ------------------------------  -----------------------------------
     parser, text and format  what the parser calls a call    all else, a tag in content too
+    what is round a call     prose, what is closed           a fence, a quotation, an element
     message                  its calls, or a tag in content  both; a tag before reasoning
     the call                 whole                           cut off, repaired, a member twice
     the turn                 no issue, or a harmless one     any other issue of the parser

@@ -2,24 +2,26 @@
 
 The primary format wins: where one of its markers stands, no fallback is tried. Of a `Message` its
 calls are candidates of the primary format, since they stood in the markers of the model's own
-format; reasoning is never read. What stands before and after reasoning is not joined. With the
-format at hand, in a parser or to parse with, what the parser calls no call is none.
+format, unless what stands round them is certain to set them apart; reasoning is never read. What
+stands before and after reasoning is not joined. With the format at hand, in a parser or to parse
+with, what the parser calls no call is none.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import dropwhile, groupby
+from math import inf
 
-from deltaparse.stream import Content, Issue, Message, Part, ToolCall
+from deltaparse.stream import Content, Issue, Message, Part, Reasoning, ToolCall
 
 from .fallbacks import DENIAL, after_intent, snippets, starts_with
 from .payload import SPACE
 from .records import Candidate, Candidates, Reason
-from .tags import after_reasoning, ends_reasoning, read_tags
+from .tags import after_reasoning, ends_reasoning, read_tags, sets_apart
 from .telemetry import ParseMode
 
 __all__ = [
@@ -132,6 +134,8 @@ def extract_message(
         candidates = extract_text(text, rules, intent=intent, prompt=prompt)
     if calls and any(tags):
         candidates = _refused(candidates, "ambiguous", "there are calls of two formats")
+    elif any(len(texts) > 1 and sets_apart(texts) for texts in _round_calls(message.parts)):
+        candidates = _refused(candidates, "ambiguous", "a call stands in code or in a quotation")
     elif _ends_reasoning_behind_a_call(message):
         candidates = _refused(candidates, "ambiguous", "what ends reasoning stands behind a call")
     elif any(tags[:-1]):
@@ -178,7 +182,7 @@ def _odd(call: ToolCall) -> set[str]:
 
 def _blocking(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> set[str]:
     """The kinds of issue for which an output with these calls is refused."""
-    spans = sorted(call.span for call in calls)
+    spans = _spans(calls)
     return {
         issue.kind
         for issue in issues
@@ -193,7 +197,7 @@ def _calls_kept_as_text(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> s
     One that is a call of the message is refused for its name; of one that is not, nothing is left
     to refuse, and the others would pass without it.
     """
-    spans = sorted(call.span for call in calls)
+    spans = _spans(calls)
     unknown = (issue for issue in issues if issue.kind == "unknown_tool")
     return {issue.kind for issue in unknown if _elsewhere(issue, spans)}
 
@@ -209,10 +213,16 @@ def _begun(message: Message) -> set[str]:
     return {f"a call that was begun ({one.status})" for one in begun}
 
 
-def _elsewhere(issue: Issue, spans: Sequence[tuple[int, int]]) -> bool:
+def _spans(calls: Iterable[ToolCall]) -> list[tuple[int, float]]:
+    """Where calls stand; one that its parser still reads goes on."""
+    spans = (call.span for call in calls)
+    return sorted((start, end if start < end else inf) for start, end in spans)
+
+
+def _elsewhere(issue: Issue, spans: Sequence[tuple[int, float]]) -> bool:
     """Whether an issue is certain to be about other text than that of calls at `spans`."""
     start, end = issue.span
-    if start >= end or any(first >= last for first, last in spans[:1]):
+    if start >= end or (0, inf) in spans[:1]:
         # Nothing is known of where it is, or of where a call is.
         return False
     before = bisect_left(spans, (end, end))
@@ -229,6 +239,18 @@ def _contents(parts: Iterable[Part]) -> list[str]:
         for _, run in groupby(parts, type)
     )
     return [content for content in contents if content.strip()]
+
+
+def _round_calls(parts: Iterable[Part]) -> Iterator[list[str]]:
+    """The content round each call, between one section of reasoning and another."""
+    for _, run in groupby(parts, lambda part: isinstance(part, Reasoning)):
+        texts = [""]
+        for part in run:
+            if isinstance(part, ToolCall):
+                texts.append("")
+            else:
+                texts[-1] += part.text
+        yield texts
 
 
 def _ends_reasoning_behind_a_call(message: Message) -> bool:

@@ -1,7 +1,8 @@
 r"""From the text of a candidate to its arguments: strict, nothing repaired, nothing filled in.
 
-JSON is RFC 8259, and less: no key twice, no NaN or Infinity nor a number that becomes one, no half
-of a surrogate pair, no more than `MAX_DEPTH` levels, nothing after the value.
+JSON is RFC 8259, and less: no key twice, no NaN or Infinity nor a number that becomes one, none
+that becomes another whole number (0.99999999999999999999, 9007199254740993.0), no half of a
+surrogate pair, no more than `MAX_DEPTH` levels, nothing after the value.
 
     bracket    = [ member *( "," member ) ]
     member     = key "=" value              key: an ASCII identifier
@@ -18,6 +19,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from .records import Refusal
@@ -130,7 +132,17 @@ def _finite(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
         raise Refusal("non_finite", "a number is larger than any float")
+    if value.is_integer() and not _is_written(value, digits):
+        raise Refusal("non_finite", "a number that no float holds becomes another whole number")
     return value
+
+
+def _is_written(value: float, digits: str) -> bool:
+    """Whether a float, written as short as can be, is the number that was written."""
+    try:
+        return Decimal(repr(value)) == Decimal(digits)
+    except InvalidOperation:
+        return False  # an exponent that no decimal has either
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)

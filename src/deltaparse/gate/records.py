@@ -146,7 +146,8 @@ class Decision:
     too_deep            arguments nest deeper than any sane call
     not_json            the payload is not exactly one JSON value
     duplicate_key       a key stands twice in one object
-    non_finite          NaN, Infinity, or a number that no float can hold
+    non_finite          NaN, Infinity, or a number that no float can hold: too large, or whole
+                        by rounding only
     not_text            half of a surrogate pair: no Unicode text
     wrong_shape         not an object of arguments; in fallback A, not exactly tool and arguments
     unknown_tool        the name is not on the allow-list, letter by letter

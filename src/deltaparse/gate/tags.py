@@ -21,19 +21,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from .known_markers import BOUNDARY, CLOSES, CURLY, DOUBLE, OPENS, KnownMarkers, known_markers
 from .records import Reason
 
-__all__ = ["NAME", "Tag", "after_reasoning", "ends_reasoning", "read_tags"]
+__all__ = ["NAME", "Tag", "after_reasoning", "ends_reasoning", "read_tags", "sets_apart"]
 
 NAME = re.compile(r'[^"<>&\x00-\x20\x7f]{1,128}')
 """A tool's name as the primary format can write it."""
 
 CLOSE = "</tool>"
+BETWEEN = f'\n\n<tool name="call">{CLOSE}\n\n'
+"""A call of another format, in a paragraph of its own."""
+
 REGIONS = (
     "pre|code|samp|kbd|var|tt|xmp|listing|plaintext|textarea|script|style|template|noscript|math"
     "|svg|title|blockquote|q|cite|quote|example|examples|del|s|strike|ins|table|nowiki"
@@ -55,6 +59,8 @@ SET_OFF = re.compile(rf"{ITEMS}(?:{INDENT}| {{0,3}}+(?:>|[|│┃║]|#|//|--|%)
 # A block quote, and what divides the head of a table from its rows: the lines that follow belong
 # to it too, to the next blank one.
 LAZY = re.compile(rf"[ \t]*+(?:{ITEM}[ \t]++)*+(?:>|[- \t]*+[|:][-:| \t]*+(?=[\r\n]|\Z))")
+# The same, of which nothing but the marks has come.
+SETS_OFF = re.compile(rf"{ITEMS} {{0,3}}+(?:>|[|│┃║]|#|//)[>|│┃║#/ \t]*+")
 # What may go on behind an element in which it stands: to Markdown, most end at a blank line.
 GOES_ON = re.compile(rf"[`~]|[\r\n](?:{LAZY.pattern}|{ITEMS}{INDENT}[^\r\n]*+\Z)")
 SPECIAL = re.compile(r"<[|｜][^<>\s]{1,64}+>")
@@ -120,6 +126,23 @@ def read_tags(text: str) -> list[Tag]:
     return _Reader(text).read() if MARKER.search(text) else []
 
 
+def sets_apart(texts: Sequence[str]) -> bool:
+    """Whether one of the calls that stand between these texts is certain not to be the model's own.
+
+    They stood in the markers of its own format, so that marks which may set text apart or not are
+    no doubt here, and what nothing closes sets none apart, but for a fence. White space beside a
+    marker may be missing.
+    """
+    texts = [MARKER.sub(" ", text) for text in texts]
+    reader = _Reader(BETWEEN.join(texts), closed=True)
+    calls = [tag.span[0] for tag in reader.read() if tag.name]
+    if len(calls) < len(texts) - 1 or (reader.ended is not None and reader.ended < calls[-1]):
+        return True
+    lines = (re.split(r"[\r\n]", text)[-1] for text in texts[:-1])
+    beside = ((one[-1:], other[:1]) for one, other in pairwise(filter(None, texts)))
+    return any(map(SETS_OFF.fullmatch, lines)) or any(APART.issuperset(pair) for pair in beside)
+
+
 def after_reasoning(text: str) -> str:
     """The text after its last end of reasoning; all of it when there is none in the turn."""
     known = known_markers()
@@ -138,17 +161,20 @@ class _Reader:
     """Walks the lines once; `pos` is the end of what a tag or an element has consumed.
 
     `doubts` are ranges of tags that are in doubt, `doubt` says that all are. Of what may turn out
-    to set text apart, the number of tags is kept that stood before it.
+    to set text apart, the number of tags is kept that stood before it. `closed`: an element is one
+    only if it ends; `endless` are those that do not.
     """
 
     __slots__ = (
         "bar",
+        "closed",
         "directed",
         "double",
         "doubt",
         "doubts",
         "elements",
         "ended",
+        "endless",
         "fence",
         "inline",
         "inset",
@@ -169,8 +195,10 @@ class _Reader:
         "tilde",
     )
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, closed: bool = False) -> None:
         self.text = text
+        self.closed = closed
+        self.endless = set[str]()
         self.known = known_markers()
         self.inline = _inline(self.known)
         self.markers = [*MARKER.finditer(text)]
@@ -378,9 +406,15 @@ class _Reader:
 
     def _end_of(self, token: re.Match[str], closer: re.Pattern[str] | None) -> int:
         """Go to the end of what begins with `token`, which by itself is an element; return it."""
+        opened = token[0].lower()
+        if opened in self.endless:
+            return self.pos
         if closer is None:
-            closer = re.compile(f"(?i:</{re.escape(token[0][1:])}){BOUNDARY}")
+            closer = re.compile(f"(?i:</{re.escape(opened[1:])}){BOUNDARY}")
         found = closer.search(self.text, token.end())
+        if found is None and self.closed:
+            self.endless.add(opened)
+            return self.pos
         # What is left of the closer, a ">", is text.
         self.pos = found.end() if found else len(self.text)
         return self.pos

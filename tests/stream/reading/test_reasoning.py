@@ -127,6 +127,19 @@ def test_the_end_of_a_turn_that_may_go_on_ends_it_all_the_same(reason):
     assert calls(fed(fmt, f"<think>\n a {CALL}<|end|>", reason)) == [F]
 
 
+@pytest.mark.parametrize("reason", ["stop", "length", None])
+@pytest.mark.parametrize(
+    "behind", ["<|end|>", "<|end|>\n", "<|end|>\n<|st", "<|end|>\n<|start|>model"]
+)
+def test_an_end_of_the_turn_may_be_what_a_cut_left_of_the_end_of_reasoning(reason, behind):
+    header = "<|start|>model"
+    fmt = TAGS.replace(
+        reasoning={"end": f"<|end|>\n{header}"}, turn={"headers": (header,), "ends": ("<|end|>\n",)}
+    )
+    parser = fed(fmt, f"<think>\n a {CALL}{behind}", reason)
+    assert calls(parser) == ([F] if reason == "stop" and header not in behind else [])
+
+
 def test_an_end_of_the_turn_within_another_ends_it():
     fmt = TAGS.replace(turn={"ends": ("~~",)})
     assert fed(fmt, "<think>\na~~~").message.reasoning_content == "a~"

@@ -90,13 +90,13 @@ def _read(event: Mapping[str, Any]) -> Received:
     stop_type = event.get("stop_type")
     if stop_type is None:  # as older servers say it
         stop_type = next(
-            (kind for kind in ("limit", "eos", "word") if event.get(f"stopped_{kind}")), "eos"
+            (kind for kind in ("limit", "eos", "word") if event.get(f"stopped_{kind}")), "none"
         )
     # The last event repeats what all had, where they were streamed: none of it is new.
     return Received(
         text,
         len(ids),
-        read_reason("eos" if stop_type == "none" else stop_type),
+        read_reason(stop_type),
         event.get("stopping_word") or "",
         usage,
         done=True,
