@@ -27,6 +27,7 @@ from ..probes import (
     user,
 )
 from ..renderer import Renderer
+from ..template.what_is_read import OTHER_KEYS
 from ..trace import phase
 from ..turns import Turns
 from .closings import closing, closings
@@ -50,10 +51,6 @@ ANY_VALUE = (
     "what opens reasoning, {marker!r}, holds the value of {name}: with another value it is not "
     "read, but in the format of analyze(template, {name}=...)"
 )
-
-TAKEN = frozenset({"arguments", "content", "function", "function_call", "id", "name", "role"})
-TAKEN |= {"tool_calls", "type"}
-"""Keys of a message that hold something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +315,7 @@ def _keys(render: Renderer) -> tuple[str, ...]:
 
     The others are tried all at once first: most templates show none of them.
     """
-    more = sorted(render.template.keys - TAKEN - set(REASONING_KEYS))[:MOST_TRIED]
+    more = sorted(render.template.keys - OTHER_KEYS - set(REASONING_KEYS))[:MOST_TRIED]
     for said in (assistant(), assistant("", calls=[call()])):
         shown = render([user(), said | dict.fromkeys(more, REASONING)], tools=TOOLS)
         if shown and REASONING in shown:

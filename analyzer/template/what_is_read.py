@@ -19,6 +19,7 @@ from deltaparse.stream.message.fields import REASONING_KEYS
 from .budget import LimitExceeded
 
 __all__ = [
+    "OTHER_KEYS",
     "PARTS",
     "REASONING_NAMES",
     "CallsRead",
@@ -61,11 +62,15 @@ REASONING_NAMES = (*REASONING_KEYS, "thought")
 PARTS = ("thinking", "reasoning")
 """The types of the parts of a content that are reasoning."""
 
-OTHER_KEYS = frozenset({"arguments", "content", "function", "id", "name", "role"}) | {
+OTHER_KEYS = frozenset({"arguments", "content", "function", "id", "name", "role", "type"}) | {
+    "annotations",
+    "audio",
+    "function_call",
+    "refusal",
     "tool_call_id",
     "tool_calls",
-    "type",
 }
+"""Keys of a message, and of a call, that hold something else than reasoning."""
 MOST_KEYS, MOST_SETTINGS = 60, 12
 """Keys and settings of one template that are tried: real ones have about twenty."""
 
