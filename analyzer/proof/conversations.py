@@ -19,6 +19,7 @@ from deltaparse.stream.wire.spellings import is_fence, is_prose
 from ..probes import ABSENT, FUNCTIONS, call, user
 
 __all__ = [
+    "ALONE",
     "AT_THE_END",
     "BEFORE",
     "FEW",
@@ -171,6 +172,9 @@ FEW = (
 
 AT_THE_END = ("reasoning and content", "two calls")
 """Those of them that are rendered with tools under each switch as the last of a conversation."""
+
+ALONE = "content and a call"
+"""Is rendered under each of them too where a turn has one call at most."""
 
 TWO = ("reasoning and content", "reasoning, content and two calls")
 """Those of them for pairs of switches, and values that were seen to change nothing else."""

@@ -163,6 +163,27 @@ def test_ends_that_differ_in_the_middle_are_both_found():
     assert judged(source) == []
 
 
+def test_the_end_of_calls_under_a_switch_that_is_a_list_is_found():
+    named = "{% if more %}{{ more | join }}{% endif %}"
+    end = "{{ '</b>' if more is defined and m.tool_calls else '</a>' }}"
+    source = named + TURNS + "<a>{{ m.content }}" + CALLS + end + END + "{% endif %}"
+    fmt = analyze(source)
+    assert (fmt.verified, fmt.turn.ends) == (True, ("</a>", "</b>"))
+    assert fmt.switches == {"more": ("calls", "instructions")}
+    assert "more=[...], tools" in fmt.proved.calls
+    assert judged(source) == []
+
+
+def test_calls_under_a_switch_are_proved_where_a_turn_has_one_at_most():
+    one = "{% for c in m.tool_calls or [] %}" + CALL + "}{{ '~' if on == false }}</c>"
+    refused = "{% if m.tool_calls and m.tool_calls[1] %}{{ raise_exception('one') }}{% endif %}"
+    source = TURNS + refused + "<a>{{ m.content }}" + one + "{% endfor %}</a>" + END + "{% endif %}"
+    fmt = analyze(source)
+    assert not fmt.tools.supports_parallel_calls
+    assert not fmt.verified
+    assert "with on=false" in fmt.issues[0]
+
+
 def test_reasoning_that_no_rendering_shows_is_not_proved():
     fmt = analyze(SOURCES["reasoning_asked_for"])
     assert fmt.facts.has_reasoning
