@@ -247,9 +247,12 @@ def _end_and_trailer(
         own = tail.removesuffix(theirs) if theirs.strip() else tail
         return (theirs if own != tail and own.strip() else tail), ""
     # More follows than the end of the turn. What ends the user's message ends a turn too, if it
-    # is there; otherwise the end is what turns of all kinds have before the next header.
+    # is there, and goes on as it does there; otherwise the end is what turns of all kinds have
+    # before the next header.
     first = first_marker(theirs)
-    if not first or first not in tail:
+    rest = tail.partition(first)[2] if first in tail and first else ""
+    more = first_marker(after(theirs, first))
+    if not first or first not in tail or (more and not rest.lstrip().startswith(more)):
         core = header.strip()
         own = tail.partition(core)[0] if core else tail
         called = render.turn(content="", calls=[call()]) or ""

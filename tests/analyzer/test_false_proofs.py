@@ -93,6 +93,10 @@ CALL = """{{ '<c>{"name": "' + c.function.name + '", "arguments": ' }}"""
 CALL += "{{ c.function.arguments | tojson }}"
 CALLS = "{% for c in m.tool_calls or [] %}" + CALL + "}</c>{% endfor %}"
 WRONG = {
+    "another end of the last turn, behind the same text": """\
+{% for m in messages %}{{ '<' + m.role + '>' + m.content + '.' }}
+{{- '<over>' if m.role == 'assistant' and loop.last else '<next>' }}{% endfor %}
+{%- if add_generation_prompt %}<assistant>{% endif %}""",
     "content behind the end of the turn": TURNS
     + "<a>{% if m.tool_calls %}"
     + CALLS
