@@ -90,6 +90,8 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     in_the_middle = (gap or "").removesuffix(opening)
     if tail.strip():
         end, trailer = _end_and_trailer(render, theirs, tail, gap, headers[0])
+        if end.strip() and not asked.endswith(trailer):  # it ends turns only
+            end, trailer = end + trailer, ""
     else:
         # Without an end-of-turn marker, a model stops where it would write the user's turn.
         known = in_the_middle.strip() or render.template.eos_token
@@ -247,12 +249,9 @@ def _end_and_trailer(
         own = tail.removesuffix(theirs) if theirs.strip() else tail
         return (theirs if own != tail and own.strip() else tail), ""
     # More follows than the end of the turn. What ends the user's message ends a turn too, if it
-    # is there, and goes on as it does there; otherwise the end is what turns of all kinds have
-    # before the next header.
+    # is there; otherwise the end is what turns of all kinds have before the next header.
     first = first_marker(theirs)
-    rest = tail.partition(first)[2] if first in tail and first else ""
-    more = first_marker(after(theirs, first))
-    if not first or first not in tail or (more and not rest.lstrip().startswith(more)):
+    if not first or first not in tail:
         core = header.strip()
         own = tail.partition(core)[0] if core else tail
         called = render.turn(content="", calls=[call()]) or ""
