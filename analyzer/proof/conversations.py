@@ -219,8 +219,8 @@ def turns_without(markers: Iterable[str], lost: Collection[str] = ()) -> list[Tu
     ]
 
 
-def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
-    """Yield turns whose texts hold a marker that any text may.
+def turns_in_doubt(markers: Iterable[str], *, reasoning: bool) -> Iterator[Turn]:
+    """Yield turns whose texts hold a marker that any text may; `reasoning`: that may too.
 
     One without a letter, of words alone, a code fence, or of the proof's own. Only the parser can
     say of such a marker whether it is one.
@@ -236,7 +236,7 @@ def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
                 words = text.replace("MARKER", core)
                 label = f"content that holds {core!r}"
                 yield Turn(label, words, streamed=False, in_doubt=True)
-                if in_prose:
+                if reasoning:
                     label = f"reasoning that holds {core!r}"
                     yield Turn(label, PLAIN, words, streamed=False, in_doubt=True)
             label = f"a value that holds {core!r}"

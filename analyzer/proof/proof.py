@@ -136,7 +136,8 @@ def prove(
     markers = confusing(fmt)
     awkward = turns_without(markers, lost)
     if not lost:
-        awkward += [*turns_in_doubt(markers), *turns_named_so(fmt)]
+        awkward += turns_in_doubt(markers, reasoning=fmt.facts.has_reasoning)
+        awkward += turns_named_so(fmt)
     given = [beside(turn, turns.render) for turn in awkward]
     alone = () if fmt.tools.supports_parallel_calls else (ALONE,)
     few, two = (

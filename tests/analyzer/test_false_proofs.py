@@ -93,6 +93,11 @@ CALL = """{{ '<c>{"name": "' + c.function.name + '", "arguments": ' }}"""
 CALL += "{{ c.function.arguments | tojson }}"
 CALLS = "{% for c in m.tool_calls or [] %}" + CALL + "}</c>{% endfor %}"
 WRONG = {
+    "reasoning that any sentence ends": TURNS
+    + "<a>{% if m.reasoning_content %}<t>{{ m.reasoning_content }}.{% endif %}"
+    + "<v>{{ m.content }}</a>"
+    + END
+    + "{% endif %}",
     "another end of the last turn, behind the same text": """\
 {% for m in messages %}{{ '<' + m.role + '>' + m.content + '.' }}
 {{- '<over>' if m.role == 'assistant' and loop.last else '<next>' }}{% endfor %}
