@@ -93,6 +93,10 @@ CALL = """{{ '<c>{"name": "' + c.function.name + '", "arguments": ' }}"""
 CALL += "{{ c.function.arguments | tojson }}"
 CALLS = "{% for c in m.tool_calls or [] %}" + CALL + "}</c>{% endfor %}"
 WRONG = {
+    "a header that ends the user's message too": """\
+{% for m in messages %}{% if m.role != 'assistant' %}<x><u>{{ m.content }}<x></u>{% else %}
+{{- '<x><a>' + m.content + '<x></a>' }}{% endif %}{% endfor %}
+{%- if add_generation_prompt %}<x><a>{% endif %}""",
     "reasoning that any sentence ends": TURNS
     + "<a>{% if m.reasoning_content %}<t>{{ m.reasoning_content }}.{% endif %}"
     + "<v>{{ m.content }}</a>"
