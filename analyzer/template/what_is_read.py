@@ -271,7 +271,8 @@ def in_parts(messages: Iterable[Mapping[str, Any]], roles: Collection[str]) -> l
 def roles_in_parts(render: Probes) -> frozenset[str]:
     """The roles whose messages are shown only if their content is a list of parts.
 
-    So are templates of models that see pictures, which take each content apart.
+    So are templates of models that see pictures, which take each content apart. One that shows a
+    text in capitals shows it, and spoils it.
     """
     found: set[str] = set()
     calls, answer = _turn(calls=True), _result(CALL_ID)
@@ -281,7 +282,7 @@ def roles_in_parts(render: Probes) -> frozenset[str]:
         ("assistant", SAID, [QUESTION, _turn(calls=False), QUESTION]),
         ("tool", RETURNED, [QUESTION, calls, answer]),
     ):
-        if text not in (render(in_parts(chat, found), TOOLS) or ""):
+        if text not in (render(in_parts(chat, found), TOOLS) or "").lower():
             shown = render(in_parts(chat, found | {role}), TOOLS) or ""
             if text in shown and "'text'" not in shown and '"text"' not in shown:
                 found.add(role)

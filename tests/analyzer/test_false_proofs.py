@@ -93,6 +93,11 @@ CALL = """{{ '<c>{"name": "' + c.function.name + '", "arguments": ' }}"""
 CALL += "{{ c.function.arguments | tojson }}"
 CALLS = "{% for c in m.tool_calls or [] %}" + CALL + "}</c>{% endfor %}"
 WRONG = {
+    "texts in capitals, and parts as they are": """\
+{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' and m.content is string %}
+{{- m.content | upper }}{% elif m.content is string %}{{ m.content }}{% else %}
+{{- m.content[0].text }}{% endif %}</s>{% endfor %}
+{%- if add_generation_prompt %}<assistant>{% endif %}""",
     "a header that ends the user's message too": """\
 {% for m in messages %}{% if m.role != 'assistant' %}<x><u>{{ m.content }}<x></u>{% else %}
 {{- '<x><a>' + m.content + '<x></a>' }}{% endif %}{% endfor %}
