@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from deltaparse.stream import ReasoningFormat, ReasoningMode
+from deltaparse.stream.wire.spellings import leading
 
 from ..diff import between, common_prefix, last_marker, segments, split
 from ..probes import (
@@ -256,14 +257,25 @@ def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
             behind = prompt.rpartition(start.strip())[2] if start.strip() in prompt else ""
             closed = behind.strip()
             if closed and rest.strip().startswith(closed):
+                closed = _without_call(turns, closed, key)
                 before, _, after = rest.partition(closed)
-                space = common_prefix(after, behind.rpartition(closed)[2])
-                return start, before + closed + space, key
+                shared = common_prefix(after, behind.partition(closed)[2])
+                return start, before + closed + leading(shared), key
         parts = segments(rest)
         first = next((at for at, part in enumerate(parts) if part.marker), None)
         if first is not None:
             return start, "".join(part.text for part in parts[: first + 1]), key
     return None
+
+
+def _without_call(turns: Turns, closed: str, key: str) -> str:
+    """What of a prompt's end stands behind reasoning before content too: the rest opens a call."""
+    parts = segments(closed)
+    if len(parts) > 1 and parts[0].marker:
+        body = turns.body(calls=[call()], reasoning=REASONING, key=key)
+        shared = common_prefix(closed, between(body, REASONING, CONTENT) or closed)
+        return shared if shared.strip() else closed
+    return closed
 
 
 @phase("R2")
