@@ -23,7 +23,13 @@ from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
 from .phases.frame import find_frame, needs_eos_token, with_first_ends, without_start_of_calls
 from .phases.reasoning import ReasoningFinding, find_reasoning
-from .phases.switches import find_settings, names_of_switches, situation, switches_of
+from .phases.switches import (
+    find_settings,
+    names_of_switches,
+    other_ends_of_calls,
+    situation,
+    switches_of,
+)
 from .phases.tool_calls import find_tool_calls, not_understood, showing_calls
 from .probes import (
     ARGUMENTS,
@@ -205,7 +211,8 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     # What ends content ends before the turn does.
     for end in turn.ends:
         content = replace(content, end=content.end.partition(end.strip())[0])
-    turn = replace(turn, ends=with_first_ends((*turn.ends, *tools.ends)))
+    under = other_ends_of_calls(turns.render.unswitched(), settings, turn.ends)
+    turn = replace(turn, ends=with_first_ends((*turn.ends, *tools.ends, *under)))
     try:
         fmt = _format(turn, reasoning, content, tools)
     except FormatError:

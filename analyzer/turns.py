@@ -131,8 +131,8 @@ class Frame:
         """The same, where a turn with content and a call is `rendered` as two messages."""
         gap = between(rendered, CONTENT, FUNCTIONS[0]) or ""
         header = self.header.strip()
-        for end in self.turn.ends if header else ():
-            _, found, rest = gap.partition(end.strip())
+        for end in map(first_marker, self.turn.ends) if header else ():
+            _, found, rest = gap.partition(end)
             if found and rest.lstrip().startswith(header):
                 return replace(self, turn=replace(self.turn, several_messages=True))
         return self

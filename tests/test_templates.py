@@ -767,6 +767,17 @@ FORMS = {
         arguments__name_prefix="  <with ",
     ),
     # The ends of turns.
+    "calls_with_an_end_of_their_own": form(
+        whole(
+            "\nDry.<|/msg|>\n<|msg|>bot -> tools\n"
+            f'[{{"name": "look_up", "arguments": {LOOKS}}}, {{"name": "say", "arguments": {SAYS}}}]'
+            "<|/msg|><|wait|>\n"
+        ),
+        Said("\nDry.<|/msg|><|over|>\n", content="Dry."),
+        tools__section_start="-> tools\n",
+        tools__section_end="",
+        turn__ends=("<|/msg|><|over|>\n", "<|/msg|><|wait|>\n", "<|/msg|>"),
+    ),
     "last_turn_with_another_end": form(
         whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|><|next|>\n'),
         whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|><|end|>'),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from deltaparse.stream import ReasoningFormat, ReasoningMode
+from deltaparse.stream.wire.spellings import leading
 
 from ..diff import between, common_prefix, last_marker, segments, split
 from ..probes import (
@@ -27,6 +28,7 @@ from ..probes import (
     user,
 )
 from ..renderer import Renderer
+from ..template.what_is_read import OTHER_KEYS
 from ..trace import phase
 from ..turns import Turns
 from .closings import closing, closings
@@ -50,10 +52,6 @@ ANY_VALUE = (
     "what opens reasoning, {marker!r}, holds the value of {name}: with another value it is not "
     "read, but in the format of analyze(template, {name}=...)"
 )
-
-TAKEN = frozenset({"arguments", "content", "function", "function_call", "id", "name", "role"})
-TAKEN |= {"tool_calls", "type"}
-"""Keys of a message that hold something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,14 +257,25 @@ def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
             behind = prompt.rpartition(start.strip())[2] if start.strip() in prompt else ""
             closed = behind.strip()
             if closed and rest.strip().startswith(closed):
+                closed = _without_call(turns, closed, key)
                 before, _, after = rest.partition(closed)
-                space = common_prefix(after, behind.rpartition(closed)[2])
-                return start, before + closed + space, key
+                shared = common_prefix(after, behind.partition(closed)[2])
+                return start, before + closed + leading(shared), key
         parts = segments(rest)
         first = next((at for at, part in enumerate(parts) if part.marker), None)
         if first is not None:
             return start, "".join(part.text for part in parts[: first + 1]), key
     return None
+
+
+def _without_call(turns: Turns, closed: str, key: str) -> str:
+    """What of a prompt's end stands behind reasoning before content too: the rest opens a call."""
+    parts = segments(closed)
+    if len(parts) > 1 and parts[0].marker:
+        body = turns.body(calls=[call()], reasoning=REASONING, key=key)
+        shared = common_prefix(closed, between(body, REASONING, CONTENT) or closed)
+        return shared if shared.strip() else closed
+    return closed
 
 
 @phase("R2")
@@ -318,7 +327,7 @@ def _keys(render: Renderer) -> tuple[str, ...]:
 
     The others are tried all at once first: most templates show none of them.
     """
-    more = sorted(render.template.keys - TAKEN - set(REASONING_KEYS))[:MOST_TRIED]
+    more = sorted(render.template.keys - OTHER_KEYS - set(REASONING_KEYS))[:MOST_TRIED]
     for said in (assistant(), assistant("", calls=[call()])):
         shown = render([user(), said | dict.fromkeys(more, REASONING)], tools=TOOLS)
         if shown and REASONING in shown:

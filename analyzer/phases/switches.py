@@ -4,7 +4,7 @@ A switch is a variable that the template reads and the caller may set: `enable_t
 `reasoning_effort`. Whether a variable is one is not told by its name. Each is set to true, to false
 and to the texts that the template compares it with, and one conversation that has all a
 conversation can have is rendered; where nothing changes, it switches nothing. What it changes is
-seen where it does.
+seen where it does. One that must not be true may be a list: it is set to one of a word.
 """
 
 from __future__ import annotations
@@ -13,8 +13,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..diff import after
-from ..probes import CONTENT, FUNCTIONS, REASONING, TOOLS, USER, call, result, thinking, user
+from ..diff import after, between, first_marker, segments, split
+from ..probes import (
+    CONTENT,
+    FUNCTIONS,
+    REASONING,
+    RESULT,
+    SWITCHED,
+    TOOLS,
+    USER,
+    VALUE,
+    call,
+    result,
+    thinking,
+    user,
+)
 from ..renderer import Renderer
 from ..template.chat_template import ChatTemplate
 from ..template.what_is_read import NOT_SWITCHES
@@ -25,6 +38,7 @@ __all__ = [
     "Setting",
     "find_settings",
     "names_of_switches",
+    "other_ends_of_calls",
     "situation",
     "switches_of",
     "views_with_reasoning",
@@ -40,6 +54,9 @@ ENOUGH_TEXTS = 2
 
 MOST_TEXTS = 6
 """Texts that are tried for one variable."""
+
+LIST, LISTED = (SWITCHED,), "[...]"
+"""The value of a switch that is a list, and what people are shown of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +78,12 @@ class Setting:
     def label(self) -> str:
         """The setting in words."""
         return ", ".join(f"{name}={_word(value)}" for name, value in self.switches) or "default"
+
+    @property
+    def given(self) -> str:
+        """The setting as arguments in Python."""
+        shown = ((name, LISTED if value == LIST else repr(value)) for name, value in self.switches)
+        return ", ".join(f"{name}={value}" for name, value in shown)
 
     @property
     def prompted(self) -> bool:
@@ -141,7 +164,10 @@ def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Se
     for name in names:
         texts = choices.get(name, ())[:MOST_TEXTS]
         seen = {plain: None}
-        for value in (*([True] if name in on else []), *([False] if name in off else []), *texts):
+        values: list[Any] = [True] if name in on else []
+        values += [LIST] if values and on[name] is None else []
+        values += [False] if name in off else []
+        for value in (*values, *texts):
             views = on[name] if value is True else _views(render.under({name: value}))
             if views is None or views in seen or _is_written(value, plain, views):
                 continue
@@ -166,7 +192,23 @@ def _is_written(value: object, plain: Views, views: Views) -> bool:
 
 
 def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    shown = LISTED if value == LIST else str(value)
+    return shown.lower() if isinstance(value, bool) else shown
+
+
+def other_ends_of_calls(
+    render: Renderer, settings: Sequence[Setting], ends: Sequence[str]
+) -> Iterator[str]:
+    """Yield the markers that end a turn of calls under a setting, in the place of one of `ends`."""
+    firsts = [first_marker(end) for end in ends]
+    plain = between(views_with_reasoning(render)[1], VALUE, RESULT)
+    for one in settings if plain is not None else ():
+        shown = between(views_with_reasoning(render.under(one.context))[1], VALUE, RESULT)
+        if "calls" in one.changes and plain is not None and shown is not None:
+            parted = split(plain, shown)
+            other = segments(parted.right)
+            if parted.left.strip() in firsts and len(other) == 1 and other[0].marker:
+                yield parted.right
 
 
 def views_with_reasoning(render: Renderer) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from deltaparse.stream import ContentFormat, ReasoningFormat, ToolsFormat
 
-from ..diff import after
+from ..diff import after, first_marker
 from ..probes import (
     ABSENT,
     ARGUMENT,
@@ -127,7 +127,18 @@ def find_tool_calls(
         return replace(none, issues=(NOT_UNDERSTOOD.format(shown=_shown(calls)),))
     arguments = replace(found.arguments, sorted_names=_sorts(calls))
     found = replace(found, arguments=arguments, addressed=calls.header is not None)
-    return replace(none, issues=found.issues) if found.issues else found
+    return replace(none, issues=found.issues) if found.issues else _with_own_end(found, turns)
+
+
+def _with_own_end(found: ToolsFinding, turns: Turns) -> ToolsFinding:
+    """The same where what closes the section begins as a turn ends: there it is another end."""
+    tools = found.format
+    closed = first_marker(tools.section_end)
+    if not closed or closed not in map(first_marker, turns.frame.turn.ends):
+        return found
+    return replace(
+        found, format=replace(tools, section_end=""), ends=(*found.ends, tools.section_end)
+    )
 
 
 def _refused(render: Renderer) -> str:

@@ -19,6 +19,7 @@ from deltaparse.stream.wire.spellings import is_fence, is_prose
 from ..probes import ABSENT, FUNCTIONS, call, user
 
 __all__ = [
+    "ALONE",
     "AT_THE_END",
     "BEFORE",
     "FEW",
@@ -172,6 +173,9 @@ FEW = (
 AT_THE_END = ("reasoning and content", "two calls")
 """Those of them that are rendered with tools under each switch as the last of a conversation."""
 
+ALONE = "content and a call"
+"""Is rendered under each of them too where a turn has one call at most."""
+
 TWO = ("reasoning and content", "reasoning, content and two calls")
 """Those of them for pairs of switches, and values that were seen to change nothing else."""
 
@@ -215,8 +219,8 @@ def turns_without(markers: Iterable[str], lost: Collection[str] = ()) -> list[Tu
     ]
 
 
-def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
-    """Yield turns whose texts hold a marker that any text may.
+def turns_in_doubt(markers: Iterable[str], *, reasoning: bool) -> Iterator[Turn]:
+    """Yield turns whose texts hold a marker that any text may; `reasoning`: that may too.
 
     One without a letter, of words alone, a code fence, or of the proof's own. Only the parser can
     say of such a marker whether it is one.
@@ -232,7 +236,7 @@ def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
                 words = text.replace("MARKER", core)
                 label = f"content that holds {core!r}"
                 yield Turn(label, words, streamed=False, in_doubt=True)
-                if in_prose:
+                if reasoning:
                     label = f"reasoning that holds {core!r}"
                     yield Turn(label, PLAIN, words, streamed=False, in_doubt=True)
             label = f"a value that holds {core!r}"

@@ -15,7 +15,7 @@ from ..phases.reasoning import ReasoningFinding
 from ..phases.switches import Setting
 from ..trace import phase
 from ..turns import Turns
-from .conversations import FEW, TWO, Turn, turns_in_doubt, turns_named_so, turns_without
+from .conversations import ALONE, FEW, TWO, Turn, turns_in_doubt, turns_named_so, turns_without
 from .settings import other_settings
 from .shown import Shown, Wire
 from .trial import Trial, beside
@@ -97,8 +97,7 @@ class Proof:
             where = "" if first else f" (with {setting.label})"
             words = f"{turn.label}{NOT_BACK}{where}: {problem}"
             if turn.calls and "calls" in setting.changes and not first:
-                given = ", ".join(f"{name}={value!r}" for name, value in setting.switches)
-                words = OTHERWISE.format(label=setting.label, given=given)
+                words = OTHERWISE.format(label=setting.label, given=setting.given)
             told = (words, f"{turn.label}{NOT_BACK}")
             if not any(text.startswith(told) for text in self.failed):
                 self.failed.append(words)
@@ -137,9 +136,13 @@ def prove(
     markers = confusing(fmt)
     awkward = turns_without(markers, lost)
     if not lost:
-        awkward += [*turns_in_doubt(markers), *turns_named_so(fmt)]
+        awkward += turns_in_doubt(markers, reasoning=fmt.facts.has_reasoning)
+        awkward += turns_named_so(fmt)
     given = [beside(turn, turns.render) for turn in awkward]
-    few, two = ([turn for turn in given if turn.label in labels] for labels in (FEW, TWO))
+    alone = () if fmt.tools.supports_parallel_calls else (ALONE,)
+    few, two = (
+        [turn for turn in given if turn.label in (*labels, *alone)] for labels in (FEW, TWO)
+    )
     found = others[:MOST_SETTINGS]
     base = turns.render.unswitched()
     # Other ids than those of the probes: a number in them is no part of a marker.

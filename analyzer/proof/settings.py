@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any
 
 from ..phases.switches import Setting, names_of_switches
-from ..probes import CONTENT, TOOLS, USER, call, result, thinking, user
+from ..probes import CONTENT, TOOLS, USER, Message, call, result, thinking, user
 from ..renderer import Renderer
 
 __all__ = ["other_settings"]
@@ -23,7 +23,8 @@ MOST_SWITCHES, MOST_VALUES = 12, 4
 
 def other_settings(base: Renderer, known: Sequence[Setting]) -> Iterator[Setting]:
     """Yield settings beside those that are `known`, each with another conversation."""
-    seen = {_shown(base, one) for one in [Setting(), *known]}
+    said = _whole(base)
+    seen = {_shown(base, one, said) for one in [Setting(), *known]}
     more = [Setting((pair,)) for pair in _values(base, known)]
     idle = [one.switches[0][0] for one in more if one.switches[0][1] is True]
     more += [Setting(tuple((name, value) for name in idle)) for value in (True, False)]
@@ -33,7 +34,7 @@ def other_settings(base: Renderer, known: Sequence[Setting]) -> Iterator[Setting
         if not one.context.keys() & other.context.keys()
     ]
     for one in (*more, *pairs):
-        if (shown := _shown(base, one)) not in seen:
+        if (shown := _shown(base, one, said)) not in seen:
             seen.add(shown)
             yield one
 
@@ -48,10 +49,19 @@ def _values(base: Renderer, known: Sequence[Setting]) -> Iterator[tuple[str, Any
                 yield name, value
 
 
-def _shown(base: Renderer, setting: Setting) -> tuple[str, ...]:
-    """What a template makes of a prompt, and of a conversation with all that one can have."""
+def _whole(base: Renderer) -> Sequence[Message]:
+    """A conversation with all that one can have, of which a turn has one call where it must."""
+    for calls in ([call(), call(1)], [call()]):
+        results = [result(at) for at in range(len(calls))]
+        said = [user(), thinking(CONTENT, calls), *results, thinking()]
+        if base(said, tools=TOOLS) is not None:
+            return said
+    return [user(), thinking()]
+
+
+def _shown(base: Renderer, setting: Setting, said: Sequence[Message]) -> tuple[str, ...]:
+    """What a template makes of a prompt, and of a conversation."""
     render = base.under(setting.context)
-    said = [user(), thinking(CONTENT, [call(), call(1)]), result(), result(1), thinking()]
     texts = [
         render([user()], prompt=True),
         render(said, tools=TOOLS) or render([said[0], said[-1]]),

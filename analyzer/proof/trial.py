@@ -150,11 +150,22 @@ class Trial:
                 # No end is known that stands here: it is all up to what begins the next message.
                 ends = self.fmt.channels.ends
                 parts = [*self.turns.frame.before_the_next(rendered, behind, ends)]
+            begun = bool(prompt) and not then and rendered.startswith(prompt or "")
+            own = rendered[len(prompt or "") :].removesuffix(self.turns.frame.trailer)
             key = turn.label, tools, (prompt or "").rpartition(behind)[2], after(rendered, behind)
             yield (
                 key,
                 (
-                    wire_for(turn, body, end, answer, shown, prompt, self.fmt)
+                    wire_for(
+                        turn,
+                        body,
+                        end,
+                        answer,
+                        shown,
+                        prompt,
+                        self.fmt,
+                        own.removesuffix(end) if begun else None,
+                    )
                     for body, end in parts
                     if (shown := sum(map(body.count, FUNCTIONS))) or not turn.calls
                 ),

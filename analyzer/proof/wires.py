@@ -40,6 +40,7 @@ def wire_for(
     calls: int,
     prompt: str | None,
     fmt: WireFormat,
+    behind: str | None = None,
 ) -> Wire:
     """What a model writes where the history has `body`, which shows so many calls.
 
@@ -47,7 +48,8 @@ def wire_for(
     behind the end of the turn is shown all the same.
 
     That is behind the template's own `prompt`, or, where that says what is not in the history,
-    behind a header alone.
+    behind a header alone. `behind` is the turn as it stands behind the prompt, where the history
+    begins with that.
     """
     header = fmt.turn.headers[0] if fmt.turn.headers else ""
     content, thought = _shown(turn.content, answer), _shown(turn.reasoning, body)
@@ -83,6 +85,8 @@ def wire_for(
         return Wire(prompt, thought + closing + plain, end, content, thought, calls, put_back=True)
     if mode is ReasoningMode.DELIMITER and not thought:
         return Wire(prompt, fmt.reasoning.end + plain, end, content, "", calls)
+    if behind is not None:
+        return Wire(prompt, behind, end, content, thought, calls)
     return Wire(header, body, end, content, thought, calls)
 
 

@@ -19,6 +19,7 @@ from deltaparse.stream.message.fields import REASONING_KEYS
 from .budget import LimitExceeded
 
 __all__ = [
+    "OTHER_KEYS",
     "PARTS",
     "REASONING_NAMES",
     "CallsRead",
@@ -61,11 +62,15 @@ REASONING_NAMES = (*REASONING_KEYS, "thought")
 PARTS = ("thinking", "reasoning")
 """The types of the parts of a content that are reasoning."""
 
-OTHER_KEYS = frozenset({"arguments", "content", "function", "id", "name", "role"}) | {
+OTHER_KEYS = frozenset({"arguments", "content", "function", "id", "name", "role", "type"}) | {
+    "annotations",
+    "audio",
+    "function_call",
+    "refusal",
     "tool_call_id",
     "tool_calls",
-    "type",
 }
+"""Keys of a message, and of a call, that hold something else than reasoning."""
 MOST_KEYS, MOST_SETTINGS = 60, 12
 """Keys and settings of one template that are tried: real ones have about twenty."""
 
@@ -266,7 +271,8 @@ def in_parts(messages: Iterable[Mapping[str, Any]], roles: Collection[str]) -> l
 def roles_in_parts(render: Probes) -> frozenset[str]:
     """The roles whose messages are shown only if their content is a list of parts.
 
-    So are templates of models that see pictures, which take each content apart.
+    So are templates of models that see pictures, which take each content apart. One that shows a
+    text in capitals shows it, and spoils it.
     """
     found: set[str] = set()
     calls, answer = _turn(calls=True), _result(CALL_ID)
@@ -276,7 +282,7 @@ def roles_in_parts(render: Probes) -> frozenset[str]:
         ("assistant", SAID, [QUESTION, _turn(calls=False), QUESTION]),
         ("tool", RETURNED, [QUESTION, calls, answer]),
     ):
-        if text not in (render(in_parts(chat, found), TOOLS) or ""):
+        if text not in (render(in_parts(chat, found), TOOLS) or "").lower():
             shown = render(in_parts(chat, found | {role}), TOOLS) or ""
             if text in shown and "'text'" not in shown and '"text"' not in shown:
                 found.add(role)

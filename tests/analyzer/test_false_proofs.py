@@ -93,6 +93,24 @@ CALL = """{{ '<c>{"name": "' + c.function.name + '", "arguments": ' }}"""
 CALL += "{{ c.function.arguments | tojson }}"
 CALLS = "{% for c in m.tool_calls or [] %}" + CALL + "}</c>{% endfor %}"
 WRONG = {
+    "texts in capitals, and parts as they are": """\
+{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' and m.content is string %}
+{{- m.content | upper }}{% elif m.content is string %}{{ m.content }}{% else %}
+{{- m.content[0].text }}{% endif %}</s>{% endfor %}
+{%- if add_generation_prompt %}<assistant>{% endif %}""",
+    "a header that ends the user's message too": """\
+{% for m in messages %}{% if m.role != 'assistant' %}<x><u>{{ m.content }}<x></u>{% else %}
+{{- '<x><a>' + m.content + '<x></a>' }}{% endif %}{% endfor %}
+{%- if add_generation_prompt %}<x><a>{% endif %}""",
+    "reasoning that any sentence ends": TURNS
+    + "<a>{% if m.reasoning_content %}<t>{{ m.reasoning_content }}.{% endif %}"
+    + "<v>{{ m.content }}</a>"
+    + END
+    + "{% endif %}",
+    "another end of the last turn, behind the same text": """\
+{% for m in messages %}{{ '<' + m.role + '>' + m.content + '.' }}
+{{- '<over>' if m.role == 'assistant' and loop.last else '<next>' }}{% endfor %}
+{%- if add_generation_prompt %}<assistant>{% endif %}""",
     "content behind the end of the turn": TURNS
     + "<a>{% if m.tool_calls %}"
     + CALLS
@@ -161,6 +179,27 @@ def test_ends_that_differ_in_the_middle_are_both_found():
     assert (fmt.verified, set(fmt.turn.ends)) == (True, {"<end><x>", "<end>", "<x>"})
     assert "trained=true" in fmt.proved.content
     assert judged(source) == []
+
+
+def test_the_end_of_calls_under_a_switch_that_is_a_list_is_found():
+    named = "{% if more %}{{ more | join }}{% endif %}"
+    end = "{{ '</b>' if more is defined and m.tool_calls else '</a>' }}"
+    source = named + TURNS + "<a>{{ m.content }}" + CALLS + end + END + "{% endif %}"
+    fmt = analyze(source)
+    assert (fmt.verified, fmt.turn.ends) == (True, ("</a>", "</b>"))
+    assert fmt.switches == {"more": ("calls", "instructions")}
+    assert "more=[...], tools" in fmt.proved.calls
+    assert judged(source) == []
+
+
+def test_calls_under_a_switch_are_proved_where_a_turn_has_one_at_most():
+    one = "{% for c in m.tool_calls or [] %}" + CALL + "}{{ '~' if on == false }}</c>"
+    refused = "{% if m.tool_calls and m.tool_calls[1] %}{{ raise_exception('one') }}{% endif %}"
+    source = TURNS + refused + "<a>{{ m.content }}" + one + "{% endfor %}</a>" + END + "{% endif %}"
+    fmt = analyze(source)
+    assert not fmt.tools.supports_parallel_calls
+    assert not fmt.verified
+    assert "with on=false" in fmt.issues[0]
 
 
 def test_reasoning_that_no_rendering_shows_is_not_proved():

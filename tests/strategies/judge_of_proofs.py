@@ -62,6 +62,7 @@ WANTED = (
     {"city": "Ghent", "how": {"by": "train", "at": [1, {"x": "y"}]}},
     {"city": "42", "days": -7, "exact": False},
 )
+LISTED = ["look_at_maps"]
 KEYS = ("reasoning_content", "reasoning", "thinking", "thought", "inner_voice")
 RENDERED = WeakKeyDictionary()
 """What templates made of conversations."""
@@ -177,8 +178,17 @@ def settings_of(template, fmt):
     settings = [{}]
     for name in fmt.switches:
         values = (True, False, *template.choices.get(name, ()))
+        values += (LISTED,) * refuses(template, {name: True})
         settings += [{name: value} for value in values]
     return settings
+
+
+def refuses(template, setting):
+    """Whether a template renders nothing under a setting: it may want a list there."""
+    try:
+        return not rendered(template, [ASKED], None, **setting)
+    except TemplateError:
+        return True
 
 
 def false_proofs(template, fmt, rng=None, more=0):

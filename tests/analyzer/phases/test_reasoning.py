@@ -367,3 +367,13 @@ def test_it_is_reported_where_a_switch_of_any_value_changes_the_opener(opened, m
     asked = [{"role": "user", "content": "Hi"}]
     behind = ChatTemplate(source).render(asked, add_generation_prompt=True, effort="high")
     assert parse("hm</t>Dry.</me>", fmt, prompt=behind).reasoning_content == "hm"
+
+
+@pytest.mark.parametrize("empty", ["", "{% else %}<t></t>\n"])
+def test_a_call_that_a_prompt_begins_behind_an_empty_pair_is_no_part_of_the_end(empty):
+    thought = "{% if m.tool_calls %}{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t>\n"
+    thought += empty + "{% endif %}{% endif %}"
+    fmt = analyze(turns(thought + "{{ m.content or '' }}" + CALLS, "{{ '<t></t>\n<c>' if act }}"))
+    assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, "<t>", "</t>\n")
+    read = parse('<t>hm</t>\n<c>{"name": "f", "arguments": {}}</c></me>', fmt)
+    assert (read.reasoning_content, [call.name for call in read.tool_calls]) == ("hm", ["f"])

@@ -6,6 +6,7 @@ import pytest
 
 from deltaparse import ChatTemplate
 from deltaparse.analyzer.phases.switches import (
+    LIST,
     Setting,
     _may_be_off,
     find_settings,
@@ -24,6 +25,9 @@ PLAIN = (f"{USER}<me>", f"{USER}<me>said", f"{USER}<me>called")
 
 def test_a_setting_in_words():
     assert Setting().label == "default"
+    listed = Setting((("a", LIST), ("b", "low"), ("c", False)))
+    assert listed.label == "a=[...], b=low, c=false"
+    assert listed.given == "a=[...], b='low', c=False"
     assert Setting((("a", True), ("b", "low"))).label == "a=true, b=low"
 
 

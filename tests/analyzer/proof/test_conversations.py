@@ -177,7 +177,7 @@ def test_which_values_a_template_loses(lost, left):
 
 
 def test_markers_that_any_text_may_hold_are_put_into_texts():
-    found = [*turns_in_doubt([" | ", "<b>", "<call>", "", "\n"])]
+    found = [*turns_in_doubt([" | ", "<b>", "<call>", "", "\n"], reasoning=False)]
     assert {turn.label.rpartition(" ")[2] for turn in found} == {"'|'", "'<b>'"}
     few, more, value, *others = found
     assert few.label.replace("<b>", "|") == others[0].label.replace("<b>", "|")
@@ -188,14 +188,20 @@ def test_markers_that_any_text_may_hold_are_put_into_texts():
     assert more.content.count("<b>") == 2
     assert value.calls == (call(0, {"text": "a <b> b"}),)
     assert not any(turn.streamed for turn in found)
+    assert not any(turn.reasoning for turn in found)
+    thoughts = [turn for turn in turns_in_doubt(["|"], reasoning=True) if turn.reasoning]
+    assert [turn.content for turn in thoughts] == [PLAIN] * 2
+    assert [turn.reasoning for turn in thoughts] == [
+        turn.content.replace("<b>", "|") for turn in (few, more)
+    ]
 
 
 def test_words_and_fences_that_are_markers_are_put_into_texts():
-    found = [*turns_in_doubt(["\nAction: ", "```json\n", "</call>"])]
+    found = [*turns_in_doubt(["\nAction: ", "```json\n", "</call>"], reasoning=True)]
     labels = [turn.label for turn in found]
     assert labels.count("content that holds 'Action:'") == 2
     assert labels.count("reasoning that holds 'Action:'") == 2
     assert labels.count("content that holds '```json'") == 3
     assert not [label for label in labels if "</call>" in label]
     assert any("```json\n{" in turn.content for turn in found)
-    assert all("Action:" in turn.reasoning for turn in found if "reasoning" in turn.label)
+    assert labels.count("reasoning that holds '```json'") == 3

@@ -59,6 +59,15 @@ def test_a_template_that_refuses_calls_is_tried_without():
     assert others(source) == [A]
 
 
+def test_a_template_that_takes_one_call_is_tried_with_one():
+    source = (
+        "{% for m in messages %}{% if m.tool_calls and m.tool_calls[1] %}"
+        "{{ raise_exception('no') }}{% endif %}{{ m.content }}"
+        "{% if a and m.tool_calls %}!{% endif %}{% endfor %}"
+    )
+    assert others(source) == [A]
+
+
 def test_a_setting_under_which_all_is_refused_has_nothing_to_show():
     assert others(TURNS + "{% if a %}{{ raise_exception('no') }}{% endif %}") == [A]
 

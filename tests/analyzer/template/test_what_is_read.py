@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate
+from deltaparse import ChatTemplate, ReasoningFormat, analyze
 from deltaparse.analyzer.template.what_is_read import NO_CONTENT
 
 CALLS = "{% for c in m.tool_calls or [] %}[{{ c.function.name }} {{ c.function.arguments | tojson }}{% if REFUSED %}{{ raise_exception('no') }}{% endif %}]{% endfor %}"
@@ -97,6 +97,14 @@ def test_what_a_key_shows_elsewhere_is_no_reasoning(turn):
     plain = template(turns=turns).render(messages)
     messages[1]["reasoning_content"] = "hm"
     assert template(turns=turns).render(messages) == plain
+
+
+@pytest.mark.parametrize("key", ["function_call", "refusal", "audio", "annotations"])
+def test_keys_of_the_api_that_hold_something_else_are_no_reasoning(key):
+    turn = "{% if m.KEY %}<x>{{ m.KEY }}</x>{% endif %}{{ m.content or '' }}".replace("KEY", key)
+    turns = "{% for m in messages %}<{{ m.role }}>" + turn + CALLS + "</t>{% endfor %}"
+    assert template(turns=turns).reasoning_key == ""
+    assert analyze(template(turns=turns)).reasoning == ReasoningFormat()
 
 
 PARTS = "{% for m in messages %}<{{ m.role }}>{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% elif p.type == 'KIND' %}{{ p.KIND }}{% endif %}{% endfor %}{% endif %}{% endfor %}"
