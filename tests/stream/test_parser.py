@@ -157,7 +157,7 @@ def test_a_look_at_the_message_makes_only_what_is_new(text):
 
 def test_where_names_the_state():
     parser = StreamParser(TAGS)
-    assert parser.where().startswith("assistant_turn")
+    assert parser.where() == "assistant_turn"  # it has read nothing
     parser.feed('<call>{"name": "f", "arguments": {"a')
     assert parser.where().endswith(
         "json_calls > call_object > usual_head > json_arguments > repaired_json > json_value"
@@ -183,6 +183,16 @@ def test_where_names_the_state():
 )
 def test_the_finish_reason(text, reason, finish_reason):
     assert fed(TAGS, text, reason).finish_reason == finish_reason
+
+
+@pytest.mark.parametrize("again", ["stop", "length", None, "because"])
+def test_a_turn_ends_once(again):
+    parser = StreamParser(TAGS, record=True)
+    parser.feed(f"Hi{CALL[:-20]}")
+    parser.finish("max_tokens")
+    ended = parser.message, parser.issues, parser.finish_reason, parser.snapshot()
+    assert parser.finish(again) == []
+    assert (parser.message, parser.issues, parser.finish_reason, parser.snapshot()) == ended
 
 
 def test_ids_are_a_function_of_the_output_and_the_prompt():

@@ -11,8 +11,10 @@ from deltaparse.stream.tokens.gguf_file import read_gguf
 
 from ...strategies.gguf_files import gguf
 
-NUMBERS = {4: st.integers(0, 2**32 - 1), 5: st.integers(-(2**31), 2**31 - 1)}
-NUMBERS |= {10: st.integers(0, 2**64 - 1)}
+ENDS = {kind: (0, 2**bits - 1) for kind, bits in ((0, 8), (2, 16), (4, 32), (10, 64))}
+ENDS |= {kind: (-(2**bits), 2**bits - 1) for kind, bits in ((1, 7), (3, 15), (5, 31), (11, 63))}
+ENDS |= {6: (-0.5, 2.0**127), 7: (False, True), 12: (-1e-300, 1e300)}
+"""Of each type of numbers a small one and a large one."""
 
 
 def arrays(values):
@@ -23,7 +25,7 @@ def arrays(values):
 
 
 flat = st.one_of(
-    *(st.tuples(st.just(kind), numbers) for kind, numbers in NUMBERS.items()),
+    *(st.tuples(st.just(kind), st.integers(*ENDS[kind])) for kind in (4, 5, 10)),
     st.tuples(st.just(8), st.binary(max_size=5)),
 )
 values = st.one_of(
@@ -58,6 +60,14 @@ def test_what_is_asked_for_is_read_and_the_rest_stepped_over(path, given, asked,
     keys = {f"key {at}" for at in asked}
     found = read_gguf(path, keys)
     assert found == {key: value for key, value in expected.items() if key in keys}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_numbers_of_every_type(path, kind):
+    given = [*((kind, number) for number in ENDS[kind]), (9, (kind, [*ENDS[kind]])), (4, 7)]
+    _, expected = written(path, given, "<", 3)
+    assert read_gguf(path, expected) == expected
+    assert read_gguf(path, ["key 3"]) == {"key 3": 7}
 
 
 @given(st.lists(values, min_size=1, max_size=2), st.booleans(), st.sampled_from("<>"), st.data())
