@@ -108,7 +108,6 @@ class TurnParser(Feeder):
         ended = how_it_ended(text)
         sink.natural = ended == "natural"
         cut = sink.cut = text is not None and not sink.natural
-        self._finish_reason = "length" if cut else "stop"
         try:
             self._end_text()
             sink.content(self._resume() or "")

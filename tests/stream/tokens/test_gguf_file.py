@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import UsageError
-from deltaparse.stream.tokens.gguf_file import read_gguf
+from deltaparse.stream.tokens.gguf_file import is_gguf, read_gguf
 
 from ...strategies.gguf_files import gguf
 
@@ -78,6 +78,41 @@ def test_a_file_that_is_cut_is_refused(path, given, asked, order, data):
         why = f"it is cut at byte {cut}, in its metadata" if cut >= len(b"GGUF") else "not a GGUF"
         with pytest.raises(UsageError, match=rf"model\.gguf: .*{why}"):
             read_gguf(path, expected if asked else ())
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize(
+    "last", [(4, 7), (8, "ab"), (9, (4, [1, 2])), (9, (8, ["a", "b"])), (9, (9, [(4, [1])]))]
+)
+def test_a_file_that_is_cut_within_its_last_value_is_refused(path, last, asked):
+    whole, expected = written(path, [last], "<", 3)
+    for cut in range(len(b"GGUF"), len(whole)):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(UsageError, match=f"it is cut at byte {cut}"):
+            read_gguf(path, expected if asked else ())
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("depth", [5, 5000])
+def test_lists_in_lists_are_read_up_to_a_depth(path, depth, asked):
+    nested = (4, [7])
+    for _ in range(3):
+        nested = (9, [nested])
+    _, expected = written(path, [(9, nested)], "<", 3)
+    assert read_gguf(path, expected) == expected
+    head = gguf([("key 0", 9, (9, []))]).removesuffix(b"weights")[:-8]
+    one = (1).to_bytes(8, "little")
+    path.write_bytes(head + (one + b"\x09\0\0\0") * (depth - 1) + one + b"\x04\0\0\0" + one)
+    with pytest.raises(UsageError, match="not a GGUF file: 9"):
+        read_gguf(path, expected if asked else ())
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "MODEL.GGUF"])
+def test_a_name_is_taken_at_its_word(tmp_path, name):
+    assert is_gguf(tmp_path / name)
+    assert not is_gguf(tmp_path / "model.bin")
+    with pytest.raises(UsageError, match=f"{name}: No such file"):
+        read_gguf(tmp_path / name, ())
 
 
 @pytest.mark.parametrize("version", [0, 1])
