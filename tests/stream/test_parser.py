@@ -200,6 +200,18 @@ def test_ids_are_a_function_of_the_output_and_the_prompt():
     assert first == parse(CALL, TAGS, prompt="<|start|>model\n").tool_calls[0].id
     assert first != parse(CALL, TAGS, prompt="again: <|start|>model\n").tool_calls[0].id
     assert len({call.id for call in parse(CALL * 5, TAGS).tool_calls}) == 5
+    vocabulary = Vocabulary({0: CALL.encode()}, special={"<|start|>": 1})
+    parser = TokenParser(TAGS, vocabulary, prompt="<|start|>model\n")
+    parser.feed(0)
+    assert first == parser.message.tool_calls[0].id
+
+
+def test_a_copy_of_a_thousand_copies_makes_ids_as_the_first():
+    parser = StreamParser(TAGS, record=True)
+    for _ in range(1000):
+        parser = parser.fork()
+    parser.feed(CALL)
+    assert parser.message == parse(CALL, TAGS)
 
 
 @pytest.mark.parametrize(

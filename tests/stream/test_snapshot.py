@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import MalformedOutput, Policies, StreamParser, UsageError, parse
+from deltaparse import MalformedOutput, Policies, StreamParser, UsageError
 
 from ..strategies.requests import options, reasons
 from ..strategies.wire_by_hand import CALL, OTHER, TAGS, chunkings
@@ -119,14 +119,6 @@ def test_ids_that_were_made_are_kept_and_others_are_made_anew():
         each.feed(OTHER)
     found = [[call.id for call in each.message.tool_calls] for each in (parser, fork, restored)]
     assert found == [["id0", "id1"], ["id0", "id2"], ["id0", "g"]]
-
-
-def test_a_copy_of_a_thousand_copies_makes_ids_as_the_first():
-    parser = StreamParser(TAGS, record=True)
-    for _ in range(1000):
-        parser = parser.fork()
-    parser.feed(CALL)
-    assert parser.message == parse(CALL, TAGS)
 
 
 def test_an_id_factory_that_failed_is_asked_again():
