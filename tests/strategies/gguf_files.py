@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+NUMBERS = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
 """The types of numbers, as `struct` writes them."""
 
 
