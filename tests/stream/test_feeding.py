@@ -20,7 +20,7 @@ from deltaparse import (
     get_format,
 )
 from deltaparse.partial.json_text.value_lane import LONG_STRING
-from deltaparse.stream.feeding import MOST_PASSED
+from deltaparse.stream.feeding import MOST_KEPT, MOST_PASSED, Feeder
 from deltaparse.stream.message.deltas import arguments_deltas
 from deltaparse.stream.reading import assistant_turn
 
@@ -118,6 +118,22 @@ def test_what_took_the_short_way_is_written_down_in_time():
         assert len(parser._passed) <= MOST_PASSED
     assert parser.message.content == "x" + "abc" * 3 * MOST_PASSED
     assert parser.counts.content.chunks == 3 * MOST_PASSED + 1
+
+
+def test_behind_what_was_held_back_text_takes_the_short_way_again(monkeypatch):
+    parser = parser_in(TAGS, "x")
+    assert parser.feed("a <") == [ContentDelta("a ")]
+    assert parser.feed("b") == [ContentDelta("<b")]
+    monkeypatch.delattr(Feeder, "_read")
+    assert parser.feed(PROSE) == [ContentDelta(PROSE)]
+
+
+def test_of_what_is_not_collected_little_is_kept():
+    parser = StreamParser(TAGS, collect=False)
+    for _ in range(2 * MOST_PASSED):
+        parser.feed("long " * MOST_KEPT)
+        parser.feed("short ")
+        assert sum(map(len, parser._passed)) <= MOST_PASSED * MOST_KEPT
 
 
 @pytest.mark.parametrize("nothing", ["", b""])
