@@ -136,6 +136,13 @@ def test_of_what_is_not_collected_little_is_kept():
         assert sum(map(len, parser._passed)) <= MOST_PASSED * MOST_KEPT
 
 
+@pytest.mark.parametrize("first", ["<", "\n", "<parameter=", "</function>"])
+def test_a_call_that_the_prompt_began_comes_with_the_first_chunk(first):
+    prompt = "<|im_start|>assistant\n<tool_call>\n<function=f>\n"
+    parser = StreamParser(get_format("qwen3_coder"), prompt=prompt)
+    assert parser.feed(first)[0].name == "f"
+
+
 @pytest.mark.parametrize("nothing", ["", b""])
 def test_nothing_makes_no_delta(nothing):
     parser = parser_in(TAGS, "x")
