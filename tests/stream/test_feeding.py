@@ -136,10 +136,19 @@ def test_of_what_is_not_collected_little_is_kept():
         assert sum(map(len, parser._passed)) <= MOST_PASSED * MOST_KEPT
 
 
-@pytest.mark.parametrize("first", ["<", "\n", "<parameter=", "</function>"])
-def test_a_call_that_the_prompt_began_comes_with_the_first_chunk(first):
-    prompt = "<|im_start|>assistant\n<tool_call>\n<function=f>\n"
-    parser = StreamParser(get_format("qwen3_coder"), prompt=prompt)
+@pytest.mark.parametrize("first", ["", ",", "<arg", "<parameter=a", "x"])
+@pytest.mark.parametrize(
+    ("fmt", "begun"),
+    [
+        (TAGS, '<call>{"name": "f"'),
+        (get_format("hermes"), '<tool_call>{"name": "f", "arguments": '),
+        (get_format("qwen3_coder"), "<tool_call>\n<function=f>\n<parameter="),
+        (get_format("glm45"), "<tool_call>f\n<arg_key>"),
+    ],
+    ids=["TAGS", "hermes", "qwen3_coder", "glm45"],
+)
+def test_a_call_that_the_prompt_began_comes_with_the_first_chunk(fmt, begun, first):
+    parser = StreamParser(fmt, prompt=fmt.turn.headers[0] + begun)
     assert parser.feed(first)[0].name == "f"
 
 

@@ -178,6 +178,8 @@ def test_where_names_the_state():
         (CALL, None, "tool_calls"),
         (CALL, "length", "length"),
         (CALL[:-20], None, "length"),
+        (CALL[:-3], None, "length"),
+        (CALL[:-3], "stop", "tool_calls"),
         ('<call>{"name": "f", "arguments": {"a', None, "length"),
     ],
 )
