@@ -88,17 +88,18 @@ def parser_in(fmt, start):
 
 
 @pytest.mark.parametrize(
-    ("parser", "text"),
+    ("fmt", "start", "text"),
     [
-        (parser_in(TAGS, "x"), PROSE),
-        (parser_in(TAGS, "x"), "a < b,\n漢字 "),
-        (parser_in(TAGS, "<think>x"), PROSE),
-        (parser_in(TAGS, STRING), r"def f(x):\n    return \"ä\" "),
-        (parser_in(get_format("qwen3_coder"), TAGGED), PROSE),
+        (TAGS, "x", PROSE),
+        (TAGS, "x", "a < b,\n漢字 "),
+        (TAGS, "<think>x", PROSE),
+        (TAGS, STRING, r"def f(x):\n    return \"ä\" "),
+        (get_format("qwen3_coder"), TAGGED, PROSE),
     ],
     ids=["content", "content, odd", "reasoning", "string", "string in tags"],
 )
-def test_plain_text_takes_the_short_way(parser, text, monkeypatch):
+def test_plain_text_takes_the_short_way(fmt, start, text, monkeypatch):
+    parser = parser_in(fmt, start)
     longer = []
     read = StreamParser._read
     monkeypatch.setattr(StreamParser, "_read", lambda *given: longer.append(1) or read(*given))
