@@ -121,6 +121,15 @@ def test_what_took_the_short_way_is_written_down_in_time():
     assert parser.counts.content.chunks == 3 * MOST_PASSED + 1
 
 
+@pytest.mark.parametrize("behind", ["b", b"b", "\ud83d", b"\xf0"])
+def test_what_was_held_back_comes_before_what_follows(behind):
+    parser = parser_in(TAGS, "x")
+    assert parser.feed("a <") == [ContentDelta("a ")]
+    deltas = [*parser.feed(behind), *parser.feed("c")]
+    shown = "\ufffd" if behind not in ("b", b"b") else "b"
+    assert "".join(delta.text for delta in deltas) == f"<{shown}c"
+
+
 def test_behind_what_was_held_back_text_takes_the_short_way_again(monkeypatch):
     parser = parser_in(TAGS, "x")
     assert parser.feed("a <") == [ContentDelta("a ")]
