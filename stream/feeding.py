@@ -137,11 +137,11 @@ class Feeder:
         if waiter is not None and waiter.known and not window.pos:
             # Where calls are short, most chunks end here.
             unread = window.text + text
-            if unread in waiter.known and not builder.out:
+            if unread in waiter.known:
                 window.text = unread
                 return []
         if waiter is not None and waiter.lane is not None:
-            if lane is None and waiter.lane.exact(text) is None:
+            if waiter.lane.exact(text) is None:
                 window.pass_by(text)
                 self._open_lane(waiter, waiter.lane)
                 return self._emitted()

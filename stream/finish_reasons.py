@@ -114,8 +114,10 @@ def reason_text(reason: Any) -> str | None:
         return reason
     if isinstance(reason, Mapping) and (not reason or "type" in reason):
         return reason_text(reason.get("type"))
-    words = 'as the engine reports it, "stop" or "length", or None'
-    raise UsageError(f"the finish reason is a text {words}, not {reason!r:.200}")
+    raise UsageError(
+        'the finish reason is a text as the engine reports it, "stop" or "length", or None, '
+        f"not {reason!r:.200}"
+    )
 
 
 def how_it_ended(reason: str | None) -> How:

@@ -74,8 +74,7 @@ class TurnParser(Feeder):
         self.format = fmt
         self._request = request
         self._finish_reason: FinishReason | None = None
-        if builds is not None:
-            sink.reads(window)
+        sink.reads(window)
         if tail:
             window.feed(tail)
             self._resume()
@@ -108,7 +107,6 @@ class TurnParser(Feeder):
         ended = how_it_ended(text)
         sink.natural = ended == "natural"
         cut = sink.cut = text is not None and not sink.natural
-        self._finish_reason = "length" if cut else "stop"
         try:
             self._end_text()
             sink.content(self._resume() or "")
@@ -134,13 +132,11 @@ class TurnParser(Feeder):
     def _report_lost_marker(self) -> None:
         """Report content that begins like the call of a tool, where there is no call."""
         sink, request = self._sink, self._request
-        if sink.calls or not sink.tools or sink.attempts or not request.has_calls:
+        if sink.attempted or not sink.tools or not request.has_calls:
             return
         if request.calls == "json":
             return  # nothing stands before such calls
         content = Message(sink.builder.so_far()).content
-        if not content:
-            return
         tools = [{"name": name} for name in sink.tools]
 
         def read(fmt: WireFormat, text: str) -> Message:
@@ -205,7 +201,7 @@ class TurnParser(Feeder):
         """The state: the names of the sub-parsers that are waiting, outermost first."""
         names = []
         steps: Any = self._steps
-        while steps is not None and getattr(steps, "gi_frame", None) is not None:
+        while getattr(steps, "gi_frame", None) is not None:
             names.append(steps.gi_code.co_name.strip("_"))
             steps = steps.gi_yieldfrom
         return " > ".join(names) or "end"

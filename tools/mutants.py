@@ -319,8 +319,9 @@ class Record:
         name = Path(file).stem
         ran = self.lines.get(file, {})
         names = {test for at in range(mutant.first, mutant.last + 1) for test in ran.get(at, ())}
+        own = [test for test in collected if f"test_{name}.py" in test]
         if mutant.place.isupper():
-            names = {test for tests in ran.values() for test in tests}
+            names = {test for tests in ran.values() for test in tests}.union(own)
         names &= self.seconds.keys() & set(collected)
         turn: Counter[str] = Counter()
         ranked = []
@@ -329,7 +330,6 @@ class Record:
             beside = f"test_{name}.py" in test
             ranked.append((turn[function] // (3 if beside else 1), self.seconds[test], test))
             turn[function] += 1
-        own = [test for test in collected if f"test_{name}.py" in test]
         chosen = [test for test in own if test not in self.seconds]
         others = [test for test in own if test in self.seconds and test not in names]
         ranked += ((len(names), self.seconds[test], test) for test in others)

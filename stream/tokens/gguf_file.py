@@ -114,7 +114,6 @@ class _Reader:
             numbers = Struct(f"{self._order}{count}{SCALARS[inner]}")
             start = self._at
             self._at += numbers.size
-            self._check()
             return list(numbers.unpack_from(self._data, start))
         return [self._value(inner, deepest - 1) for _ in range(count)]
 

@@ -94,7 +94,7 @@ def gguf_tokens(path: Path) -> SpelledTokens:
     """
     found = read_gguf(path, {TOKENS, TYPES, MODEL})
     texts, types, model = found.get(TOKENS), found.get(TYPES, []), found.get(MODEL, b"llama")
-    if not isinstance(texts, list) or not all(isinstance(text, bytes) for text in texts):
+    if not (isinstance(texts, list) and texts and isinstance(texts[0], bytes)):  # all are alike
         raise UsageError(f"{path}: no vocabulary in it")
     if not isinstance(types, list) or not isinstance(model, bytes):
         raise UsageError(f"{path}: not a GGUF file: {TYPES} or {MODEL} is of another type")

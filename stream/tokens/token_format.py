@@ -35,7 +35,6 @@ class TokenFormat:
     """How a vocabulary writes the markers of a format; shared by all parsers of the two.
 
     fmt:        the format with a character in the place of each special token of its markers.
-    given:      the format as it was.
     marker_ids: the special tokens of markers, by their characters.
     texts:      the text of ordinary tokens that are whole characters, as far as they came.
     tokens:     the special token that each character stands for: its id and its text.
@@ -52,7 +51,6 @@ class TokenFormat:
         "either",
         "either_opens",
         "fmt",
-        "given",
         "longest",
         "look_alike",
         "marker_ids",
@@ -61,7 +59,6 @@ class TokenFormat:
     )
 
     def __init__(self, fmt: WireFormat, vocabulary: Vocabulary, markers: Markers) -> None:
-        self.given = fmt
         self._lock = Lock()
         self.texts: dict[int, str] = {}
         specials = _specials(fmt, vocabulary)

@@ -99,8 +99,9 @@ def _markers(fmt: WireFormat, vocabulary: Vocabulary) -> list[str]:
     """List the markers that a model writes, without the white space at them."""
     found: dict[str, None] = {}
     for group, text in marker_texts(fmt):
-        core = text.strip() if group not in NOT_WRITTEN else ""
-        if len(core) >= SHORTEST or (core and vocabulary.spelled(core).ids):
+        core = text.strip()
+        is_marker = len(core) >= SHORTEST or vocabulary.spelled(core).ids
+        if is_marker and group not in NOT_WRITTEN:
             found[core] = None
     return list(found)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import struct
 
+NUMBERS = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
+"""The types of numbers, as `struct` writes them."""
+
 
 def gguf(fields, order="<", version=3):
     """A GGUF file of such fields: name, type, value."""
@@ -19,7 +22,7 @@ def gguf(fields, order="<", version=3):
             inner, values = given
             head = struct.pack(f"{order}IQ", inner, len(values))
             return head + b"".join(value(inner, one) for one in values)
-        return struct.pack(order + {4: "I", 5: "i", 6: "f", 10: "Q"}[kind], given)
+        return struct.pack(order + NUMBERS[kind], given)
 
     body = b"".join(
         text(name) + struct.pack(f"{order}I", kind) + value(kind, given)

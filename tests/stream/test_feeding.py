@@ -20,7 +20,7 @@ from deltaparse import (
     get_format,
 )
 from deltaparse.partial.json_text.value_lane import LONG_STRING
-from deltaparse.stream.feeding import MOST_PASSED
+from deltaparse.stream.feeding import MOST_KEPT, MOST_PASSED, Feeder
 from deltaparse.stream.message.deltas import arguments_deltas
 from deltaparse.stream.reading import assistant_turn
 
@@ -88,17 +88,18 @@ def parser_in(fmt, start):
 
 
 @pytest.mark.parametrize(
-    ("parser", "text"),
+    ("fmt", "start", "text"),
     [
-        (parser_in(TAGS, "x"), PROSE),
-        (parser_in(TAGS, "x"), "a < b,\n漢字 "),
-        (parser_in(TAGS, "<think>x"), PROSE),
-        (parser_in(TAGS, STRING), r"def f(x):\n    return \"ä\" "),
-        (parser_in(get_format("qwen3_coder"), TAGGED), PROSE),
+        (TAGS, "x", PROSE),
+        (TAGS, "x", "a < b,\n漢字 "),
+        (TAGS, "<think>x", PROSE),
+        (TAGS, STRING, r"def f(x):\n    return \"ä\" "),
+        (get_format("qwen3_coder"), TAGGED, PROSE),
     ],
     ids=["content", "content, odd", "reasoning", "string", "string in tags"],
 )
-def test_plain_text_takes_the_short_way(parser, text, monkeypatch):
+def test_plain_text_takes_the_short_way(fmt, start, text, monkeypatch):
+    parser = parser_in(fmt, start)
     longer = []
     read = StreamParser._read
     monkeypatch.setattr(StreamParser, "_read", lambda *given: longer.append(1) or read(*given))
@@ -118,6 +119,47 @@ def test_what_took_the_short_way_is_written_down_in_time():
         assert len(parser._passed) <= MOST_PASSED
     assert parser.message.content == "x" + "abc" * 3 * MOST_PASSED
     assert parser.counts.content.chunks == 3 * MOST_PASSED + 1
+
+
+@pytest.mark.parametrize("behind", ["b", b"b", "\ud83d", b"\xf0"])
+def test_what_was_held_back_comes_before_what_follows(behind):
+    parser = parser_in(TAGS, "x")
+    assert parser.feed("a <") == [ContentDelta("a ")]
+    deltas = [*parser.feed(behind), *parser.feed("c")]
+    shown = "\ufffd" if behind not in ("b", b"b") else "b"
+    assert "".join(delta.text for delta in deltas) == f"<{shown}c"
+
+
+def test_behind_what_was_held_back_text_takes_the_short_way_again(monkeypatch):
+    parser = parser_in(TAGS, "x")
+    assert parser.feed("a <") == [ContentDelta("a ")]
+    assert parser.feed("b") == [ContentDelta("<b")]
+    monkeypatch.delattr(Feeder, "_read")
+    assert parser.feed(PROSE) == [ContentDelta(PROSE)]
+
+
+def test_of_what_is_not_collected_little_is_kept():
+    parser = StreamParser(TAGS, collect=False)
+    for _ in range(2 * MOST_PASSED):
+        parser.feed("long " * MOST_KEPT)
+        parser.feed("short ")
+        assert sum(map(len, parser._passed)) <= MOST_PASSED * MOST_KEPT
+
+
+@pytest.mark.parametrize("first", ["", ",", "<arg", "<parameter=a", "x"])
+@pytest.mark.parametrize(
+    ("fmt", "begun"),
+    [
+        (TAGS, '<call>{"name": "f"'),
+        (get_format("hermes"), '<tool_call>{"name": "f", "arguments": '),
+        (get_format("qwen3_coder"), "<tool_call>\n<function=f>\n<parameter="),
+        (get_format("glm45"), "<tool_call>f\n<arg_key>"),
+    ],
+    ids=["TAGS", "hermes", "qwen3_coder", "glm45"],
+)
+def test_a_call_that_the_prompt_began_comes_with_the_first_chunk(fmt, begun, first):
+    parser = StreamParser(fmt, prompt=fmt.turn.headers[0] + begun)
+    assert parser.feed(first)[0].name == "f"
 
 
 @pytest.mark.parametrize("nothing", ["", b""])

@@ -35,6 +35,7 @@ def test_a_call_whose_marker_was_lost_is_reported(name):
     [
         ("qwen3", f"x<|im_end|>\n<|im_start|>user\n<tool_call>{LOST['hermes']}", {}),
         ("qwen3", f"Sure! {LOST['hermes']}", {"calls": "json"}),
+        ("qwen3", f"<think><tool_call>{LOST['hermes']}</think>{LOST['hermes']}", {}),
     ],
 )
 def test_a_marker_that_is_there_or_is_not_asked_for_was_not_lost(name, text, kw):

@@ -157,7 +157,7 @@ def test_a_look_at_the_message_makes_only_what_is_new(text):
 
 def test_where_names_the_state():
     parser = StreamParser(TAGS)
-    assert parser.where().startswith("assistant_turn")
+    assert parser.where() == "assistant_turn"  # it has read nothing
     parser.feed('<call>{"name": "f", "arguments": {"a')
     assert parser.where().endswith(
         "json_calls > call_object > usual_head > json_arguments > repaired_json > json_value"
@@ -178,6 +178,8 @@ def test_where_names_the_state():
         (CALL, None, "tool_calls"),
         (CALL, "length", "length"),
         (CALL[:-20], None, "length"),
+        (CALL[:-3], None, "length"),
+        (CALL[:-3], "stop", "tool_calls"),
         ('<call>{"name": "f", "arguments": {"a', None, "length"),
     ],
 )
@@ -185,11 +187,33 @@ def test_the_finish_reason(text, reason, finish_reason):
     assert fed(TAGS, text, reason).finish_reason == finish_reason
 
 
+@pytest.mark.parametrize("again", ["stop", "length", None, "because"])
+def test_a_turn_ends_once(again):
+    parser = StreamParser(TAGS, record=True)
+    parser.feed(f"Hi{CALL[:-20]}")
+    parser.finish("max_tokens")
+    ended = parser.message, parser.issues, parser.finish_reason, parser.snapshot()
+    assert parser.finish(again) == []
+    assert (parser.message, parser.issues, parser.finish_reason, parser.snapshot()) == ended
+
+
 def test_ids_are_a_function_of_the_output_and_the_prompt():
     first = parse(CALL, TAGS, prompt="<|start|>model\n").tool_calls[0].id
     assert first == parse(CALL, TAGS, prompt="<|start|>model\n").tool_calls[0].id
     assert first != parse(CALL, TAGS, prompt="again: <|start|>model\n").tool_calls[0].id
     assert len({call.id for call in parse(CALL * 5, TAGS).tool_calls}) == 5
+    vocabulary = Vocabulary({0: CALL.encode()}, special={"<|start|>": 1})
+    parser = TokenParser(TAGS, vocabulary, prompt="<|start|>model\n")
+    parser.feed(0)
+    assert first == parser.message.tool_calls[0].id
+
+
+def test_a_copy_of_a_thousand_copies_makes_ids_as_the_first():
+    parser = StreamParser(TAGS, record=True)
+    for _ in range(1000):
+        parser = parser.fork()
+    parser.feed(CALL)
+    assert parser.message == parse(CALL, TAGS)
 
 
 @pytest.mark.parametrize(

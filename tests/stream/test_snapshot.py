@@ -162,7 +162,7 @@ def test_half_a_character_survives():
 def test_without_a_record_it_says_what_to_do():
     parser = StreamParser(TAGS)
     for ask in (parser.fork, parser.snapshot):
-        with pytest.raises(UsageError, match=r"record=True"):
+        with pytest.raises(UsageError, match=rf"^{ask.__name__}\(\) needs .* record=True"):
             ask()
 
 

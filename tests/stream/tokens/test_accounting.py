@@ -125,6 +125,22 @@ def test_text_that_the_parser_writes_takes_no_token_from_what_follows():
         assert [id for start, end in spans for id in range(start, end)] == [0, 1, 2]
 
 
+def test_a_tag_that_the_parser_writes_takes_the_token_of_the_marker():
+    text = Text(get_format("qwen3"), ["<think>", "</think>"], ["<think>", "hm", "</think>", "So"])
+    parser = text.parser(reasoning="inline")
+    made = DeltaTokens(parser).of(parser.feed(text.ids))
+    assert [(delta.text, span) for delta, span in made] == [
+        *(("<think>", (0, 1)), ("hm", (1, 2)), ("</think>", (2, 3)), ("So", (3, 4)))
+    ]
+
+
+def test_a_call_that_is_the_prompts_takes_no_token():
+    prompt = '<|im_start|>assistant\n<tool_call>{"name": "f", '
+    parser = QWEN.parser(prompt=prompt, markers="text")
+    ((delta, span),) = DeltaTokens(parser).of(parser.finish("stop"))
+    assert (delta.name, delta.tokens, span) == ("f", None, (0, 0))
+
+
 def test_deltas_that_know_no_tokens_cannot_be_accounted_for():
     assert DeltaTokens(QWEN.parser()).of([]) == []
     with pytest.raises(UsageError, match="spans=True"):

@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import UsageError
-from deltaparse.stream.tokens.gguf_file import read_gguf
+from deltaparse.stream.tokens.gguf_file import is_gguf, read_gguf
 
 from ...strategies.gguf_files import gguf
 
-NUMBERS = {4: st.integers(0, 2**32 - 1), 5: st.integers(-(2**31), 2**31 - 1)}
-NUMBERS |= {10: st.integers(0, 2**64 - 1)}
+ENDS = {kind: (0, 2**bits - 1) for kind, bits in ((0, 8), (2, 16), (4, 32), (10, 64))}
+ENDS |= {kind: (-(2**bits), 2**bits - 1) for kind, bits in ((1, 7), (3, 15), (5, 31), (11, 63))}
+ENDS |= {6: (-0.5, 2.0**127), 7: (False, True), 12: (-1e-300, 1e300)}
+"""Of each type of numbers a small one and a large one."""
 
 
 def arrays(values):
@@ -23,7 +25,7 @@ def arrays(values):
 
 
 flat = st.one_of(
-    *(st.tuples(st.just(kind), numbers) for kind, numbers in NUMBERS.items()),
+    *(st.tuples(st.just(kind), st.integers(*ENDS[kind])) for kind in (4, 5, 10)),
     st.tuples(st.just(8), st.binary(max_size=5)),
 )
 values = st.one_of(
@@ -60,6 +62,14 @@ def test_what_is_asked_for_is_read_and_the_rest_stepped_over(path, given, asked,
     assert found == {key: value for key, value in expected.items() if key in keys}
 
 
+@pytest.mark.parametrize("kind", ENDS)
+def test_numbers_of_every_type(path, kind):
+    given = [*((kind, number) for number in ENDS[kind]), (9, (kind, [*ENDS[kind]])), (4, 7)]
+    _, expected = written(path, given, "<", 3)
+    assert read_gguf(path, expected) == expected
+    assert read_gguf(path, ["key 3"]) == {"key 3": 7}
+
+
 @given(st.lists(values, min_size=1, max_size=2), st.booleans(), st.sampled_from("<>"), st.data())
 def test_a_file_that_is_cut_is_refused(path, given, asked, order, data):
     whole, expected = written(path, given, order, 3)
@@ -68,6 +78,41 @@ def test_a_file_that_is_cut_is_refused(path, given, asked, order, data):
         why = f"it is cut at byte {cut}, in its metadata" if cut >= len(b"GGUF") else "not a GGUF"
         with pytest.raises(UsageError, match=rf"model\.gguf: .*{why}"):
             read_gguf(path, expected if asked else ())
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize(
+    "last", [(4, 7), (8, "ab"), (9, (4, [1, 2])), (9, (8, ["a", "b"])), (9, (9, [(4, [1])]))]
+)
+def test_a_file_that_is_cut_within_its_last_value_is_refused(path, last, asked):
+    whole, expected = written(path, [last], "<", 3)
+    for cut in range(len(b"GGUF"), len(whole)):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(UsageError, match=f"it is cut at byte {cut}"):
+            read_gguf(path, expected if asked else ())
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("depth", [5, 5000])
+def test_lists_in_lists_are_read_up_to_a_depth(path, depth, asked):
+    nested = (4, [7])
+    for _ in range(3):
+        nested = (9, [nested])
+    _, expected = written(path, [(9, nested)], "<", 3)
+    assert read_gguf(path, expected) == expected
+    head = gguf([("key 0", 9, (9, []))]).removesuffix(b"weights")[:-8]
+    one = (1).to_bytes(8, "little")
+    path.write_bytes(head + (one + b"\x09\0\0\0") * (depth - 1) + one + b"\x04\0\0\0" + one)
+    with pytest.raises(UsageError, match="not a GGUF file: 9"):
+        read_gguf(path, expected if asked else ())
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "MODEL.GGUF"])
+def test_a_name_is_taken_at_its_word(tmp_path, name):
+    assert is_gguf(tmp_path / name)
+    assert not is_gguf(tmp_path / "model.bin")
+    with pytest.raises(UsageError, match=f"{name}: No such file"):
+        read_gguf(tmp_path / name, ())
 
 
 @pytest.mark.parametrize("version", [0, 1])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from deltaparse import Vocabulary
+import pytest
+
+from deltaparse import UsageError, Vocabulary
 
 # Those of mistral-common, of the time when tekken files listed none.
 BUILT_IN = [
@@ -28,3 +30,28 @@ def test_a_tekken_file_that_lists_no_special_tokens_has_those_that_were_built_in
     ]
     assert vocabulary.skipped_ids == set(range(22))
     assert [vocabulary[id] for id in (22, 23)] == [b"a", b"a"]
+
+
+@pytest.mark.parametrize("before", ["", "\n\t ", "\ufeff", "\ufeff  "])
+@pytest.mark.parametrize(
+    "more", [{}, {"added_tokens": None}, {"vocab": []}, {"config": {}}, {"vocab_size": 1}]
+)
+def test_a_tokenizer_json_is_known_by_its_model(tmp_path, before, more):
+    document = {"model": {"vocab": {"a": 0, "\u0120b": 1}}, "decoder": {"type": "ByteLevel"}}
+    path = tmp_path / "some.json"
+    path.write_text(before + json.dumps(document | more), encoding="utf-8")
+    vocabulary = Vocabulary.load(path)
+    assert [vocabulary[id] for id in vocabulary] == [b"a", b" b"]
+
+
+@pytest.mark.parametrize("name", ["none.json", "none"])
+def test_a_file_that_is_not_there(tmp_path, name):
+    with pytest.raises(UsageError, match=f"^{tmp_path / name}: No such file or directory$"):
+        Vocabulary.load(tmp_path / name)
+
+
+def test_ranks_may_have_empty_lines(tmp_path):
+    path = tmp_path / "some.tiktoken"
+    path.write_bytes(b"YQ== 0\n\n  \r\nYg== 1\n")
+    vocabulary = Vocabulary.load(path)
+    assert [vocabulary[id] for id in vocabulary] == [b"a", b"b"]

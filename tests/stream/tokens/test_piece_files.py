@@ -44,6 +44,41 @@ def test_a_number_that_never_ends_is_none():
         sentencepiece_tokens(b"\xff" * 99)
 
 
+def test_a_number_has_ten_bytes_at_most():
+    long, longer = b"\x10" + b"\xff" * 9 + b"\x01", b"\x10" + b"\xff" * 10 + b"\x01"
+    assert len(sentencepiece_tokens(long + model(*PIECES)).ids) == 3
+    with pytest.raises(ValueError, match="no number at"):
+        sentencepiece_tokens(longer + model(*PIECES))
+
+
+@pytest.mark.parametrize("size", [1, 127, 128, 129, 300])
+def test_a_piece_of_any_length(size):
+    text = b"a" * size
+    piece = b"\x0a" + length(size) + text
+    tokens = sentencepiece_tokens(b"\x0a" + length(len(piece)) + piece)
+    assert tokens.bytes_of(0) == text
+
+
+def length(size):
+    return bytes([size & 0x7F | 0x80, size >> 7])
+
+
+OTHER_FIELDS = [b"\x08\x01", b"\x10\x01", b"\x11" + b"\n" * 8, b"\x15" + b"\n" * 4, b"\x12\1\n"]
+
+
+@pytest.mark.parametrize("other", OTHER_FIELDS)
+def test_other_fields_are_stepped_over(other):
+    for data in (other + model(*PIECES), model(*PIECES[:2], other + PIECES[2])):
+        tokens = sentencepiece_tokens(data)
+        assert [tokens.bytes_of(id) for id in sorted(tokens.ids)] == [b"<unk>", b"a", b"b"]
+
+
+@pytest.mark.parametrize("how", [3, 4, 6, 7])
+def test_a_field_that_nobody_writes_is_none(how):
+    with pytest.raises(ValueError, match="no field begins at 1"):
+        sentencepiece_tokens(bytes([2 << 3 | how]) + model(*PIECES))
+
+
 @pytest.mark.parametrize("piece", [b"", b"\x08\x01", field(1, b"a") + field(3, b"\x01")])
 def test_a_piece_has_a_text_and_its_type_is_a_number(piece):
     with pytest.raises(ValueError, match="piece 1 has no text"):
@@ -66,7 +101,7 @@ def test_a_value_of_another_type_is_named(path, odd):
         gguf_tokens(path)
 
 
-@pytest.mark.parametrize("texts", [(4, [1]), (9, [(8, ["a"])])])
+@pytest.mark.parametrize("texts", [(4, [1]), (9, [(8, ["a"])]), (8, [])])
 def test_tokens_are_texts(path, texts):
     path.write_bytes(gguf([("tokenizer.ggml.tokens", 9, texts)]))
     with pytest.raises(UsageError, match="no vocabulary in it"):
@@ -79,3 +114,16 @@ def test_a_kind_that_nobody_knows_is_read_as_pieces(path, kind):
     vocabulary = Vocabulary.load(path)
     assert [vocabulary[id] for id in vocabulary] == [b"<s>", b"a", b" b"]
     assert dict(vocabulary.special) == {"<s>": 0}
+
+
+@pytest.mark.parametrize("types", [[], [3, 1], [3, 1, 1, 2, 4, 5]])
+def test_there_may_be_fewer_types_or_more(path, types):
+    path.write_bytes(gguf([TOKENS, (TYPES[0], 9, (5, types))]))
+    tokens = gguf_tokens(path)
+    assert [tokens.bytes_of(id) for id in range(4)] == [b"<s>", b"a", b" b", None]
+    assert set(tokens.special) == ({0} if types else set())
+
+
+def test_what_is_no_text_is_replaced(path):
+    path.write_bytes(gguf([(TOKENS[0], 9, (8, [b"a\xff"]))]))
+    assert gguf_tokens(path).bytes_of(0) == "a\ufffd".encode()

@@ -227,20 +227,20 @@ def test_half_a_character_waits_and_is_replaced_at_the_end(behind):
 
 
 @pytest.mark.parametrize("as_ids", [True, False])
-def test_a_prompt_sets_the_state(as_ids):
-    text = Text(get_format("qwen3"), HERMES, ["hm", "</think>", "Hi"])
-    ids = Ids(HERMES)
-    tokens = ["<|im_start|>", "assistant", "\n", "<think>", "\n"]
-    prompt = [
-        ids.of_special(token) if token in HERMES else ids.of(token.encode()) for token in tokens
-    ]
-    fed = [ids.of(b"hm"), ids.of_special("</think>"), ids.of(b"Hi")]
-    parser = TokenParser(text.fmt, ids.vocabulary(), prompt=prompt if as_ids else "".join(tokens))
-    parser.feed(fed)
+def test_a_prompt_sets_the_state_and_ids_depend_on_its_text(as_ids):
+    prompt = ["<|im_start|>", "assistant", "\n", "<think>", "\n"]
+    output = ["hm", "</think>", "Hi", *CALL]
+    text = Text(get_format("qwen3"), HERMES, prompt, output)
+    parser = text.parser(prompt=text.ids[: len(prompt)] if as_ids else "".join(prompt))
+    parser.feed(text.ids[len(prompt) :])
     parser.finish("stop")
     assert parser.message.reasoning_content == "hm"
     assert parser.message.content == "Hi"
     assert parser.issues == []
+    plain = StreamParser(text.fmt, prompt="".join(prompt))
+    plain.feed("".join(output))
+    plain.finish("stop")
+    assert parser.message == plain.message
 
 
 @pytest.mark.parametrize("kept", [True, False])

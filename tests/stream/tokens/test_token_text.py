@@ -10,6 +10,7 @@ from deltaparse import UsageError
 from deltaparse.stream.tokens.token_text import BYTES, ByteLevelText, TextDecoder, _byte_table
 
 BYTE_LEVEL = {"type": "ByteLevel"}
+BYTE_FALLBACK = {"type": "ByteFallback"}
 FUSE = {"type": "Fuse"}
 
 
@@ -40,6 +41,11 @@ def test_any_bytes_are_written_and_read(data):
     assert ByteLevelText()("".join(chars[code] for code in data)) == data
 
 
+@pytest.mark.parametrize("text", ["東", "Ġ東", "a b", "\ud800"])
+def test_what_has_other_characters_stands_for_itself(text):
+    assert ByteLevelText()(text) == text.encode("utf-8", "surrogatepass")
+
+
 @pytest.mark.parametrize(
     ("text", "start", "stop", "left"),
     [
@@ -59,7 +65,9 @@ def test_no_more_is_taken_away_than_stands_there(text, start, stop, left):
 
 def test_what_is_done_to_the_whole_text_is_done_to_no_token():
     assert decoder(FUSE, strip(" ", 9, 9))(" a ") == b" a "
+    assert decoder(FUSE, BYTE_FALLBACK, strip(" ", 9, 9))(" a ") == b" a "
     assert decoder(BYTE_LEVEL, strip("a", 9, 9))("a") == b"a"
+    assert decoder(BYTE_FALLBACK, strip(" ", 9, 9))(" a ") == b"a"
     assert decoder(strip(" ", 9, 9), FUSE)(" a ") == b"a"
 
 

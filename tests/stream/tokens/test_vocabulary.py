@@ -24,6 +24,19 @@ def test_bytes_are_those_of_the_token(vocabulary):
     ]
 
 
+class Number:
+    """What numbers of numpy and torch have."""
+
+    def __index__(self):
+        return 5
+
+
+def test_an_id_is_any_number(vocabulary):
+    assert vocabulary[Number()] == b"<a>"
+    with pytest.raises(dp.UsageError, match="is an int"):
+        vocabulary[1.0]
+
+
 @pytest.mark.parametrize(
     ("id", "said"),
     [(4, "4: no token"), (8, "8: outside"), (-1, "-1: ids begin"), ("0", "'0'"), (True, "True")],
@@ -67,6 +80,7 @@ def test_special_tokens_are_ids_or_ids_by_their_texts(vocabulary):
     assert (more[9], more[5], len(more)) == (b"<b>", b"<a>", 8)
     assert dict(dp.Vocabulary.load(TOKENS, special=[5, 6]).special) == dict(vocabulary.special)
     assert dict(dp.Vocabulary.load(vocabulary, special={"<c>": 8}).special)["<c>"] == 8
+    assert dict(dp.Vocabulary(TOKENS, special=[2]).special) == {"\ufffd": 2}
     assert dp.Vocabulary.load(vocabulary) is vocabulary
     assert vocabulary.find("<c>") is None
 
