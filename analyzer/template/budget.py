@@ -19,7 +19,7 @@ from time import thread_time
 from typing import Any, cast
 
 from jinja2.exceptions import SecurityError, TemplateRuntimeError
-from jinja2.runtime import Context
+from jinja2.runtime import Context, Macro
 
 __all__ = [
     "BUDGET",
@@ -185,6 +185,8 @@ class Budget:
             return known[0], known[1]
         if isinstance(value, range):
             return STEP * len(value), 1
+        if isinstance(value, Macro):  # a template chooses its name, with which it is printed
+            return 1 + len(value.name or ""), 0
         if not isinstance(value, CONTAINERS):
             return 1, 0
         self._limits.check_value(STEP * len(value))

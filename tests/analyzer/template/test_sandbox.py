@@ -175,6 +175,11 @@ HUGE = {
     "filters doubling": "{% set ns = namespace(l=[]) %}{% for i in range(99) %}"
     "{% set ns.l = [ns.l] | batch(2, ns.l) | list %}{% endfor %}",
     "appending": "{% set l = [] %}{% for i in range(999) %}{% set _ = l.append('a' * 99999) %}{% endfor %}",
+    "macros with long names": "{% macro "
+    + "f" * 50_000
+    + "() %}{% endmacro %}{{ ["
+    + "f" * 50_000
+    + "] * 99999 }}",
     "values nobody keeps": "{% for i in range(999) %}{% set x = ('a' * 4000000).upper() %}{% endfor %}",
     "items": "{{ ('a ' * 1000000).split() | length }}",
     "depth": "{% set ns = namespace(l=[]) %}{% for i in range(999) %}{% set ns.l = [ns.l] %}{% endfor %}",
