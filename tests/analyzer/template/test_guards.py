@@ -118,8 +118,6 @@ def test_what_is_read_is_paid_for(source):
 COPIES = {
     "slice": "{% set x = a[1:] %}",
     "slice of a list": "{% set x = xs[1:] %}",
-    "split text": "{% set x = a.split() %}",
-    "parted text": "{% set x = a.partition(' ') %}",
     "set block": "{% set x %}{{ a }}b{% endset %}",
     "filtered set block": "{% set x | trim %}{{ a }}b{% endset %}",
 }

@@ -55,7 +55,7 @@ EXPRESSIONS = [
     "{{ 1 < 2 < 3 }}{{ xs == [1, 2, 3] }}{{ xs != ys }}{{ 'a' <= 'b' }}{{ none is none }}{{ nothing is defined }}",
     "{{ [] }}{{ [1, 'a', [none]] }}{{ {'a': {'b': xs}} }}{{ (1,) }}{{ () }}{{ (1, xs) }}",
     "{{ 'x' if nothing else 'y' }}{{ nothing or 'z' }}{{ xs and 1 }}{{ not xs }}",
-    "{{ ' a '.strip() }}{{ 'a,b'.split(',') }}{{ 'a-b-c'.rsplit('-', 1) }}{{ ','.join(['a', 'b']) }}",
+    "{{ ' a '.strip() }}{{ 'a,b'.split(',') }}{{ 'a-b-c'.rsplit('-', 1) }}{{ ','.join(['a', 'b']) }}{{ '-'.join(xs | map('string')) }}",
     "{{ 'abc'.replace('b', 'xx') }}{{ 'abab'.replace('ab', '', 1) }}{{ 'abc'.startswith(('x', 'a')) }}",
     "{{ 'a'.center(5) }}|{{ 'a'.ljust(3) }}|{{ '7'.zfill(3) }}|{{ 'a\tb'.expandtabs(4) }}",
     "{{ 'aXb'.lower().upper().title() }}{{ 'abc'.find('c') }}{{ 'abc'.rfind('c') }}{{ 'x'.isdigit() }}",
@@ -164,6 +164,7 @@ HUGE = {
     "JSON indent": "{{ [1] | tojson(indent=1000000000) }}",
     "JSON separators": "{{ [1] | tojson(separators=('a' * 9999, ':')) }}",
     "JSON lines": "{% set l = [0] * 999 %}{{ ([l] * 99) | tojson(indent=99) }}",
+    "method": "{{ 'a'.ljust(10 ** 11) }}",
     "time": "{{ strftime_now('%Y' * 9999) }}",
     "concatenation": "{% set ns = namespace(s='a') %}{% for i in range(99) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
     "a set block": "{% set s = 'a' * 99999 %}{% set x %}{% for i in range(99) %}{{ s }}{% endfor %}{% endset %}",
@@ -292,7 +293,8 @@ def test_the_limit_of_the_text_is_the_most_that_is_written():
 
 
 def test_only_a_format_shows_what_has_no_text():
-    assert run("{{ '%s' % f }}", f=len) == "<builtin_function_or_method>"
+    for source in ("{{ '%s' % f }}", "{{ ('' | safe).join([f]) | striptags }}"):
+        assert run(source, f=len) == "<builtin_function_or_method>"
     for source in ("{{ 'a' + f }}", "{{ 5 % f }}"):
         with pytest.raises(TypeError, match="builtin_function_or_method"):
             run(source, f=len)
@@ -367,10 +369,26 @@ def test_what_a_call_reads_is_paid_for(call):
     assert paid(source, a="a", xs=("a",), d={"k": "a"}) < 1000
 
 
+def test_each_item_of_a_loop_within_a_loop_is_paid_for():
+    source = (
+        "{% for x in [a] recursive %}{% if loop.depth == 1 %}{{ loop(x) }}{% endif %}{% endfor %}"
+    )
+    assert paid(source, a="a" * 500) >= 500 * STEP
+
+
 def test_a_call_is_paid_for_with_each_of_its_arguments():
     source = "{% macro f() %}{% set x = varargs %}{% endmacro %}{% set x = f(*xs) %}"
     xs = [""] * 500
     assert paid(source, xs=xs) - paid("", xs=xs) >= 500 * STEP
+
+
+@pytest.mark.parametrize("call", ["a.split()", "a.partition(' ')", "a.upper()"])
+def test_what_a_method_makes_of_a_text_is_kept_in_memory(call):
+    source, limits, a = f"{{% set x = {call} %}}", Limits(memory=10_000), "b " + "a" * 198
+
+    run(source * 5, limits, a=a)
+    with pytest.raises(LimitExceeded, match="more than 10000 characters of values"):
+        run(source * 100, limits, a=a)
 
 
 def test_what_a_dict_has_for_a_key_costs_little():
