@@ -197,6 +197,7 @@ def test_a_template_that_asks_for_too_much_is_refused_before_it_gets_it(source):
 
 
 def test_long_templates_are_not_compiled(monkeypatch):
+    assert len(run("a" * MAX_SOURCE)) == MAX_SOURCE
     with pytest.raises(LimitExceeded, match=f"more than {MAX_SOURCE} characters of source"):
         run("a" * (MAX_SOURCE + 1))
     monkeypatch.setattr("deltaparse.analyzer.template.guards.MAX_NODES", 100)
@@ -382,13 +383,18 @@ def test_a_call_is_paid_for_with_each_of_its_arguments():
     assert paid(source, xs=xs) - paid("", xs=xs) >= 500 * STEP
 
 
-@pytest.mark.parametrize("call", ["a.split()", "a.partition(' ')", "a.upper()"])
-def test_what_a_method_makes_of_a_text_is_kept_in_memory(call):
-    source, limits, a = f"{{% set x = {call} %}}", Limits(memory=10_000), "b " + "a" * 198
+@pytest.mark.parametrize(
+    ("call", "most"),
+    [("a.upper()", 50), ("a.split()", 37), ("a.partition(' ')", 33), ("xs.copy()", 30)],
+)
+def test_what_a_method_makes_is_kept_in_memory(call, most):
+    """Its characters, and 32 for each item; `xs` itself is counted, too."""
+    source, limits = f"{{% set x = {call} %}}", Limits(memory=10_000)
+    given = {"a": "b " + "a" * 198} | ({"xs": [0] * 10} if "xs" in call else {})
 
-    run(source * 5, limits, a=a)
+    run(source * most, limits, **given)
     with pytest.raises(LimitExceeded, match="more than 10000 characters of values"):
-        run(source * 100, limits, a=a)
+        run(source * (most + 1), limits, **given)
 
 
 def test_what_a_dict_has_for_a_key_costs_little():
