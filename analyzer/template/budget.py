@@ -19,7 +19,7 @@ from time import thread_time
 from typing import Any, cast
 
 from jinja2.exceptions import SecurityError, TemplateRuntimeError
-from jinja2.runtime import Context
+from jinja2.runtime import Context, Macro
 
 __all__ = [
     "BUDGET",
@@ -160,6 +160,17 @@ class Budget:
                 raise LimitExceeded(f"more than {self._seconds:.2f} s of processor time")
             self._fuel = SLICE
 
+    def pay_for(self, *values: Any) -> None:
+        """Pay for values that are read."""
+        self.pay(sum(STEP + self.size(value) for value in values))
+
+    def keep(self, size: int) -> None:
+        """Count what is in memory from now on, and pay for it."""
+        self.pay(STEP + size)
+        self._memory -= size
+        if self._memory < 0:
+            raise LimitExceeded(f"more than {self._limits.memory} characters of values")
+
     def allow(self, size: int) -> None:
         """Check the size of a text, or 32 for each item of a list, before it is made; pay it."""
         self._limits.check_text(size)
@@ -174,6 +185,8 @@ class Budget:
             return known[0], known[1]
         if isinstance(value, range):
             return STEP * len(value), 1
+        if isinstance(value, Macro):  # a template chooses its name, with which it is printed
+            return 1 + len(value.name or ""), 0
         if not isinstance(value, CONTAINERS):
             return 1, 0
         self._limits.check_value(STEP * len(value))
@@ -205,11 +218,10 @@ class Budget:
             raise LimitExceeded(f"values nested more than {self._limits.depth} deep")
         if isinstance(value, int):
             check_bits(value.bit_length())
-        if isinstance(value, str):
-            self.allow(size)
-            self._memory -= size
-        if self._memory < 0:
-            raise LimitExceeded(f"more than {self._limits.memory} characters of values")
+        is_text = isinstance(value, str)
+        if is_text:
+            self._limits.check_text(size)
+        self.keep(size if is_text else 0)  # `weigh` has counted the items of all others
         return value
 
     def derived(self, value: Any, origin: object) -> Any:

@@ -13,7 +13,9 @@ from typing import Any
 
 from .budget import CONTAINERS, STEP, Budget, check_bits
 
-__all__ = ["ESTIMATES", "attribute_steps", "operator_estimate"]
+__all__ = ["ESTIMATES", "attribute_steps", "operator_estimate", "widths"]
+
+MANY_DIGITS = 19
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -30,6 +32,16 @@ def _integers(values: Iterable[Any]) -> int:
 def attribute_steps(values: Iterable[Any]) -> int:
     """How many steps an attribute like "a.b,c" may take, if it is one."""
     return sum(1 + text.count(".") + text.count(",") for text in values if isinstance(text, str))
+
+
+def widths(form: str) -> int:
+    """What all numbers in a form of formatting add up to: each may be a width.
+
+    They are in the digits of any script, as Python reads them; one with many digits is too large,
+    even where it begins with zeros.
+    """
+    numbers: list[str] = re.findall(r"\d+", form)
+    return sum(int(digits) if len(digits) < MANY_DIGITS else 10**MANY_DIGITS for digits in numbers)
 
 
 def _multiplied(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
@@ -80,10 +92,10 @@ def _joined(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
 def _formatted(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
     """What `%` makes: each number counts as a width, with a `*` also those that are arguments."""
     text = str(value)
-    widths = sum(int(digits[:18]) for digits in re.findall("[0-9]+", text))
+    width = widths(text)
     if "*" in text:
-        widths += _integers(chain.from_iterable(a if isinstance(a, tuple) else (a,) for a in args))
-    return len(text) + widths + budget.size((*args, kwargs)) * max(1, text.count("%("))
+        width += _integers(chain.from_iterable(a if isinstance(a, tuple) else (a,) for a in args))
+    return len(text) + width + budget.size((*args, kwargs)) * max(1, text.count("%("))
 
 
 ESTIMATES: dict[str, Callable[[Budget, Any, Args, Kwargs], int]] = {

@@ -2,7 +2,8 @@
 
     loops                      the iterable is watched: each item pays for the body
     macros and blocks          pay for their body each time they run
-    literals, slices, `~`      are weighed when they are made, `~` before
+    literals, set blocks, `~`  are weighed when they are made, `~` before
+    slices                     are counted by their length
     comparisons, printing      pay for the values that they read
     filters                    pay for what they read; what they make is estimated, then weighed
     tests                      pay for the values that they read
@@ -31,6 +32,9 @@ MAX_NODES = 6000
 
 MAX_PARTS = 10_000
 """Of an attribute like "a.b,c", which filters look up for each item."""
+
+POINTER = 8
+"""What an item of a copied list takes in memory."""
 
 # The names of the filters of `Guards`; with a space, so that no template's source can name them.
 WATCH, READ, MADE, SLICED, JOIN = "loop over", "to read", "was made", "was sliced", "to join"
@@ -87,6 +91,8 @@ class Guards(NodeTransformer):
                 line = block.lineno
                 payment = _filter(nodes.Const(None, lineno=line), READ, cost)
                 block.body.insert(0, nodes.ExprStmt(payment, lineno=line))
+            case nodes.AssignBlock(filter=inner) as kept:
+                kept.filter = nodes.Filter(inner, MADE, [], [], None, None, lineno=kept.lineno)
         return node
 
 
@@ -112,7 +118,7 @@ def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
         if name == "join" and not isinstance(value, str):
             # To add up the lengths of what a generator yields, that must be kept.
             given = list(budget.watch(value))
-        budget.pay(STEP + budget.size(given))
+        budget.pay_for(given, *args, *kwargs.values())
         if estimate:
             budget.allow(estimate(budget, given, args, kwargs))
         if name in WRITING:
@@ -137,7 +143,7 @@ def guarded_test(name: str, function: Callable[..., bool]) -> Callable[..., bool
         if name in ARITHMETIC and isinstance(value, str):
             raise TypeError(f"{name} needs a number, not {type(value).__name__}")
         budget = budget_of(context)
-        budget.pay(STEP + sum(map(budget.size, (value, *args))))
+        budget.pay_for(value, *args)
         return function(value, *args)
 
     return guarded
@@ -167,8 +173,8 @@ def _made(context: Context, value: Any) -> Any:
 
 @pass_context
 def _sliced(context: Context, value: Any) -> Any:
-    # It is no larger than what it was cut from, so it need not be weighed.
-    budget_of(context).pay(STEP + len(value))
+    # It is no larger than what it was cut from, so it need not be weighed: it is as long as it is.
+    budget_of(context).keep(len(value) * (1 if isinstance(value, str) else POINTER))
     return value
 
 

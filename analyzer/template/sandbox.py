@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast
@@ -12,8 +11,8 @@ from jinja2.ext import loopcontrols
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEscapeFormatter
 
-from .budget import BUDGET, STEP, Budget, LimitExceeded, Limits, budget_of
-from .cost_estimates import ESTIMATES, operator_estimate
+from .budget import BUDGET, Budget, LimitExceeded, Limits, budget_of
+from .cost_estimates import ESTIMATES, operator_estimate, widths
 from .guards import GUARD_FILTERS, TESTS, Guards, guarded_filter, guarded_test
 from .library import FILTERS, FUNCTIONS, GenerationTag, Unknown
 from .shown import shown
@@ -48,10 +47,9 @@ class BoundedFormatter(SandboxedEscapeFormatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         """Look at the width before, and at the length after."""
         limits = cast("Sandbox", self._env).limits
-        widths = [int(digits[:18]) for digits in re.findall("[0-9]+", format_spec)]
-        value = shown(value)
-        text = "" if sum(widths) > limits.text else super().format_field(value, format_spec)
-        self._size += sum(widths) + len(text)
+        limits.check_text(self._size + widths(format_spec))
+        text = super().format_field(shown(value), format_spec)
+        self._size += len(text)
         limits.check_text(self._size)
         return text
 
@@ -114,19 +112,22 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if isinstance(owner, dict) and name == "get":
             budget.pay()  # not weighed: what comes out was there before
             return super().call(context, obj, *args, **kwargs)
-        if args and (isinstance(obj, LoopContext) or (name == "join" and isinstance(owner, str))):
-            items = budget.watch(args[0])
-            args = (items if isinstance(obj, LoopContext) else list(items), *args[1:])
-        if isinstance(owner, str):
+        of_text = isinstance(owner, str)
+        if len(args) == 1 and (isinstance(obj, LoopContext) or (of_text and name == "join")):
+            args = (list(budget.watch(args[0])),)
+        budget.pay_for(owner, *args, *kwargs.values())
+        if of_text:
             args = tuple(map(shown, args))
-        if isinstance(owner, str) and name in ESTIMATES:
-            budget.allow(ESTIMATES[name](budget, owner, args, kwargs))
-        budget.pay(STEP + budget.size(owner))
+            if name in ESTIMATES:
+                budget.allow(ESTIMATES[name](budget, owner, args, kwargs))
         budget.enter()
         try:
-            return budget.made(super().call(context, obj, *args, **kwargs))
+            made = budget.made(super().call(context, obj, *args, **kwargs))
         finally:
             budget.leave()
+        if of_text and isinstance(made, (list, tuple)):
+            budget.keep(budget.size(owner))  # it was taken apart, and all parts are new
+        return made
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         """Replace `format` and `format_map` of strings by bounded ones."""

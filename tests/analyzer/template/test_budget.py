@@ -8,6 +8,7 @@ from time import thread_time
 import pytest
 from jinja2 import Environment
 from jinja2.exceptions import SecurityError
+from jinja2.runtime import Macro
 
 from deltaparse.analyzer.template.budget import (
     BUDGET,
@@ -107,6 +108,12 @@ def test_a_value_is_weighed_with_all_it_holds(value, size, depth):
     for _ in range(2):
         assert scales.weigh(value) == (size, depth)
         assert scales.size(value) == size
+
+
+def test_a_macro_weighs_its_name():
+    module = Environment().from_string("{% macro long() %}{% endmacro %}").module
+    anonymous = Macro(Environment(), None, None, (), False, False, False, False)
+    assert [budget().weigh(one) for one in (module.long, anonymous)] == [(5, 0), (1, 0)]
 
 
 def test_a_list_is_weighed_once():

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import Environment
 
-from deltaparse.analyzer.template.budget import BUDGET, STEP, Budget, LimitExceeded
+from deltaparse.analyzer.template.budget import BUDGET, STEP, Budget, LimitExceeded, Limits
 from deltaparse.analyzer.template.guards import READING, TESTS, guarded_filter
 from deltaparse.analyzer.template.sandbox import sandbox
 from deltaparse.analyzer.template.shown import without_addresses
@@ -26,10 +26,12 @@ HUGE = {
     "list * number": "{{ ([1] * 10 ** 9) | length }}",
     "power": "{{ 9 ** (9 ** 9) }}",
     "percent": "{{ '%1000000000d' % 1 }}",
+    "percent behind zeros": "{{ ('%' ~ '0' * 20 ~ '9' * 11 ~ 'd') % 1 }}",
     "percent precision": "{{ '%.1000000000f' % 1 }}",
     "percent star": "{{ '%*d' % (1000000000, 1) }}",
     "percent keys": "{{ ('%(a)s' * 9999) % {'a': 'a' * 9999} }}",
     "format filter": "{{ '%1000000000d' | format(1) }}",
+    "format filter behind zeros": "{{ ('%' ~ '0' * 20 ~ '9' * 11 ~ 'd') | format(1) }}",
     "center": "{{ 'a'.center(10 ** 9) }}",
     "center filter": "{{ 'a' | center(1000000000) }}",
     "ljust": "{{ 'a'.ljust(10 ** 9) }}",
@@ -97,6 +99,8 @@ READS = {
     "addition": "{% set x = a + 'b' %}",
     "filter": "{% set x = a | length %}",
     "filter of a list": "{% set x = xs | first %}",
+    "argument of a filter": "{% set x = 'x' | replace('y', a) %}",
+    "named argument of a filter": "{% set x = [] | join(d=a) %}",
     "test": "{% if a is eq('b') %}{% endif %}",
     "argument of a test": "{% if 'b' is in(a) %}{% endif %}",
     "argument of a named test": "{% set x = ['b'] | select('in', a) | list %}",
@@ -108,6 +112,34 @@ def test_what_is_read_is_paid_for(source):
     a = "a" * 5000
     assert paid(source, a=a, b="b" * 5000, xs=[a, a], d={"k": a}) >= 5000
     assert paid(source, a="a", b="b", xs=["a"], d={"k": "a"}) < 1000
+
+
+# Each copies `a`, a text of 200 characters, or `xs`, a list of 100 numbers.
+COPIES = {
+    "slice": "{% set x = a[1:] %}",
+    "slice of a list": "{% set x = xs[1:] %}",
+    "set block": "{% set x %}{{ a }}b{% endset %}",
+    "filtered set block": "{% set x | trim %}{{ a }}b{% endset %}",
+}
+
+
+@pytest.mark.parametrize("source", COPIES.values(), ids=COPIES.keys())
+def test_what_is_copied_is_kept_in_memory(source):
+    limits = Limits(memory=10_000)
+    given = {"a": "b " + "a" * 198, "xs": [0] * 100}
+
+    run(source * 5, limits, **given)
+    with pytest.raises(LimitExceeded, match="more than 10000 characters of values"):
+        run(source * 100, limits, **given)
+
+
+def test_a_slice_of_a_list_takes_less_than_the_list():
+    given = {"messages": [{"role": "user"}] * 100}
+    run(
+        "{% for m in messages %}{% set x = messages[loop.index0:] %}{% endfor %}",
+        Limits(memory=50_000),
+        **given,
+    )
 
 
 BODIES = {
@@ -145,7 +177,7 @@ CONSTANTS = [
     "{% if x == 'AAAA' %}{% endif %}",
     "{% if 'AAAA' == x %}{% endif %}",
     "{% if x in 'AAAA' %}{% endif %}",
-    "{% set y %}AAAA{{ 'AAAA' }}{% endset %}",
+    "AAAA{{ 'AAAA' }}",
 ]
 
 
@@ -226,6 +258,7 @@ def test_no_filter_makes_a_text_with_an_address(name, value):
         ("{{ '%s' % f }}{{ '%s' | format(f) }}", "<generator><generator>"),
         ("{{ '{} {!r}'.format(f, f) }}", "<generator> '<generator>'"),
         ("{{ f | string | length }}", "11"),
+        ("{{ ('-' | safe).join([f, f]) }}", "&lt;generator&gt;-&lt;generator&gt;"),
         ("{{ f | center(15) }}{{ f | e }}", "  <generator>  &lt;generator&gt;"),
         ("{{ [f] | pprint }}", "['<generator>']"),
     ],

@@ -9,7 +9,7 @@ from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from deltaparse.analyzer.template.budget import LimitExceeded, Limits
+from deltaparse.analyzer.template.budget import STEP, LimitExceeded, Limits
 from deltaparse.analyzer.template.sandbox import MAX_SOURCE, sandbox
 
 from .rooms import USUAL, assert_refused, paid, run
@@ -55,13 +55,14 @@ EXPRESSIONS = [
     "{{ 1 < 2 < 3 }}{{ xs == [1, 2, 3] }}{{ xs != ys }}{{ 'a' <= 'b' }}{{ none is none }}{{ nothing is defined }}",
     "{{ [] }}{{ [1, 'a', [none]] }}{{ {'a': {'b': xs}} }}{{ (1,) }}{{ () }}{{ (1, xs) }}",
     "{{ 'x' if nothing else 'y' }}{{ nothing or 'z' }}{{ xs and 1 }}{{ not xs }}",
-    "{{ ' a '.strip() }}{{ 'a,b'.split(',') }}{{ 'a-b-c'.rsplit('-', 1) }}{{ ','.join(['a', 'b']) }}",
+    "{{ ' a '.strip() }}{{ 'a,b'.split(',') }}{{ 'a-b-c'.rsplit('-', 1) }}{{ ','.join(['a', 'b']) }}{{ '-'.join(xs | map('string')) }}",
     "{{ 'abc'.replace('b', 'xx') }}{{ 'abab'.replace('ab', '', 1) }}{{ 'abc'.startswith(('x', 'a')) }}",
     "{{ 'a'.center(5) }}|{{ 'a'.ljust(3) }}|{{ '7'.zfill(3) }}|{{ 'a\tb'.expandtabs(4) }}",
     "{{ 'aXb'.lower().upper().title() }}{{ 'abc'.find('c') }}{{ 'abc'.rfind('c') }}{{ 'x'.isdigit() }}",
     "{{ 3 is odd }}{{ 4 is even }}{{ 9 is divisibleby 3 }}{{ 2 is in xs }}{{ xs is sequence }}{{ d is mapping }}",
     "{{ 3 is gt 2 }}{{ 'a' is eq('a') }}{{ 1 is sameas(1) }}{{ 'a' is string }}{{ 1.5 is number }}",
     "{{ dict(a=1, b=2) }}{{ dict.fromkeys(['a', 'b'], 0) }}{{ dict([('a', 1)]) }}",
+    "{{ xs.count(1) }}{{ xs.index(2) }}{% set ns = namespace(append=1, encode=2) %}{{ ns.append }}{{ ns.encode }}",
 ]
 
 FILTERS = [
@@ -94,6 +95,7 @@ STATEMENTS = [
     "{% for a in xs %}{% block c scoped %}{{ a }}{% endblock %}{% endfor %}",
     "{% autoescape true %}{{ '<' }}{{ '<' ~ '>' }}{{ '<' | safe }}{% set x %}<{% endset %}{{ x }}{% endautoescape %}",
     "{% set a, b = 1, [2] %}{{ a }}{{ b }}{% raw %}{{ x }}{% endraw %}{# no #}",
+    "{% macro f(count) %}{{ count('b') }}{% endmacro %}{{ f('abc'.count) }}",
     "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}",
     "  {% if xs %}\n  yes\n  {% endif %}\nend\n",
 ]
@@ -152,6 +154,9 @@ HUGE = {
     "number from text": "{{ ('f' * 4000000) | int(base=16) }}",
     "format": "{{ '{:1000000000d}'.format(1) }}",
     "format nested": "{{ '{:{}d}'.format(1, 1000000000) }}",
+    "format behind zeros": "{{ ('{:' ~ '0' * 20 ~ '9' * 11 ~ 'd}').format(1) }}",
+    "format of many digits": "{{ ('{:' ~ '1' * 9999 ~ 'd}').format(1) }}",
+    "format in other digits": "{{ '{:" + "\u0669" * 11 + "d}'.format(1) }}",
     "format many": "{{ ('{0}' * 9999).format('a' * 9999) }}",
     "format_map": "{{ '{a:1000000000d}'.format_map({'a': 1}) }}",
     "format by attr": "{{ ('{:1000000000d}' | attr('format'))(1) }}",
@@ -159,6 +164,7 @@ HUGE = {
     "JSON indent": "{{ [1] | tojson(indent=1000000000) }}",
     "JSON separators": "{{ [1] | tojson(separators=('a' * 9999, ':')) }}",
     "JSON lines": "{% set l = [0] * 999 %}{{ ([l] * 99) | tojson(indent=99) }}",
+    "method": "{{ 'a'.ljust(10 ** 11) }}",
     "time": "{{ strftime_now('%Y' * 9999) }}",
     "concatenation": "{% set ns = namespace(s='a') %}{% for i in range(99) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
     "a set block": "{% set s = 'a' * 99999 %}{% set x %}{% for i in range(99) %}{{ s }}{% endfor %}{% endset %}",
@@ -170,6 +176,11 @@ HUGE = {
     "filters doubling": "{% set ns = namespace(l=[]) %}{% for i in range(99) %}"
     "{% set ns.l = [ns.l] | batch(2, ns.l) | list %}{% endfor %}",
     "appending": "{% set l = [] %}{% for i in range(999) %}{% set _ = l.append('a' * 99999) %}{% endfor %}",
+    "macros with long names": "{% macro "
+    + "f" * 50_000
+    + "() %}{% endmacro %}{{ ["
+    + "f" * 50_000
+    + "] * 99999 }}",
     "values nobody keeps": "{% for i in range(999) %}{% set x = ('a' * 4000000).upper() %}{% endfor %}",
     "items": "{{ ('a ' * 1000000).split() | length }}",
     "depth": "{% set ns = namespace(l=[]) %}{% for i in range(999) %}{% set ns.l = [ns.l] %}{% endfor %}",
@@ -186,6 +197,7 @@ def test_a_template_that_asks_for_too_much_is_refused_before_it_gets_it(source):
 
 
 def test_long_templates_are_not_compiled(monkeypatch):
+    assert len(run("a" * MAX_SOURCE)) == MAX_SOURCE
     with pytest.raises(LimitExceeded, match=f"more than {MAX_SOURCE} characters of source"):
         run("a" * (MAX_SOURCE + 1))
     monkeypatch.setattr("deltaparse.analyzer.template.guards.MAX_NODES", 100)
@@ -202,9 +214,12 @@ def test_long_templates_are_not_compiled(monkeypatch):
         "{{ messages.append(1) }}",
         "{{ messages.pop() }}",
         "{{ messages[0].update(a=1) }}",
+        "{{ messages[0].pop('role') }}",
         "{{ messages[0]['l'].append(1) }}",
         "{{ ''.encode() }}",
         "{{ (5).to_bytes(1) }}",
+        "{{ (5).from_bytes([1]) }}",
+        "{{ lipsum() }}",
         "{% set ns = namespace() %}{% set ns._x = 1 %}",
         "{{ namespace(_x=1) }}",
         "{% set l = [] %}{{ l.append(l) }}",
@@ -279,9 +294,47 @@ def test_the_limit_of_the_text_is_the_most_that_is_written():
 
 
 def test_only_a_format_shows_what_has_no_text():
-    assert run("{{ '%s' % f }}", f=len) == "<builtin_function_or_method>"
-    with pytest.raises(TypeError):
-        run("{{ 'a' + f }}", f=len)
+    for source in ("{{ '%s' % f }}", "{{ ('' | safe).join([f]) | striptags }}"):
+        assert run(source, f=len) == "<builtin_function_or_method>"
+    for source in ("{{ 'a' + f }}", "{{ 5 % f }}"):
+        with pytest.raises(TypeError, match="builtin_function_or_method"):
+            run(source, f=len)
+
+
+class Shown(str):
+    """A text that notes how it is written into others."""
+
+    __slots__ = ("specs",)
+
+    def __new__(cls, text, specs):
+        made = super().__new__(cls, text)
+        made.specs = specs
+        return made
+
+    def __format__(self, spec):
+        self.specs.append(spec)
+        return super().__format__(spec)
+
+
+@pytest.mark.parametrize(
+    ("source", "specs"),
+    [
+        ("{{ '{0}{0}{0}{0}'.format(a) }}", ["", "", ""]),
+        ("{{ '{0}{0}{0:3}'.format(a) }}", ["", ""]),
+        ("{{ '{0:11}'.format(a) }}", []),
+        ("{{ '{0:5}{0:5}{0:.1}'.format(a) }}", ["5", "5"]),
+    ],
+)
+def test_fields_are_written_as_long_as_there_is_room(source, specs):
+    written = []
+
+    with pytest.raises(LimitExceeded, match="a value of more than 10 characters"):
+        run(source, Limits(text=10), a=Shown("aaaa", written))
+    assert written == specs
+
+
+def test_a_format_may_write_as_much_as_a_text_may_hold():
+    assert run("{{ '{0:5}{0:5}'.format(a) }}", Limits(text=10), a="aaaa") == "aaaa aaaa "
 
 
 class Notes:
@@ -291,20 +344,64 @@ class Notes:
     def get(self, note):
         return f"{note} is got"
 
+    def join(self, note):
+        return f"{note} is joined"
 
-def test_methods_of_lists_and_dicts_are_no_others():
-    assert run("{{ n.append(1) }}, {{ n.get(2) }}", n=Notes()) == "1 is noted, 2 is got"
+
+def test_methods_of_lists_dicts_and_texts_are_no_others():
+    source = "{{ n.append(1) }}, {{ n.get(2) }}, {{ n.join(3) }}"
+    assert run(source, n=Notes()) == "1 is noted, 2 is got, 3 is joined"
 
 
-@pytest.mark.parametrize("call", ["a.find('b')", "d.items()", "','.join(xs)", "d.keys()"])
-def test_what_a_method_reads_is_paid_for(call):
+@pytest.mark.parametrize("call", ["','.join(xs, xs)", "loop(xs, xs)"])
+def test_a_call_with_too_many_arguments_is_an_error(call):
+    with pytest.raises(TypeError, match="argument"):
+        run(f"{{% for x in xs recursive %}}{{{{ {call} }}}}{{% endfor %}}", xs=["a"])
+
+
+CALLS = ["a.find('b')", "d.items()", "','.join(xs)", "d.keys()", "'b'.startswith(a)"]
+CALLS += ["'b'.startswith(xs)", "namespace(k=a)"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_a_call_reads_is_paid_for(call):
     source, a = f"{{% set x = {call} %}}", "a" * 5000
-    assert paid(source, a=a, xs=[a], d={"k": a}) >= 5000
-    assert paid(source, a="a", xs=["a"], d={"k": "a"}) < 1000
+    assert paid(source, a=a, xs=(a,), d={"k": a}) >= 5000
+    assert paid(source, a="a", xs=("a",), d={"k": "a"}) < 1000
+
+
+def test_each_item_of_a_loop_within_a_loop_is_paid_for():
+    source = (
+        "{% for x in [a] recursive %}{% if loop.depth == 1 %}{{ loop(x) }}{% endif %}{% endfor %}"
+    )
+    assert paid(source, a="a" * 500) >= 500 * STEP
+
+
+def test_a_call_is_paid_for_with_each_of_its_arguments():
+    source = "{% macro f() %}{% set x = varargs %}{% endmacro %}{% set x = f(*xs) %}"
+    xs = [""] * 500
+    assert paid(source, xs=xs) - paid("", xs=xs) >= 500 * STEP
+
+
+@pytest.mark.parametrize(
+    ("call", "most"),
+    [("a.upper()", 50), ("a.split()", 37), ("a.partition(' ')", 33), ("xs.copy()", 30)],
+)
+def test_what_a_method_makes_is_kept_in_memory(call, most):
+    """Its characters, and 32 for each item; `xs` itself is counted, too."""
+    source, limits = f"{{% set x = {call} %}}", Limits(memory=10_000)
+    given = {"a": "b " + "a" * 198} | ({"xs": [0] * 10} if "xs" in call else {})
+
+    run(source * most, limits, **given)
+    with pytest.raises(LimitExceeded, match="more than 10000 characters of values"):
+        run(source * (most + 1), limits, **given)
 
 
 def test_what_a_dict_has_for_a_key_costs_little():
-    assert paid("{% set x = d.get('k') %}", d={"k": "a" * 5000}) < 1000
+    d = {"k": "a" * 5000}
+    nothing = paid("{% set x = d %}", d=d)
+    assert nothing < paid("{% set x = d.get('k') %}", d=d) < 1000
+    assert paid("{% set x = n.get(a) %}", n=Notes(), a=d["k"]) >= 5000
 
 
 def test_sandboxes_are_shared():
