@@ -106,9 +106,6 @@ def test_a_conversation_is_bridged_turn_by_turn(name):
         assert prompt == whole
 
 
-SPACE = st.sampled_from(["", " ", "\n"])
-
-
 @settings(max_examples=20)
 @given(
     name=st.sampled_from(sorted(SOURCES)),
@@ -208,6 +205,32 @@ def test_there_is_no_bridge_without_proof_and_a_reason_is_given(made, output, re
     assert made.why_no_bridge(output, [AGAIN]).startswith(reason)
 
 
+REFUSING = template(
+    "{{ m.content }}", user="{{ raise_exception('no') if m.role == 'system' else m.content }}|"
+)
+
+
+def test_conversations_that_a_template_refuses_prove_nothing_and_forbid_nothing():
+    assert REFUSING.bridge("Dry.", [AGAIN]) == "</a>And?|<a>"
+    chat = [{"role": "system", "content": "x"}, ASKED]
+    why = REFUSING.why_no_bridge("Dry.", [AGAIN], messages=chat)
+    assert why == "the template refuses the conversation: no"
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("Dry.", "</a></s><u>And?</u><a>"),
+        ("Dry.</a></s>", "<u>And?</u><a>"),
+        ("Dry.</a></s> ", None),
+        ("Dry.</s>", None),
+    ],
+)
+def test_the_end_of_an_output_is_the_longest_that_stands_there(output, text):
+    source = PLAIN.source.replace("</a>", "</a></s>")
+    assert ChatTemplate(source, eos_token="</s>").bridge(output, [AGAIN]) == text
+
+
 def test_the_proof_may_be_for_one_conversation():
     made = template("{{ m.content }}", user="<u>{{ loop.index }}:{{ m.content }}</u>")
     assert made.bridge("Dry.", [AGAIN], messages=[ASKED]) == "</a><u>3:And?</u><a>"
@@ -224,7 +247,8 @@ def test_a_bridge_is_for_the_switches_of_the_prompt():
 
 
 def test_wrong_arguments_of_a_bridge_are_the_callers_fault():
-    for output, new in ((None, [AGAIN]), (b"Dry.", [AGAIN]), ("Dry.", AGAIN), ("Dry.", "And?")):
+    wrong = (AGAIN, "And?", None, {"And?"}, iter([AGAIN]))
+    for output, new in ((None, [AGAIN]), (b"Dry.", [AGAIN]), *(("Dry.", new) for new in wrong)):
         with pytest.raises(UsageError, match=r"output is the sampled text|new_messages is a list"):
             PLAIN.bridge(output, new)
 
@@ -235,6 +259,37 @@ def test_a_call_without_its_closer_has_no_bridge():
     for cut in range(1, len(output) - len("<call>")):
         text = one.template.bridge(output[:-cut], returned(Message([call(0)])), tools=TOOLS)
         assert text is None or output[-cut:].strip() == ""
+
+
+CALLS = template(
+    THOUGHT + "{{ m.content }}{% for c in m.tool_calls or [] %}"
+    "<c>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</c>"
+    "{% endfor %}"
+)
+CALL = '<c>{"name": "look_up", "arguments": {"city": "Ghent"}}</c>'
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (CALL, ""),
+        (CALL.replace("}}", "},}"), ""),  # repaired
+        (CALL.replace("look_up", "other"), ""),  # of a tool that is not known
+        (f"<t>{CALL}</t>{CALL}", ""),  # a draft
+        (CALL.replace('{"city"', '"city'), "the output has an attempt at a call that is broken"),
+        (
+            "<c>no call</c>" + CALL,
+            "the output has an attempt at a call that is not a call",
+        ),
+        (CALL[:-6], "the output is not a whole turn: truncated_call: the output ends in the call"),
+    ],
+)
+def test_a_bridge_stands_behind_whole_calls_only(output, reason):
+    result = {"role": "tool", "tool_call_id": "zqid", "content": "Sun."}
+    text = CALLS.bridge(output, [result], tools=TOOLS)
+    why = CALLS.why_no_bridge(output, [result], tools=TOOLS)
+    assert text == (None if reason else "</a><r>Sun.</r><a>")
+    assert why.startswith(reason) if reason else not why
 
 
 def test_ids_that_a_parser_made_answer_the_calls_in_turn_or_by_name():
