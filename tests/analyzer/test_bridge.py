@@ -316,6 +316,40 @@ def test_an_output_may_end_with_the_marker_of_the_next_message_where_none_ends_i
     assert one.template.bridge(output + "<odd>", returned(message), tools=TOOLS) is None
 
 
+NO_END = ChatTemplate(
+    template("{{ m.content }}", user="{{ '\\n<u>\\n' }}{{ m.content }}").source.replace("</a>", ""),
+    eos_token="</s>",
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("Dry.", "\n<u>\nAnd?<a>"),
+        ("Dry.\n", "<u>\nAnd?<a>"),
+        ("Dry.<u>", "\nAnd?<a>"),
+        ("Dry.\n<u>", "\nAnd?<a>"),
+        ("Dry.\n<u>\n", "And?<a>"),
+        ("Dry.\n<u> ", None),  # another white space than the template has there
+        ("Dry.\n<u>\n\n", None),
+        ("Dry.<r>", "\n<u>\nAnd?<a>"),  # content
+    ],
+)
+def test_white_space_at_the_marker_of_the_next_message_is_there_once(output, text):
+    assert NO_END.bridge(output, [AGAIN]) == text
+
+
+def test_a_marker_of_the_next_message_must_follow_a_turn_of_this_kind():
+    calls = "{% for c in m.tool_calls or [] %}<c>{{ c.function | tojson }}</c>{% endfor %}"
+    source = template("{{ m.content }}" + calls).source
+    made = ChatTemplate(source.replace("</a>", "{{ '</a>' if not m.tool_calls }}"))
+    output = '<c>{"name": "look_up", "arguments": {}}</c>'
+    result = {"role": "tool", "tool_call_id": "zqid", "content": "Sun."}
+    assert made.bridge(output, [result], tools=TOOLS) == "<r>Sun.</r><a>"
+    assert made.bridge(output + "<r>", [result], tools=TOOLS) == "Sun.</r><a>"
+    assert made.bridge("Dry.<r>", [result], tools=TOOLS) is None
+
+
 @pytest.mark.parametrize(
     ("message", "new"),
     [
