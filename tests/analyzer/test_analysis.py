@@ -54,17 +54,25 @@ def test_forced_reasoning_is_read_after_the_prompt():
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("source", "words"),
     [
-        "{{ raise_exception('no') }}",
-        "the same for all",
-        "{% for m in messages %}{{ m.x.y }}{% endfor %}",
+        ("{{ raise_exception('no') }}", ": no"),
+        ("the same for all", ": the texts do not come out"),
+        ("{% for m in messages %}{{ m.x.y }}{% endfor %}", "'x'"),
     ],
 )
-def test_a_template_that_renders_no_conversation(source):
-    fmt = analyze(source)
-    assert fmt.issues[0].startswith("the template renders no simple conversation")
-    assert fmt == WireFormat(issues=fmt.issues)
+def test_a_template_that_renders_no_conversation(source, words):
+    (issue,) = analyze(source).issues
+    assert issue.startswith("the template renders no simple conversation: ")
+    assert words in issue
+    assert analyze(source) == WireFormat(issues=(issue,))
+
+
+def test_a_template_that_renders_no_prompt():
+    refuses = "{{ raise_exception('no') if add_generation_prompt }}"
+    fmt = analyze(refuses + OWN.json_list_behind_words)
+    assert fmt.turn.generation_prompt == ""
+    assert any("renders no prompt" in issue for issue in fmt.issues)
 
 
 def test_it_is_a_pure_function_of_the_template():
