@@ -15,7 +15,7 @@ from deltaparse import (
     TemplateError,
     ToolCall,
 )
-from deltaparse.analyzer.bridge import NEW, _saying_new
+from deltaparse.analyzer.bridge import IN_SOME, NEW, _saying_new
 from deltaparse.partial import UsageError
 
 from ..strategies.bridged_turns import AGAIN, ASKED, KINDS, TOOLS, call, returned, thoughts
@@ -237,6 +237,28 @@ def test_the_proof_may_be_for_one_conversation():
     assert PLAIN.bridge("Dry.", [AGAIN], messages=[ASKED, Message([Content("x")]), ASKED])
 
 
+@pytest.mark.parametrize(
+    ("before", "tools"),
+    [
+        ("messages[0].role == 'system'", None),
+        ("messages | selectattr('role', 'eq', 'assistant') | list | length > 1", None),
+        ("messages[1:-2] | selectattr('reasoning_content') | list", None),
+        ("messages | selectattr('role', 'eq', 'tool') | list", TOOLS),
+        ("messages[1].tool_calls", TOOLS),
+    ],
+)
+def test_a_bridge_is_right_whatever_was_said_before(before, tools):
+    made = template(
+        THOUGHT + "{{ m.content }}{% for c in m.tool_calls or [] %}"
+        "<c>{{ c.function | tojson }}</c>{% endfor %}",
+        prompt="<a>{% if " + before + " %}!{% endif %}",
+    )
+    assert made.bridge("Dry.", [AGAIN], tools=tools) is None
+    assert IN_SOME in made.why_no_bridge("Dry.", [AGAIN], tools=tools)
+    if tools:
+        assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
+
+
 def test_a_bridge_is_for_the_switches_of_the_prompt():
     made = template(
         "{{ m.content }}", prompt="{% if loud %}!{% endif %}<a>{% if think %}<t></t>{% endif %}"
@@ -282,6 +304,7 @@ CALL = '<c>{"name": "look_up", "arguments": {"city": "Ghent"}}</c>'
             "the output has an attempt at a call that is not a call",
         ),
         (CALL[:-6], "the output is not a whole turn: truncated_call: the output ends in the call"),
+        (CALL + "<c", "the output is not a whole turn: cut_marker"),
     ],
 )
 def test_a_bridge_stands_behind_whole_calls_only(output, reason):
