@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from deltaparse import (
     ToolCall,
 )
 from deltaparse.analyzer.bridge import IN_SOME, NEW, _saying_new
+from deltaparse.analyzer.template.chat_template import CARD_NAMES
 from deltaparse.partial import UsageError
 
 from ..strategies.bridged_turns import AGAIN, ASKED, KINDS, TOOLS, call, returned, thoughts
@@ -257,6 +259,14 @@ def test_a_bridge_is_right_whatever_was_said_before(before, tools):
     assert IN_SOME in made.why_no_bridge("Dry.", [AGAIN], tools=tools)
     if tools:
         assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
+
+
+def test_all_conversations_of_a_proof_are_of_one_moment(monkeypatch):
+    seconds = map(str, count())
+    monkeypatch.setitem(CARD_NAMES, "datetime", lambda tools: next(seconds))
+    made = ChatTemplate("{{ datetime }}" + PLAIN.source)
+    assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
+    assert made.bridge("Dry.", [AGAIN], datetime="noon") == "</a><u>And?</u><a>"
 
 
 def test_a_bridge_is_for_the_switches_of_the_prompt():
