@@ -85,6 +85,11 @@ def test_what_is_read_alike_is_proved():
     assert found.judge == "a parser"
 
 
+def test_a_turn_that_shows_no_reasoning_proves_none():
+    found = check(Reader(), said("reasoning and content"), said("content"))
+    assert (found.proved, found.lost) == (("content",), ())
+
+
 def test_one_turn_of_a_kind_is_read_in_chunks_and_cut_off():
     once, twice = Reader(), Reader()
     check(once, said("content"))
