@@ -195,7 +195,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     # are two calls, whatever they look like; so no later phase has to reckon with it.
     turns = turns.within(without_start_of_calls(turns))
     # A turn of several messages must be known before any is cut where its first one ends.
-    turns = turns.within(turns.frame.with_several_messages(render.turn(calls=[call()]) or ""))
+    turns = turns.within(turns.frame.with_several_messages(render.turn(calls=[call()])))
     # Reasoning comes before content and calls: it may stand before either, and in every turn, if
     # only as an empty pair of markers. Without it the rest is alike in turns of all kinds.
     reasoning = find_reasoning(turns, prompts, settings)

@@ -42,7 +42,7 @@ from .bridge_turns import (
     squeezed,
     thoughts_in,
 )
-from .diff import common_prefix, segments
+from .diff import common_prefix, last_marker
 from .template.chat_template import CARD_NAMES, ChatTemplate
 
 __all__ = ["Bridge", "find_bridge"]
@@ -52,7 +52,7 @@ Given = Mapping[str, Any]
 
 REPLIED, MUSED = "zqrepliedzq", "zqmusedzq"
 NEW = "zqnewzq"
-OLD_ID = "zqold0001"
+OLD, OLD_ID = "zqold", "zqold0001"
 OTHERS = ("zqone", "zqtwo")
 """What is said in the place of the output: with each, all texts begin."""
 
@@ -161,23 +161,21 @@ class _Proof:
             if other.text != suffix.text:
                 raise NoBridge(f"what follows a turn depends on what came before it{IN_SOME}")
         text = self._behind(output, suffix)
-        if stopped and not text.lstrip().startswith(stopped):
+        if not text.lstrip().startswith(stopped):
             raise NoBridge(f"the output ends with {stopped!r}, and that does not follow it")
         return text.lstrip().removeprefix(stopped) if stopped else text
 
     def _without_stop(self, output: str, chat: Chat, prompt: str) -> tuple[str, str]:
-        """An output without the marker of the next message, at which some models stop.
+        """An output, and the marker of the next message behind it, at which some models stop.
 
         Where no marker ends a turn, that of the next message does, and engines may leave it there.
         """
-        text = output.rstrip()
-        last = segments(text)[-1:]
-        stop = last[0].text.strip() if last and last[0].marker else ""
-        fmt = self._fmt
+        text, fmt = output.rstrip(), self._fmt
+        stop = last_marker(text)
         own = (*self._ends, *fmt.facts.closers, fmt.content.end, fmt.reasoning.end)
         if not stop or any(text.endswith(marker.strip()) for marker in own if marker.strip()):
             return output, ""
-        call = ToolCall("", NEW, "{}", complete=True)
+        call = ToolCall("", OLD, "{}", complete=True)
         thought, said = Reasoning(""), Content("")
         turns: tuple[list[Part], ...] = ([said], [thought, said], [call], [thought, call])
         found = False
@@ -186,7 +184,7 @@ class _Proof:
                 suffix = self._suffix(chat, prompt, *saying(Message(parts), OTHERS[0]))
                 found = found or (not suffix.end and suffix.rest.lstrip().startswith(stop))
             self._reach = None  # that of another turn
-        return (text.removesuffix(stop), stop) if found else (output, "")
+        return (text.removesuffix(stop), stop + output[len(text) :]) if found else (output, "")
 
     def _agreed(self, chat: Chat, prompt: str, others: list[tuple[Message, str]]) -> _Suffix:
         """What follows a turn, whatever was said in it."""
@@ -203,7 +201,7 @@ class _Proof:
         yield [{"role": "system", "content": "zqrules"}, user]
         yield [user, Message(parts), user]
         if self._tools and self._fmt.facts.has_calls:
-            call = ToolCall(OLD_ID, "zqold", '{"zqkey": "zqvalue"}', complete=True)
+            call = ToolCall(OLD_ID, OLD, '{"zqkey": "zqvalue"}', complete=True)
             result = {"role": "tool", "tool_call_id": OLD_ID, "content": "zqgot"}
             yield [user, Message([Reasoning(MUSED), call]), result]
 

@@ -43,21 +43,20 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def _texts_of(said: Message, word: str) -> Iterator[tuple[str, str]]:
-    """The texts of a turn that must be shown, each with words for where it is not."""
+def _texts_of(said: Message) -> Iterator[tuple[str, str]]:
+    """The texts of such a turn that must be shown, each with words for where it is not."""
     for part in said.parts:
         if isinstance(part, ToolCall):
             yield part.name, "tool calls are"
-            if word in part.arguments:
-                yield json.loads(part.arguments)[KEY], "the arguments of calls are"
+            yield json.loads(part.arguments)[KEY], "the arguments of calls are"
         else:
             yield part.text, f"{WORDS[type(part)]} is"
 
 
 def end_of_texts(turn: str, said: Message, word: str) -> int:
-    """Where the last text of a turn ends, of which all texts begin with `word`."""
+    """Where the last text of a turn ends that is `saying` a word."""
     at = 0
-    for text, what in _texts_of(said, word):
+    for text, what in _texts_of(said):
         if text not in turn:
             raise NoBridge(f"{what} dropped from history")
         if text.startswith(word):
@@ -84,7 +83,7 @@ def thoughts_in(chat: Chat) -> Iterator[str]:
             yield message.reasoning_content
         elif isinstance(message, Mapping):
             given = (message.get(name) for name in REASONING_NAMES)
-            yield from (text for text in given if isinstance(text, str) and text)
+            yield from (text for text in given if isinstance(text, str))
 
 
 def answered(said: Message, new: Chat) -> Message:

@@ -134,7 +134,7 @@ class _Trial:
                 self._cut_off(one)
             if found:
                 broken.add(label)
-            else:
+            elif one.wire.reasoning or "reasoning" not in label:
                 self.proved[label] = None
             for problem in found:
                 self.lost.setdefault(problem, label)

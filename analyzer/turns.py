@@ -127,7 +127,7 @@ class Frame:
             at = turn.find(end, at + 1)
         return at
 
-    def with_several_messages(self, rendered: str) -> Frame:
+    def with_several_messages(self, rendered: str | None) -> Frame:
         """The same, where a turn with content and a call is `rendered` as two messages."""
         gap = between(rendered, CONTENT, FUNCTIONS[0]) or ""
         header = self.header.strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -53,17 +54,25 @@ def test_forced_reasoning_is_read_after_the_prompt():
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("source", "words"),
     [
-        "{{ raise_exception('no') }}",
-        "the same for all",
-        "{% for m in messages %}{{ m.x.y }}{% endfor %}",
+        ("{{ raise_exception('no') }}", ": no"),
+        ("the same for all", ": the texts do not come out"),
+        ("{% for m in messages %}{{ m.x.y }}{% endfor %}", "'x'"),
     ],
 )
-def test_a_template_that_renders_no_conversation(source):
-    fmt = analyze(source)
-    assert fmt.issues[0].startswith("the template renders no simple conversation")
-    assert fmt == WireFormat(issues=fmt.issues)
+def test_a_template_that_renders_no_conversation(source, words):
+    (issue,) = analyze(source).issues
+    assert issue.startswith("the template renders no simple conversation: ")
+    assert words in issue
+    assert analyze(source) == WireFormat(issues=(issue,))
+
+
+def test_a_template_that_renders_no_prompt():
+    refuses = "{{ raise_exception('no') if add_generation_prompt }}"
+    fmt = analyze(refuses + OWN.json_list_behind_words)
+    assert fmt.turn.generation_prompt == ""
+    assert any("renders no prompt" in issue for issue in fmt.issues)
 
 
 def test_it_is_a_pure_function_of_the_template():
@@ -74,8 +83,41 @@ def test_it_is_a_pure_function_of_the_template():
 def test_it_takes_a_template():
     with pytest.raises(TemplateError):
         analyze("{% for %}")
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="takes a ChatTemplate or its source, not NoneType"):
         analyze(None)
+
+
+def test_it_takes_what_a_template_is_loaded_from(tmp_path):
+    source = OWN.json_list_behind_words
+    path = tmp_path / "chat_template.jinja"
+    path.write_text(source, encoding="utf-8")
+    tokenizer = SimpleNamespace(chat_template=source, bos_token="", eos_token="")
+    assert analyze(path) == analyze(tokenizer) == analyze(source)
+
+
+def test_a_source_may_be_without_white_space():
+    source = "{%for(m)in(messages)%}<{{m.role}}>{{m.content}}</{{m.role}}>{%endfor%}"
+    assert not source.split()[1:]
+    assert analyze(source).turn.ends == ("</assistant>",)
+
+
+ENDED = (
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (ENDED, "pass it, ChatTemplate(source, eos_token=...)"),
+        ("{% for m in messages %}{{ m.content }}{% endfor %}", "turn={'ends': (...,)}"),
+    ],
+)
+def test_an_issue_says_what_to_do_about_a_turn_that_nothing_ends(source, words):
+    (issue,) = analyze(source).issues
+    assert words in issue
+    assert analyze(ChatTemplate(source, eos_token="</s>")).verified
 
 
 @pytest.mark.parametrize("text", ["models/Qwen3", "model.gguf", "Qwen/Qwen3-8B", "hermes"])
@@ -91,8 +133,9 @@ def test_what_is_remembered_is_of_the_same_limits_and_switches():
     shown = "{% if deep is true %}<deep>{% endif %}"
     switched = "{% for message in messages %}<{{ message.role }}>{{ message.content }}</end>"
     switched += "{% endfor %}{% if add_generation_prompt %}<assistant>" + shown + "{% endif %}"
-    prompts = [analyze(switched, deep=deep).turn.generation_prompt for deep in (1, True, 1)]
-    assert prompts == ["<assistant>", "<assistant><deep>", "<assistant>"]
+    given = (1, True, 1, [1])
+    prompts = [analyze(switched, deep=deep).turn.generation_prompt for deep in given]
+    assert prompts == ["<assistant>", "<assistant><deep>", "<assistant>", "<assistant>"]
 
 
 EACH = (

@@ -24,6 +24,7 @@ def test_what_makes_tags_is_found():
     [
         "<|open|>think<|sep|>hm<|close|>think<|sep|>",  # one word may stand there by chance
         "<|open|>a<|sep|>x<|close|>b<|sep|><|open|>c<|sep|>",  # nothing closes what is opened
+        "<|open|>a<|x|><|close|>a<|y|><|open|>b<|x|><|close|>b<|y|>",  # they end otherwise
         "]<]ns[>[<call>]<]ns[>[</call>",  # as with one word
         f"{PREFIXED} ]<]ns[>[",  # it stands elsewhere too
         "a:<call>a:<f>1a:</f>a:</call>",  # a word before a tag

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,8 @@ from deltaparse import (
     TemplateError,
     ToolCall,
 )
-from deltaparse.analyzer.bridge import NEW, _saying_new
+from deltaparse.analyzer.bridge import IN_SOME, NEW, _saying_new
+from deltaparse.analyzer.template.chat_template import CARD_NAMES
 from deltaparse.partial import UsageError
 
 from ..strategies.bridged_turns import AGAIN, ASKED, KINDS, TOOLS, call, returned, thoughts
@@ -104,9 +106,6 @@ def test_a_conversation_is_bridged_turn_by_turn(name):
             break
     else:
         assert prompt == whole
-
-
-SPACE = st.sampled_from(["", " ", "\n"])
 
 
 @settings(max_examples=20)
@@ -208,10 +207,66 @@ def test_there_is_no_bridge_without_proof_and_a_reason_is_given(made, output, re
     assert made.why_no_bridge(output, [AGAIN]).startswith(reason)
 
 
+REFUSING = template(
+    "{{ m.content }}", user="{{ raise_exception('no') if m.role == 'system' else m.content }}|"
+)
+
+
+def test_conversations_that_a_template_refuses_prove_nothing_and_forbid_nothing():
+    assert REFUSING.bridge("Dry.", [AGAIN]) == "</a>And?|<a>"
+    chat = [{"role": "system", "content": "x"}, ASKED]
+    why = REFUSING.why_no_bridge("Dry.", [AGAIN], messages=chat)
+    assert why == "the template refuses the conversation: no"
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("Dry.", "</a></s><u>And?</u><a>"),
+        ("Dry.</a></s>", "<u>And?</u><a>"),
+        ("Dry.</a></s> ", None),
+        ("Dry.</s>", None),
+    ],
+)
+def test_the_end_of_an_output_is_the_longest_that_stands_there(output, text):
+    source = PLAIN.source.replace("</a>", "</a></s>")
+    assert ChatTemplate(source, eos_token="</s>").bridge(output, [AGAIN]) == text
+
+
 def test_the_proof_may_be_for_one_conversation():
     made = template("{{ m.content }}", user="<u>{{ loop.index }}:{{ m.content }}</u>")
     assert made.bridge("Dry.", [AGAIN], messages=[ASKED]) == "</a><u>3:And?</u><a>"
     assert PLAIN.bridge("Dry.", [AGAIN], messages=[ASKED, Message([Content("x")]), ASKED])
+
+
+@pytest.mark.parametrize(
+    ("before", "tools"),
+    [
+        ("messages[0].role == 'system'", None),
+        ("messages | selectattr('role', 'eq', 'assistant') | list | length > 1", None),
+        ("messages[1:-2] | selectattr('reasoning_content') | list", None),
+        ("messages | selectattr('role', 'eq', 'tool') | list", TOOLS),
+        ("messages[1].tool_calls", TOOLS),
+    ],
+)
+def test_a_bridge_is_right_whatever_was_said_before(before, tools):
+    made = template(
+        THOUGHT + "{{ m.content }}{% for c in m.tool_calls or [] %}"
+        "<c>{{ c.function | tojson }}</c>{% endfor %}",
+        prompt="<a>{% if " + before + " %}!{% endif %}",
+    )
+    assert made.bridge("Dry.", [AGAIN], tools=tools) is None
+    assert IN_SOME in made.why_no_bridge("Dry.", [AGAIN], tools=tools)
+    if tools:
+        assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
+
+
+def test_all_conversations_of_a_proof_are_of_one_moment(monkeypatch):
+    seconds = map(str, count())
+    monkeypatch.setitem(CARD_NAMES, "datetime", lambda tools: next(seconds))
+    made = ChatTemplate("{{ datetime }}" + PLAIN.source)
+    assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
+    assert made.bridge("Dry.", [AGAIN], datetime="noon") == "</a><u>And?</u><a>"
 
 
 def test_a_bridge_is_for_the_switches_of_the_prompt():
@@ -224,7 +279,8 @@ def test_a_bridge_is_for_the_switches_of_the_prompt():
 
 
 def test_wrong_arguments_of_a_bridge_are_the_callers_fault():
-    for output, new in ((None, [AGAIN]), (b"Dry.", [AGAIN]), ("Dry.", AGAIN), ("Dry.", "And?")):
+    wrong = (AGAIN, "And?", None, {"And?"}, iter([AGAIN]))
+    for output, new in ((None, [AGAIN]), (b"Dry.", [AGAIN]), *(("Dry.", new) for new in wrong)):
         with pytest.raises(UsageError, match=r"output is the sampled text|new_messages is a list"):
             PLAIN.bridge(output, new)
 
@@ -235,6 +291,38 @@ def test_a_call_without_its_closer_has_no_bridge():
     for cut in range(1, len(output) - len("<call>")):
         text = one.template.bridge(output[:-cut], returned(Message([call(0)])), tools=TOOLS)
         assert text is None or output[-cut:].strip() == ""
+
+
+CALLS = template(
+    THOUGHT + "{{ m.content }}{% for c in m.tool_calls or [] %}"
+    "<c>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</c>"
+    "{% endfor %}"
+)
+CALL = '<c>{"name": "look_up", "arguments": {"city": "Ghent"}}</c>'
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (CALL, ""),
+        (CALL.replace("}}", "},}"), ""),  # repaired
+        (CALL.replace("look_up", "other"), ""),  # of a tool that is not known
+        (f"<t>{CALL}</t>{CALL}", ""),  # a draft
+        (CALL.replace('{"city"', '"city'), "the output has an attempt at a call that is broken"),
+        (
+            "<c>no call</c>" + CALL,
+            "the output has an attempt at a call that is not a call",
+        ),
+        (CALL[:-6], "the output is not a whole turn: truncated_call: the output ends in the call"),
+        (CALL + "<c", "the output is not a whole turn: cut_marker"),
+    ],
+)
+def test_a_bridge_stands_behind_whole_calls_only(output, reason):
+    result = {"role": "tool", "tool_call_id": "zqid", "content": "Sun."}
+    text = CALLS.bridge(output, [result], tools=TOOLS)
+    why = CALLS.why_no_bridge(output, [result], tools=TOOLS)
+    assert text == (None if reason else "</a><r>Sun.</r><a>")
+    assert why.startswith(reason) if reason else not why
 
 
 def test_ids_that_a_parser_made_answer_the_calls_in_turn_or_by_name():
@@ -259,6 +347,40 @@ def test_an_output_may_end_with_the_marker_of_the_next_message_where_none_ends_i
     stopped = one.template.bridge(f"{output}\n{marker}", returned(message), tools=TOOLS)
     assert marker + stopped == text.lstrip()
     assert one.template.bridge(output + "<odd>", returned(message), tools=TOOLS) is None
+
+
+NO_END = ChatTemplate(
+    template("{{ m.content }}", user="{{ '\\n<u>\\n' }}{{ m.content }}").source.replace("</a>", ""),
+    eos_token="</s>",
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("Dry.", "\n<u>\nAnd?<a>"),
+        ("Dry.\n", "<u>\nAnd?<a>"),
+        ("Dry.<u>", "\nAnd?<a>"),
+        ("Dry.\n<u>", "\nAnd?<a>"),
+        ("Dry.\n<u>\n", "And?<a>"),
+        ("Dry.\n<u> ", None),  # another white space than the template has there
+        ("Dry.\n<u>\n\n", None),
+        ("Dry.<r>", "\n<u>\nAnd?<a>"),  # content
+    ],
+)
+def test_white_space_at_the_marker_of_the_next_message_is_there_once(output, text):
+    assert NO_END.bridge(output, [AGAIN]) == text
+
+
+def test_a_marker_of_the_next_message_must_follow_a_turn_of_this_kind():
+    calls = "{% for c in m.tool_calls or [] %}<c>{{ c.function | tojson }}</c>{% endfor %}"
+    source = template("{{ m.content }}" + calls).source
+    made = ChatTemplate(source.replace("</a>", "{{ '</a>' if not m.tool_calls }}"))
+    output = '<c>{"name": "look_up", "arguments": {}}</c>'
+    result = {"role": "tool", "tool_call_id": "zqid", "content": "Sun."}
+    assert made.bridge(output, [result], tools=TOOLS) == "<r>Sun.</r><a>"
+    assert made.bridge(output + "<r>", [result], tools=TOOLS) == "Sun.</r><a>"
+    assert made.bridge("Dry.<r>", [result], tools=TOOLS) is None
 
 
 @pytest.mark.parametrize(

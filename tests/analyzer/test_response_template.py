@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import StreamParser, analyze
+from deltaparse import (
+    CallIdPosition,
+    Content,
+    Message,
+    Reasoning,
+    StreamParser,
+    ToolCall,
+    analyze,
+    get_format,
+)
 from deltaparse.analyzer.probes import call
-from deltaparse.analyzer.proof.conversations import PROOF_TOOLS, Turn
+from deltaparse.analyzer.proof.conversations import NAMED_AS_MARKERS, PROOF_TOOLS, Turn
 from deltaparse.analyzer.proof.shown import Shown, Wire
 from deltaparse.analyzer.quoting import value_of
-from deltaparse.analyzer.response_template import CUT_CALL, _problems, _Trial
+from deltaparse.analyzer.response_template import CUT_CALL, IDS, _problems, _Trial
 from deltaparse.analyzer.transformers_parser import Judge
 
 TEMPLATE = (
@@ -74,6 +83,11 @@ def test_what_is_read_alike_is_proved():
     assert (found.proved, found.lost) == (("content", "a call"), ())
     assert [words.startswith(CUT_CALL) for words in found.limits] == [True]
     assert found.judge == "a parser"
+
+
+def test_a_turn_that_shows_no_reasoning_proves_none():
+    found = check(Reader(), said("reasoning and content"), said("content"))
+    assert (found.proved, found.lost) == (("content",), ())
 
 
 def test_one_turn_of_a_kind_is_read_in_chunks_and_cut_off():
@@ -141,3 +155,90 @@ def test_what_another_message_has_otherwise(change, problems):
     text = called("a call").wire.text
     found = _problems(message(text), theirs(text) | change, ids=False)
     assert [words for words, _ in found] == problems
+
+
+@pytest.mark.parametrize("key", ["thinking", "reasoning_content", "reasoning"])
+def test_reasoning_may_have_any_of_its_usual_names(key):
+    ours = Message([Reasoning("hm"), Content("Dry.")])
+    assert [*_problems(ours, {key: "hm ", "content": " Dry."}, ids=True)] == []
+    (problem,) = _problems(ours, {"musing": "hm", "content": "Dry."}, ids=True)
+    assert problem == ("reasoning: read as '', where it was 'hm'", None)
+
+
+def test_a_message_that_another_parser_could_not_read():
+    assert [*_problems(Message([]), "KeyError", ids=False)] == [
+        ("the whole message: KeyError", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "words"),
+    [
+        ('{"a": 1}', {"a": 1}, ""),
+        ('{"a": 1}', '{"a": 1}', "arguments: a text, not an object"),
+        ('{"a": 1}', None, "arguments: read as None, where it was {'a': 1}"),
+        ('{"a": 1', {"a": 1}, "arguments: read as {'a': 1}, where it was '{\"a\": 1'"),
+        ("[1]", [1], ""),
+        ('{"a": 1}', {"a": True}, "argument a: read as True, where it was 1"),
+        ('{"a": 1}', {"a": 1.0}, "argument a: read as 1.0, where it was 1"),
+        ('{"a": 1}', {}, "argument a: read as nothing, where it was 1"),
+        ("{}", {"a": 1}, "argument a: read as 1, where it was nothing"),
+        ('{"a": 1, "b": 2}', {"b": 3, "a": 1}, "argument b: read as 3, where it was 2"),
+    ],
+)
+def test_arguments_that_are_read_otherwise(mine, other, words):
+    ours = Message([ToolCall("zqid", "f", mine, complete=True)])
+    made = {"id": "zqid", "function": {"name": "f", "arguments": other}}
+    assert [said for said, _ in _problems(ours, {"tool_calls": [made]}, ids=True)] == (
+        [words] if words else []
+    )
+    (*_, (said, value)) = _problems(ours, {"tool_calls": [made | {"id": "other"}]}, ids=True)
+    assert (said, value) == ("ids of calls", IDS)
+
+
+THINKS = get_format("seed_oss")
+PROMPT = THINKS.turn.headers[0]
+ENDED = Message([Reasoning("hm"), ToolCall("zqid", "f", "{}", complete=True)])
+
+
+@pytest.mark.parametrize(
+    ("fmt", "said", "value", "reason"),
+    [
+        ({}, {}, None, ""),
+        ({}, {"prompt": "a prompt"}, None, "a prompt that does not show where the turn begins"),
+        ({"call_id": {"position": CallIdPosition.POST_ARGS}}, {}, IDS, "ids behind the arguments"),
+        ({"call_id": {"position": CallIdPosition.POST_ARGS}}, {}, 1, ""),
+        ({}, {}, IDS, ""),
+        ({}, {}, {"a": 1}, "objects and lists that are not JSON"),
+        ({}, {}, [1], "objects and lists that are not JSON"),
+        ({}, {}, "text", ""),
+        ({"arguments": {"python_literals": False}}, {}, [1], ""),
+        (
+            {"arguments": {"python_literals": False, "item": "item"}},
+            {},
+            [1],
+            "objects and lists that are not JSON",
+        ),
+        (
+            {},
+            {"in_doubt": True},
+            None,
+            "a text that holds what is a marker elsewhere, as only its place tells",
+        ),
+        (
+            {},
+            {"label": NAMED_AS_MARKERS},
+            None,
+            "an argument that has the name of a marker",
+        ),
+        ({}, {"ours": ENDED}, None, "a call that ends reasoning"),
+        ({}, {"ours": ENDED, "text": "hm</seed:think>"}, None, ""),
+        ({}, {"ours": Message(ENDED.parts[:1])}, None, ""),
+        ({}, {"ours": Message(ENDED.parts[1:])}, None, ""),
+    ],
+)
+def test_why_no_response_template_could_bring_a_value_back(fmt, said, value, reason):
+    turn = Turn(said.get("label", "a call"), in_doubt=said.get("in_doubt", False))
+    one = Shown(turn, Wire(said.get("prompt", PROMPT), said.get("text", ""), "", "", "", 1), True)
+    trial = _Trial(THINKS.replace(**fmt), Reader())
+    assert trial._beyond(one, said.get("ours", Message([])), value) == reason

@@ -16,6 +16,7 @@ import pytest
 
 from deltaparse import (
     ChatTemplate,
+    UsageError,
     analyze,
     check_response_template,
     from_response_template,
@@ -25,7 +26,7 @@ from deltaparse.analyzer import response_template
 from deltaparse.analyzer.transformers_parser import judge
 
 from .. import corpus
-from ..strategies.templates import SOURCES
+from ..strategies.templates import OWN, SOURCES
 
 needs_transformers = pytest.mark.skipif(
     judge() is None, reason="the installed transformers has no parser of responses"
@@ -227,3 +228,42 @@ def test_without_transformers_nothing_was_proved(monkeypatch):
     found = check_response_template(TEMPLATE)
     assert (found.judge, found.proved, found.lost, found.limits) == ("", (), (), ())
     assert found.response_template == to_response_template(analyze(TEMPLATE))
+
+
+@pytest.mark.parametrize("given", ["{}", [{}], 7])
+def test_a_response_template_is_a_dict(given):
+    with pytest.raises(UsageError, match="a response template is a dict"):
+        check_response_template(TEMPLATE, given)
+
+
+def test_where_none_can_be_written_nothing_is_lost_and_nothing_is_right():
+    found = check_response_template(OWN.names_as_keys)
+    assert found.limits == ("a response template cannot say: names that are keys",)
+    assert (found.response_template, found.judge, found.lost) == (None, "", ())
+    assert not found.ok
+
+
+ENDED = (
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
+@needs_transformers
+def test_what_transformers_refuses_loses_everything():
+    found = check_response_template(TEMPLATE, {"fields": {}})
+    (words,) = found.lost
+    assert words.startswith("everything: transformers refuses it: ")
+    assert found.judge.startswith("transformers ")
+    assert not found.ok
+
+
+@needs_transformers
+def test_what_the_analysis_could_not_prove_is_a_loss_of_what_is_written_from_it():
+    found = check_response_template(ENDED)
+    (words,) = found.lost
+    assert "eos_token" in words
+    assert found.proved == ("content", "content in a later turn")  # it shows no reasoning
+    given = found.response_template
+    again = check_response_template(ENDED, given)
+    assert (again.ok, again.proved, again.response_template) == (True, found.proved, given)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate, ToolFormat, WireFormat, analyze
+from deltaparse import ChatTemplate, ToolFormat, WireFormat, analyze, get_format
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.suggestion import (
-    GREEDY,
+    _by_tokens,
     _closers,
+    _Known,
     _syntax,
     accepted,
     suggested_format,
@@ -44,8 +45,17 @@ def test_a_format_is_suggested_where_exactly_one_fits(source, tokens, name):
 
 def test_what_is_suggested_is_not_verified_when_it_is_taken():
     fmt = analyze(LISTED, accept_suggestion=True)
-    assert fmt.tools.format == "PYTHONIC"
+    named = get_format("lfm2")
+    assert (fmt.tools, fmt.function, fmt.arguments) == (
+        named.tools,
+        named.function,
+        named.arguments,
+    )
+    assert {"<|tool_call_start|>", "<|tool_call_end|>"} <= set(fmt.preserved_tokens)
+    assert fmt.turn == analyze(LISTED).turn != named.turn
     assert not fmt.verified
+    assert fmt.issues[-1].startswith("calls are read as in the named format lfm2")
+    assert fmt.issues[:-1] == analyze(LISTED).issues
 
 
 def test_nothing_is_suggested_to_a_template_that_refuses_all():
@@ -70,9 +80,30 @@ def test_calls_without_markers_are_given_up_unless_they_are_proved():
     left = without_greed(greedy)
     assert left.tools.format is ToolFormat.NONE
     assert left.tools.supports_tools
-    assert left.issues == (GREEDY,)
+    (issue,) = left.issues
+    assert "plain brackets are content" in issue
+    marked = greedy.replace(tools={"section_start": "<c>", "section_end": "</c>"})
     proved = greedy.replace(proved={"calls": ("default",)})
-    assert without_greed(proved) is proved
+    for kept in (marked, proved, greedy.replace(verified=True)):
+        assert without_greed(kept) is kept
+
+
+@pytest.mark.parametrize(
+    ("evidence", "names"),
+    [
+        ("", []),
+        ("Write <|call|>.", ["one"]),
+        ("Write <do>.", ["two"]),
+        ("Write <|call|> or <do>.", ["one", "two"]),
+        ("Write <|both|>.", []),
+        ("Write <1>.", []),  # too short
+    ],
+)
+def test_a_token_that_one_format_has_alone_means_that_format(evidence, names):
+    tokens = {"one": ("<|call|>", "<|both|>"), "two": ("<do>", "<|both|>"), "three": ("<1>",)}
+    none = frozenset()
+    known = [_Known(name, none, none, frozenset(own)) for name, own in tokens.items()]
+    assert [one.name for one in _by_tokens(known, evidence)] == names
 
 
 def test_a_bracket_is_no_evidence_of_the_end_of_calls():

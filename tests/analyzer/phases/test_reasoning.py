@@ -57,6 +57,38 @@ def test_what_nothing_ends_is_no_reasoning_but_under_its_usual_keys(key, verifie
     assert (unended in fmt.issues) is not verified
 
 
+def test_what_nothing_ends_in_turns_is_not_closed_by_its_name_either():
+    fmt = analyze(turns("{{ m.reasoning_content }}{{ m.content }}", "<think>"))
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    assert [issue.partition(",")[0] for issue in fmt.issues] == [
+        "the template shows reasoning",
+        "the prompt opens a part of the turn with '<think>'",
+    ]
+
+
+WRAPPED = (
+    "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t><answer>{{ m.content }}</answer>"
+    "{% else %}<say>{{ m.content }}</say>{% endif %}"
+)
+
+
+NEXT = THOUGHT.replace("</t>", "</t><so>")
+
+
+@pytest.mark.parametrize(
+    ("answer", "end"),
+    [
+        (WRAPPED, "</t>"),
+        (NEXT + "{{ m.content }}", "</t><so>"),
+        (NEXT + "{{ m.content }}{{ '\n' if m.reasoning_content }}", "</t><so>"),
+        (THOUGHT + "{{ '\n' }}{{ m.content }}", "</t>\n"),
+    ],
+)
+def test_what_ends_reasoning_before_content(answer, end):
+    reasoning = analyze(turns(answer)).reasoning
+    assert (reasoning.start, reasoning.end) == ("<t>", end)
+
+
 @pytest.mark.parametrize("key", ["musing", "name", "id", "type", "function", "function_call"])
 def test_any_key_may_hold_reasoning_that_holds_nothing_else(key):
     fmt = analyze(turns(THOUGHT.replace("reasoning_content", key) + "{{ m.content }}"))
