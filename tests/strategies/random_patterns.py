@@ -47,10 +47,10 @@ RANDOM = st.builds(
 )
 
 
-def accepted(text):
+def accepted(text, **limits):
     """The pattern; what is refused is another test's. (`regex` must not compile in a strategy.)"""
     try:
-        return Pattern(text)
+        return Pattern(text, **limits)
     except UsageError:
         assume(condition=False)
 

@@ -43,7 +43,7 @@ def with_strays(fmt: WireFormat, content: Mapping[str, Any] | None) -> WireForma
             fmt = fmt.replace(
                 content={"mode": mode, "start": text, "end": end}, turn={"ends": ends}
             )
-        elif not over or text != fmt.tools.separator.strip():
+        else:
             raise FormatError(f"field 'content': {text!r} closes it on a condition")
     return fmt
 

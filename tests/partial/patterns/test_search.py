@@ -6,19 +6,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaparse.partial import Found, Pattern, PatternSearch, until_pattern
+from deltaparse.partial import Found, Held, Pattern, PatternSearch, until_pattern
 from deltaparse.partial.patterns.pattern import MAX_HOLD
 
 from ...strategies.random_patterns import RANDOM, TEXTS, accepted, offline
 from ...support import Driver, cuts, drive, three_ways
 
 
-def online(pattern, chunks):
-    """All matches, and the text joined again."""
+def counted(pattern, chunks):
+    """All matches and how many were given up, and the text joined again."""
     numbers = PatternSearch(pattern)
     segments = [each for chunk in chunks for each in numbers.feed(chunk)] + numbers.finish()
     found = [(each.span, each.text, each.groups) for each in segments if isinstance(each, Found)]
-    return found, "".join(each if isinstance(each, str) else each.text for each in segments)
+    text = "".join(each if isinstance(each, str) else each.text for each in segments)
+    return (found, numbers.given_up), text
+
+
+def online(pattern, chunks):
+    """All matches, and the text joined again."""
+    (found, _), text = counted(pattern, chunks)
+    return found, text
 
 
 @settings(max_examples=300)
@@ -43,21 +50,54 @@ def test_a_long_text_in_many_steps(size):
 # Limits.
 
 
+def place_by_place(pattern, text):
+    """All matches where each place sees as much as may be held, and how many it gives up."""
+    found, given_up, at = [], 0, 0
+    while at < len(text):
+        end = at + pattern.max_hold
+        answer = pattern.match(text[:end], at, final=end > len(text))
+        if isinstance(answer, Found):
+            found.append((answer.span, answer.text, answer.groups))
+        given_up += isinstance(answer, Held)
+        at = answer.end if isinstance(answer, Found) else at + 1
+    return found, given_up
+
+
 @given(st.text("<ab>", max_size=40), st.integers(1, 6), st.data())
 def test_what_is_given_up_does_not_depend_on_the_chunks(text, limit, data):
     pattern = Pattern(r"<(?s:.*?)>|<a+|b<", max_hold=limit)
-    whole = PatternSearch(pattern)
-    expected = [*whole.feed(text), *whole.finish()]
-    hopes = PatternSearch(pattern)
-    chunks = data.draw(cuts(text))
-    got = [each for chunk in chunks for each in hopes.feed(chunk)] + hopes.finish()
+    expected = place_by_place(pattern, text), text
 
-    assert [each for each in got if isinstance(each, Found)] == [
-        each for each in expected if isinstance(each, Found)
-    ]
-    assert hopes.given_up == whole.given_up
-    assert all(len(each.text) <= limit for each in got if isinstance(each, Found))
-    assert text == "".join(each if isinstance(each, str) else each.text for each in got)
+    assert counted(pattern, data.draw(cuts(text))) == expected
+    assert counted(pattern, [text]) == expected
+
+
+@settings(max_examples=500)
+@given(RANDOM, TEXTS, st.integers(1, 6), st.data())
+def test_what_is_found_within_the_limit_does_not_depend_on_the_chunks(pattern, text, limit, data):
+    pattern = accepted(pattern, max_hold=limit)
+    expected = place_by_place(pattern, text)[0], text
+
+    assert online(pattern, data.draw(cuts(text))) == expected
+    assert online(pattern, [text]) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "limit"),
+    [
+        ("ab*c", "abbc-abbbc-abc", 4),
+        ("a(?!b)|(?<=^a)b", "abab", 1),
+        ("x|(?<=xa)<|a(?=b)", "xa<xab", 1),
+        ("(?<=aa)b|a+(?=c)", "aab-aac-aaac", 2),
+        ("(?<=^..)b|.(?=c)", "aab", 1),
+        (r"a\Z|b(?=\Z)|.", "ab", 1),
+        ("x|(?<=^xx)<", "xx<", 9),
+    ],
+)
+def test_each_place_sees_as_much_as_may_be_held(pattern, text, limit):
+    pattern = Pattern(pattern, max_hold=limit)
+    for at in range(len(text)):
+        assert counted(pattern, [text[:at], text[at:]]) == (place_by_place(pattern, text), text)
 
 
 def test_no_more_is_held_than_the_limit():
@@ -164,6 +204,38 @@ def test_until_pattern_again_and_again(pattern, text, data):
 
     assert read.result == [(whole, groups) for _, whole, groups in expected]
     assert len("".join(read.emitted)) == len(text) - sum(len(whole) for _, whole, _ in expected)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("(?<=ab)<|b(?=c)", "ab<"),
+        ("x|(?<=^a)<|a(?=b)", "a<xa<"),
+        ("x|<|(?<=^xa<)b", "xa<b"),
+    ],
+)
+def test_until_pattern_looks_behind_at_all_that_was_read_and_no_more(pattern, text):
+    def steps(src, emit):
+        look_for, found = PatternSearch(Pattern(pattern)), []
+        while match := (yield from until_pattern(src, look_for, emit)):
+            found.append(match.text)
+            look_for.read(src.take(match.end))
+        return found
+
+    expected = [whole for _, whole, _ in offline(Pattern(pattern), text)]
+    for at in range(len(text)):
+        read = drive(steps, [chunk for chunk in (text[:at], text[at:]) if chunk])
+        assert read.result == expected
+        assert all(read.emitted)
+
+
+@pytest.mark.parametrize("limit", [4, 300, 4096])
+def test_a_search_of_a_whole_text_ends_where_the_text_does(limit):
+    pattern = Pattern(r"a+\Z|a\n+b", max_hold=limit)
+    for text in ("aaaa", "a" * 700, "." * 255 + "a\nb", "a" * 256 + "\n" * 9 + "ba"):
+        found = PatternSearch(pattern).find(text, final=True)
+        (span, *_), *_ = place_by_place(pattern, text)[0]
+        assert found.span == span
 
 
 @pytest.mark.parametrize("pattern", ["^a", r"\Aa", "(?m)^a", "(?<!.)a", "(?<![^b])a"])

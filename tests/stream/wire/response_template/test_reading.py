@@ -193,3 +193,19 @@ def test_a_template_without_fields_of_its_own_is_refused():
     both = copy.deepcopy(QWEN) | {"response_template": CODER}
     with pytest.raises(FormatError, match="has no 'response_template'"):
         from_response_template(both)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [(["<t>", "<u>"], "</t>"), ("<t>", ["</t>", "</u>"]), ("<t>", [])]
+)
+def test_reasoning_has_one_opener_and_one_close(start, end):
+    template = {"start_anchor": "<a>", "fields": {"thinking": {"open": start, "close": end}}}
+    with pytest.raises(FormatError, match="'thinking': reasoning needs one opener and one close"):
+        from_response_template(template)
+
+
+@pytest.mark.parametrize("key", ["transform", "transform_each", "repeats", "join"])
+def test_a_text_is_what_stands_there(key):
+    template = {"start_anchor": "<a>", "fields": {"content": {key: "{content}"}}}
+    with pytest.raises(FormatError, match=f"'content': {key} cannot be expressed"):
+        from_response_template(template)

@@ -15,12 +15,12 @@ OVER = r"(?<=</tool_call>\s*)</calls>"
 HEADER = r"(?<=<\|im_end\|>\s*)<\|im_start\|>assistant"
 
 
-def read(close, calls=r"(?:<calls>)?<tool_call>", closed=r"</tool_call>"):
+def read(close, calls=r"(?:<calls>)?<tool_call>", closed=r"</tool_call>", **fields):
     template = copy.deepcopy(QWEN)
-    del template["fields"]["tool_calls"]["close"]
-    template["fields"]["tool_calls"] |= {"open_pattern": calls, "close_pattern": closed}
-    template["fields"]["content"] = {"close_pattern": close}
-    return from_response_template(template)
+    given = template["fields"] | {"content": {"close_pattern": close}} | fields
+    given["tool_calls"] |= {"open_pattern": calls, "close_pattern": closed}
+    given["tool_calls"].pop("close", None)
+    return from_response_template(template | {"fields": {k: v for k, v in given.items() if v}})
 
 
 def test_the_end_of_a_section_may_stand_behind_the_last_call():
@@ -32,7 +32,7 @@ def test_the_end_of_a_section_may_stand_behind_the_last_call():
     assert read(f"{END}|{OVER}\\s*</all>").tools.section_end == "</calls></all>"
 
 
-@pytest.mark.parametrize("known", [HEADER, r"(?<=\A\s*)</think>"])
+@pytest.mark.parametrize("known", [HEADER, rf"{HEADER}\n", r"(?<=\A\s*)</think>"])
 def test_what_is_known_otherwise_says_nothing_and_hides_nothing(known):
     assert read(f"{END}|{known}") == read(END)
     assert read(f"{END}|{known}|{OVER}") == read(f"{END}|{OVER}")
@@ -70,3 +70,16 @@ def test_another_condition_is_refused(close, options):
 def test_nothing_ends_a_turn_whose_content_is_behind_reasoning():
     with pytest.raises(FormatError, match="'<y>' closes it on a condition"):
         read(r"(?<=</think>)<y>")
+
+
+def test_content_behind_reasoning_needs_reasoning():
+    with pytest.raises(FormatError, match="'<y>' closes it on a condition"):
+        read(rf"{END}|(?<=\A\s*)<y>", reasoning_content=None)
+
+
+def test_what_separates_the_items_of_a_list_of_calls_stands_behind_none():
+    each = {"function": {"name": "{name}", "arguments": "{arguments}"}}
+    listed = QWEN["fields"]["tool_calls"] | {"transform_each": True, "transform": each}
+    assert read(END, tool_calls=listed | {"repeats": False}).tools.separator == ", "
+    with pytest.raises(FormatError, match="',' closes it on a condition"):
+        read(rf"{END}|(?<=</tool_call>\s*),", tool_calls=listed | {"repeats": False})
