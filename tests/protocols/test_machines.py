@@ -22,7 +22,14 @@ from deltaparse import (
     chat_completion_chunks,
 )
 from deltaparse.partial import replace_surrogates
-from deltaparse.protocols import AnthropicMessages, ChatCompletions, Responses
+from deltaparse.protocols import (
+    AnthropicMessages,
+    ChatCompletions,
+    Responses,
+    read_chat_completions,
+    read_messages,
+    read_responses,
+)
 
 from .judges import (
     ANSWER,
@@ -447,6 +454,36 @@ def test_a_call_that_was_cut_off_is_not_the_end_of_a_turn(machine, cut, natural)
     for text in (BROKEN, BROKEN + "And more.", BROKEN + BROKEN.replace("/tmp", '"/tmp"')):
         assert ends_of(machine, text, None) == {ended}
     assert ends_of(machine, BROKEN + "And more.", "stop") == {ended}
+
+
+NO_ARGUMENTS = (
+    '<tool_call>{"name": "rm", x</tool_call>',
+    '<tool_call>{"name": "rm", x</tool_call>And more.',
+    '<tool_call>{"name": "rm", x</tool_call><tool_call>{"name": "g", "arguments": {}}</tool_call>',
+)
+
+
+@pytest.mark.parametrize("text", NO_ARGUMENTS)
+@pytest.mark.parametrize(
+    ("machine", "read"),
+    [
+        (ChatCompletions, read_chat_completions),
+        (AnthropicMessages, read_messages),
+        (Responses, read_responses),
+    ],
+)
+def test_a_call_that_broke_before_its_arguments_is_none_without_arguments(machine, read, text):
+    parser = StreamParser("hermes")
+    deltas = parser.feed(text) + parser.finish("stop")
+    assert (parser.finish_reason, parser.message.tool_calls[0].arguments) == ("tool_calls", "")
+    events = events_of(machine(**HEAD), deltas, parser.finish_reason)
+    written = machine(**HEAD)
+    sent = written.sse(written.start())
+    sent += b"".join(written.push_bytes([delta]) for delta in deltas)
+    sent += written.sse(written.finish(parser.finish_reason))
+    whole = machine(**HEAD).response(parser.message, parser.finish_reason)
+    for told in (events, sent, whole):
+        assert not read(told).tool_calls[0].complete
 
 
 @by_machine

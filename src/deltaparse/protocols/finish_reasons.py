@@ -16,6 +16,7 @@ from deltaparse.stream.finish_reasons import Reason, how_it_ended, reason_text
 __all__ = [
     "FinishReason",
     "anthropic_reason",
+    "chat_reason",
     "incomplete_reason",
     "is_cut",
     "read_reason",
@@ -74,6 +75,14 @@ def reason_of(message: Any, reason: Reason) -> FinishReason:
 def is_cut(reason: FinishReason) -> bool:
     """Return whether the turn did not end by itself."""
     return reason in INCOMPLETE
+
+
+def chat_reason(reason: FinishReason, *, bare: bool) -> FinishReason:
+    """Return the `finish_reason` of Chat Completions; `bare`: a call broke before its arguments.
+
+    Clients take that for a call without arguments. Of others their JSON says that they are broken.
+    """
+    return "length" if bare and reason == "tool_calls" else reason
 
 
 def anthropic_reason(reason: FinishReason, stop_sequence: str | None, *, whole: bool) -> str:

@@ -30,8 +30,8 @@ def read_messages(events: Objects) -> Message:
     Blocks stand in their order. Text, thinking and calls of the request's own tools are read;
     signatures, redacted thinking and what the server's own tools did have no place here. A call is
     `complete` if its arguments are one JSON object, unless the message was cut off and the call is
-    the last of it. Where the server failed, or the events end too early, an issue says so
-    (`stream_error`, `stream_cut`). The explanation of a refusal is content.
+    the last of it, or has no text. Where the server failed, or the events end too early, an issue
+    says so (`stream_error`, `stream_cut`). The explanation of a refusal is content.
 
     Args:
         events: mappings, objects of a client, or the text or bytes of server-sent events, cut

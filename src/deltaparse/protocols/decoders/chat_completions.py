@@ -20,8 +20,8 @@ def read_chat_completions(chunks: Objects, *, index: int = 0) -> Message:
     """Read the chunks of one choice, or a whole response, and return the message.
 
     A call is `complete` if its arguments are one JSON object, unless the stream was cut off and
-    the call is the last of it. Where the server failed, or the chunks end too early, an issue says
-    so (`stream_error`, `stream_cut`). A refusal is content.
+    the call is the last of it, or has no text. Where the server failed, or the chunks end too
+    early, an issue says so (`stream_error`, `stream_cut`). A refusal is content.
 
     Args:
         chunks: mappings, objects of a client, or the text or bytes of server-sent events, cut

@@ -42,13 +42,14 @@ class Draft:
         if name and name != self.name:
             self.name += name
 
-    def part(self, *, cut: bool) -> Part:
-        """Return the part that it is; `cut`: it is the last of a message that was cut off."""
+    def part(self, *, cut: bool, last: bool) -> Part:
+        """Return the part that it is, the last of its message or not, and that may be `cut` off."""
         text = self.text.getvalue()
         if self.kind is not ToolCall:
             return Content(text) if self.kind is Content else Reasoning(text)
-        whole = not cut if self.complete is None else self.complete
-        if whole and not text.strip():
+        bare = not text.strip()
+        whole = not (cut and (last or bare)) if self.complete is None else self.complete
+        if whole and bare:
             text = "{}"  # a call without arguments may come without any text for them
         return ToolCall(self.call_id, self.name, text, whole and _is_object(text))
 
@@ -68,7 +69,7 @@ class Outcome:
         """Return the message that the drafts come to; parts without text are none."""
         kept = [draft for draft in drafts if draft.kind is ToolCall or draft.text.tell()]
         parts = [
-            draft.part(cut=not self.natural and place == len(kept))
+            draft.part(cut=not self.natural, last=place == len(kept))
             for place, draft in enumerate(kept, 1)
         ]
         issues = [Issue("stream_error", (0, 0), text) for text in self.errors]

@@ -22,7 +22,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import Delta, Message, ToolCallDelta
 from deltaparse.stream.finish_reasons import Reason, WhenEnded
 
-from ..finish_reasons import FinishReason, reason_of
+from ..finish_reasons import FinishReason, chat_reason, reason_of
 from ..usage import Usage, chat_usage, known
 from .encoder import Encoder, Event, Kind, Logprobs
 
@@ -120,6 +120,7 @@ class ChatCompletions(Encoder):
     ) -> dict[str, Any]:
         """Return the `chat.completion` object; its one choice has the machine's index."""
         reason = reason_of(message, finish_reason)
+        bare = any(not (call.complete or call.arguments) for call in message.tool_calls)
         made = message.to_openai()
         text = made.pop("reasoning_content", None)
         if text is not None:
@@ -128,7 +129,7 @@ class ChatCompletions(Encoder):
             "index": self.index,
             "message": made | {"refusal": None},
             "logprobs": None,
-            "finish_reason": reason,
+            "finish_reason": chat_reason(reason, bare=bare),
         }
         counted = known(usage)
         said = {} if counted is None else {"usage": chat_usage(counted)}
@@ -178,7 +179,7 @@ class ChatCompletions(Encoder):
         stop_sequence: str | None,  # noqa: ARG002 - no place for it
     ) -> list[Event]:
         events = [self._chunk({})] if self._role else []
-        events.append(self._chunk({}, reason))
+        events.append(self._chunk({}, chat_reason(reason, bare=self._had_bare)))
         if usage is not None:
             events.append({**self._head, "choices": [], "usage": chat_usage(usage)})
         return events

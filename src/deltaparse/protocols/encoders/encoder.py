@@ -87,6 +87,8 @@ class Encoder(ABC):
         self._calls = 0
         # The calls that have ended and were not said to be whole.
         self._incomplete: set[int] = set()
+        # The open call has no arguments so far, and so had one of those.
+        self._bare = self._had_bare = False
         # Writes text for the open part as bytes, from the second text on.
         self._write: Writer | None = None
         self._hides_reasoning = False
@@ -121,6 +123,7 @@ class Encoder(ABC):
             return self._open_part(delta, delta.text)
         if kind is self._type and delta.index == self._index and delta.name is None:
             events = self._text(delta.arguments) if delta.arguments else []
+            self._bare = self._bare and not delta.arguments
         else:
             events = self._open_call(delta)
         if delta.last and self._kind == "call":
@@ -141,7 +144,9 @@ class Encoder(ABC):
                 text = delta.arguments
                 return write(text) if text else b""
         written = sse(self.push(delta))
-        if self._type is not None and self._write is None and self._logprobs is None:
+        if self._write is None and not (
+            self._type is None or self._bare or self._logprobs is not None
+        ):
             self._write = self._writer(*self._frame())
         return written
 
@@ -291,6 +296,7 @@ class Encoder(ABC):
             return []
         events = self._close_part()
         self._type, self._kind, self._index = ToolCallDelta, "call", delta.index
+        self._bare = not delta.arguments
         self._calls += 1
         return events + self._opened("call", delta, delta.arguments)
 
@@ -301,6 +307,8 @@ class Encoder(ABC):
             return []
         if kind == "call" and not complete:
             self._incomplete.add(self._index)
+            self._had_bare = self._had_bare or self._bare
         events = self._closed(kind, complete=complete, cut=cut)
         self._type = self._kind = self._write = None
+        self._bare = False
         return events
