@@ -112,6 +112,27 @@ FORMS = {
         reasoning__mode="NONE",
         turn__headers=("[/ASK]", "[/RESULT]"),
     ),
+    "json_with_ids_in_tags": form(
+        whole(
+            f'Dry.<use id="k3Qz81abC">{{"tool": "look_up", "input": {LOOKS}}}</use>'
+            f'<use id="k3Qz81abD">{{"tool": "say", "input": {SAYS}}}</use><|over|>',
+            ids=("k3Qz81abC", "k3Qz81abD"),
+        ),
+        tools__format="TAG_WITH_JSON",
+        call_id__position="PRE_FUNC_NAME",
+        call_id__suffix='">{"tool": "',
+    ),
+    "arguments_in_a_list": form(
+        whole(
+            'Dry.<do>{"name": "look_up", "given": [{"name": "city", "value": "Ghent"}, '
+            '{"name": "days", "value": 3}]}</do>'
+            '<do>{"name": "say", "given": [{"name": "text", "value": "Hi <b>"}]}</do><|over|>'
+        ),
+        Said('<do>{"name": "say", "given": []}</do><|over|>', calls=(("say", {}),)),
+        tools__format="TAG_WITH_TAGGED",
+        arguments__name_prefix='{"name": "',
+        arguments__quoted_strings=True,
+    ),
     "content_in_parts": form(
         whole(
             f' Dry.<act>{{"name": "look_up", "arguments": {LOOKS}}}</act>'

@@ -48,6 +48,8 @@ __all__ = [
 ]
 
 DECODER = json.JSONDecoder()
+NUMBERS = ("0", "1", "2")
+"""What numbers the first two calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,8 @@ class CallTexts:
 
     `repeated` is what stands before and behind an argument's name where the marker behind its value
     repeats it; there it is written as one word, `REPEATED`, so that all such markers are alike.
-    `closer` is the same of the function's name, which is written as `REPEATED_NAME`.
+    `closer` is the same of the function's name, which is written as `REPEATED_NAME`; `number` is
+    what stands before and behind the number of a call, which is written as its id.
     `header` matches what begins the message of a call, where that names the function as the call in
     it does again.
     """
@@ -86,6 +89,7 @@ class CallTexts:
     content: ContentFormat
     repeated: tuple[str, str] = ("", "")
     closer: tuple[str, str] = ("", "")
+    number: tuple[str, str] = ("", "")
     header: re.Pattern[str] | None = None
 
     def turn(self, *calls: Message) -> str:
@@ -111,6 +115,7 @@ class CallTexts:
             body = body.partition(end.strip())[0]
         body = _with_one_word(body, ARGUMENTS, self.repeated, REPEATED)
         body = _with_one_word(body, FUNCTIONS, self.closer, REPEATED_NAME)
+        body = _with_one_word(body, NUMBERS, self.number, CALL_IDS[0])
         return body.replace(CALL_IDS[1], CALL_IDS[0])
 
     def outside(self, before: str, after: str) -> tuple[str, str]:

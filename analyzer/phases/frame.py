@@ -90,9 +90,8 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     in_the_middle = (gap or "").removesuffix(opening)
     if tail.strip():
         end, trailer = _end_and_trailer(render, theirs, tail, gap, headers[0])
-        core = headers[0].strip()
-        if end.strip() and not asked.endswith(trailer) and not (core and core in trailer):
-            # It ends turns only, and begins none.
+        begins = headers[0].strip() in trailer
+        if end.strip() and not begins and not asked.endswith(trailer):  # it ends turns only
             end, trailer = end + trailer, ""
     else:
         # Without an end-of-turn marker, a model stops where it would write the user's turn.

@@ -20,7 +20,7 @@ from ..probes import ARGUMENT, CALL_IDS, FUNCTIONS, VALUE, call
 from .call_texts import CallMarkers, CallTexts, ToolsFinding, json_at, markers_of
 from .content import without_reasoning
 
-__all__ = ["find_json_calls"]
+__all__ = ["find_json_calls", "holds_json"]
 
 NO_LAYOUT = "tool calls are JSON, but the function's name and arguments were not found in it"
 BRACKET = re.compile(r"[{\[]")
@@ -45,9 +45,14 @@ class JsonInText:
 
 
 def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
-    """Read off how a call is written; None if it is no JSON object, nor in a list of them."""
+    """Read off how a call is written; None if it is no JSON object, nor in a list of them.
+
+    Nor where its id stands outside of that: then what is round the name is markers, as in tags.
+    """
     found = _json_with(calls.turn(call()), FUNCTIONS[0])
     if found is None or not isinstance(found.value, dict | list):
+        return None
+    if any(calls.number) or CALL_IDS[0] in found.before + found.after:
         return None
     two = calls.turn(call(), call(1))
     if inner := _inner_list(found):
@@ -75,6 +80,11 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
     return ToolsFinding(
         format=_code_block(tools), arguments=ArgumentsFormat(python_literals=found.python)
     )
+
+
+def holds_json(text: str) -> bool:
+    """Whether a call is written in JSON."""
+    return _json_with(text, FUNCTIONS[0]) is not None
 
 
 def _inner_list(found: JsonInText) -> JsonInText | None:

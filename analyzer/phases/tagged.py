@@ -34,6 +34,7 @@ from .call_texts import (
     markers_of,
     parts_of,
 )
+from .json_calls import holds_json
 from .tagged_arguments import (
     KEY_SUFFIX,
     tagged_arguments,
@@ -43,7 +44,7 @@ from .tagged_arguments import (
     without_repeated_keys,
 )
 
-__all__ = ["NAMESPACE", "find_tagged"]
+__all__ = ["NAMESPACE", "find_tagged", "without_numbers"]
 
 Position = CallIdPosition
 NAMESPACE = re.compile(r"[\w-]+[.:/]\Z")
@@ -113,7 +114,8 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
         name_prefix = name_prefix.removesuffix(namespace[0])
     markers = markers._replace(per_call_start=per_call_start, per_call_end=per_call_end)
     first = markers.first or name_prefix
-    if not first.strip() or name_prefix.lstrip().startswith('{"'):
+    spoilt = name_prefix.lstrip().startswith('{"') and not holds_json(calls.turn(call()))
+    if not first.strip() or spoilt:
         # No marker, or JSON that the template spoils: its model writes what that should be.
         return None
     return ToolsFinding(
@@ -156,6 +158,20 @@ def _without_repeated_names(calls: CallTexts) -> CallTexts:
     if not found or opened is None or suffix is None:
         return calls
     return replace(calls, closer=(opened[0], suffix[0]))
+
+
+def without_numbers(calls: CallTexts) -> CallTexts:
+    """The texts with an id for the number of each call, where the tag before its name has one."""
+    before = calls(call()).partition(FUNCTIONS[0])[0]
+    number = next(reversed([*NUMBERED.finditer(before)]), None)
+    opened = (
+        OPENED.search(before[: number.start()]) if number and CALL_IDS[0] not in before else None
+    )
+    if number is None or opened is None:
+        return calls
+    prefix, suffix = opened[0], before[number.end() :]
+    second = f"{prefix}{int(number[0]) + 1}{suffix}{FUNCTIONS[1]}"
+    return replace(calls, number=(prefix, suffix)) if second in calls(call(), call(1)) else calls
 
 
 def _call_id(

@@ -31,7 +31,7 @@ from .call_texts import CallTexts, ToolsFinding
 from .channels import header_marks
 from .json_calls import find_json_calls
 from .pythonic import find_pythonic
-from .tagged import find_tagged
+from .tagged import find_tagged, without_numbers
 
 __all__ = ["find_tool_calls", "not_rendered", "not_understood", "showing_calls"]
 
@@ -122,7 +122,10 @@ def find_tool_calls(
             what = OUTSIDE.format(header=turns.frame.header.strip())
             what = NO_END_BEFORE_RESULT if turns.render.style.answered else what
         return replace(none, issues=(not_rendered(what),)) if supports or reads else none
-    found = find_json_calls(calls) or find_pythonic(calls) or find_tagged(calls)
+    calls = without_numbers(calls)
+    found = find_json_calls(calls)
+    if found is None or found.issues:
+        found = find_pythonic(calls) or find_tagged(calls) or found
     if found is None:
         return replace(none, issues=(NOT_UNDERSTOOD.format(shown=_shown(calls)),))
     arguments = replace(found.arguments, sorted_names=_sorts(calls))

@@ -37,6 +37,7 @@ __all__ = [
 
 SAID = (
     'First line.\nSecond: 2 < 3, {braces} [brackets] "quotes", \\back\\slashes and `code`.\n\n'
+    "# A *few* __signs__:\n- 50% + $1 = ~2 | (#3) @4; so^5?\n\n"
     "<b>Markup</b> &amp; 你好 😀, it's done"
 )
 THOUGHT = "Let me see.\n\n1. a < b\n2. {x: [y]} done"

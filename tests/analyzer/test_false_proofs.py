@@ -93,6 +93,10 @@ CALL = """{{ '<c>{"name": "' + c.function.name + '", "arguments": ' }}"""
 CALL += "{{ c.function.arguments | tojson }}"
 CALLS = "{% for c in m.tool_calls or [] %}" + CALL + "}</c>{% endfor %}"
 WRONG = {
+    "content without its emphasis": TURNS
+    + "<a>{{ m.content | replace('*', '') }}</a>"
+    + END
+    + "{% endif %}",
     "texts in capitals, and parts as they are": """\
 {% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' and m.content is string %}
 {{- m.content | upper }}{% elif m.content is string %}{{ m.content }}{% else %}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from deltaparse import ToolsFormat, analyze
+from deltaparse import ToolsFormat, analyze, parse
 from deltaparse.analyzer.phases import json_calls
 from deltaparse.analyzer.phases.json_calls import (
     JsonInText,
@@ -181,14 +181,38 @@ def template(one, before="", behind="", refuses="", space=""):
     )
 
 
-@pytest.mark.parametrize(
-    "arguments", ['[{"key": "{{ k }}", "value": {{ v | tojson }}}]', '"' + NESTED + '"']
-)
-def test_arguments_that_are_neither_an_object_nor_its_text_are_not_understood(arguments):
-    each = "{% for k, v in c.function.arguments.items() %}" + arguments + "{% endfor %}"
-    fmt = analyze(template('<c>{"name": "{{ c.function.name }}", "arguments": ' + each + "}</c>"))
+NAMED = "{% for k, v in c.function.arguments.items() %}ARGUMENT{% endfor %}"
+NAMED = '<c>{"name": "{{ c.function.name }}", "arguments": ' + NAMED + "}</c>"
+
+
+def test_arguments_that_are_neither_an_object_nor_its_text_are_not_understood():
+    fmt = analyze(template(NAMED.replace("ARGUMENT", '"' + NESTED + '"')))
     assert fmt.tools.format == "NONE"
     assert any("the function's name and arguments were not found" in one for one in fmt.issues)
+
+
+def test_arguments_that_are_no_object_are_read_by_what_is_round_each():
+    listed = NAMED.replace("ARGUMENT", '[{"key": "{{ k }}", "value": {{ v | tojson }}}]')
+    fmt = analyze(template(listed))
+    assert (fmt.verified, fmt.tools.format) == (True, "TAG_WITH_TAGGED")
+    read = parse('<c>{"name": "f", "arguments": [{"key": "a", "value": "}]"}]}</c>', fmt)
+    assert [(call.name, call.arguments) for call in read.tool_calls] == [("f", '{"a": "}]"}')]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '<c>{"of": "call", "name": "fns.{{ c.function.name }}", "arguments": ARGUMENTS}</c>',
+        '<c id="{{ c.id }}">{"name": "{{ c.function.name }}", "arguments": ARGUMENTS}</c>',
+        '<c n="{{ loop.index }}">{"name": "{{ c.function.name }}", "arguments": ARGUMENTS}</c>',
+        '<c>{"name": "{{ c.function.name }}", "arguments": ARGUMENTS}<id>{{ c.id }}</id></c>',
+    ],
+)
+def test_json_of_calls_is_markers_where_it_does_not_say_all(call):
+    source = template(call.replace("ARGUMENTS", "{{ c.function.arguments | tojson }}"))
+    fmt = analyze(source)
+    assert (fmt.verified, fmt.tools.format) == (True, "TAG_WITH_JSON")
+    assert fmt.facts.writes_ids is ("id" in call or "loop" in call)
 
 
 def test_few_brackets_are_read_from_however_many_stand_before_a_call(monkeypatch):
