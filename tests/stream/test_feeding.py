@@ -215,7 +215,7 @@ def test_a_parser_goes_when_it_is_done(fmt, text, reasoning):
 
 
 def test_a_reader_that_waits_beyond_the_end_loses_nothing(monkeypatch):
-    def waits(*_):
+    def waits(*_, **__):
         while True:
             yield
 
@@ -225,13 +225,14 @@ def test_a_reader_that_waits_beyond_the_end_loses_nothing(monkeypatch):
     parser.feed(CALL[9:])
     parser.finish("stop")
     assert parser.message.content == CALL
-    assert [issue.kind for issue in parser.issues] == ["internal_error"]
+    (issue,) = parser.issues
+    assert (issue.kind, "waits beyond the end" in issue.detail) == ("internal_error", True)
     assert parser.where() == "end"
 
 
 @pytest.mark.parametrize("before", ["", "text "])
 def test_a_bug_of_ours_is_told_of_where_it_was(before, monkeypatch):
-    def breaks(*_):
+    def breaks(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr(assistant_turn, "tool_calls", breaks)
@@ -240,3 +241,4 @@ def test_a_bug_of_ours_is_told_of_where_it_was(before, monkeypatch):
     parser.feed(CALL)
     (issue,) = parser.issues
     assert (issue.kind, issue.span) == ("internal_error", (len(before), len(before)))
+    assert issue.detail == "ZeroDivisionError(); the rest is content"

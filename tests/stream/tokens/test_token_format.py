@@ -16,8 +16,8 @@ from ...strategies.wire_by_hand import TAGS
 
 def test_more_special_tokens_than_there_are_characters_for():
     """Each has one of its own, as long as there are some; beyond that it is its text."""
-    many = LAST - FIRST_STRAY + 1
-    texts = [f"<{id}>" for id in range(many + 3)]
+    many = LAST - FIRST_STRAY + 2  # with that of the marker
+    texts = ["<think>", *(f"<{id}>" for id in range(many + 2))]
     vocabulary = Vocabulary(
         {id: text.encode() for id, text in enumerate(texts)}, special=range(len(texts))
     )
