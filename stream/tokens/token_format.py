@@ -147,7 +147,7 @@ def _modes(specials: Mapping[str, int], fmt: WireFormat, markers: Markers) -> di
         modes = dict.fromkeys(specials, _checked(markers))
         if markers == "text":
             # Models are not asked to spell what ends the turn.
-            modes |= {end: "token" for end in map(str.strip, fmt.turn.ends) if end in specials}
+            modes |= dict.fromkeys(map(str.strip, fmt.turn.ends), "token")
         return modes
     modes = dict.fromkeys(specials, "token")
     known = {text.strip() for text in written_texts(fmt)}

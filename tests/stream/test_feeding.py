@@ -242,3 +242,19 @@ def test_a_bug_of_ours_is_told_of_where_it_was(before, monkeypatch):
     (issue,) = parser.issues
     assert (issue.kind, issue.span) == ("internal_error", (len(before), len(before)))
     assert issue.detail == "ZeroDivisionError(); the rest is content"
+
+
+def test_a_bug_of_ours_within_a_call_cuts_it():
+    def breaks():
+        raise ZeroDivisionError
+        yield
+
+    parser = StreamParser(TAGS)
+    parser.feed('<call>{"name": "f", "x": 1, "y": [2], "arguments": {"a": "b')
+    parser._steps = breaks()
+    assert parser.feed('"}, <') == [ContentDelta('"}, <')]
+    assert [(call.arguments, call.complete) for call in parser.message.tool_calls] == [
+        ('{"a": "b', False)
+    ]
+    (issue,) = parser.issues
+    assert issue.detail == "ZeroDivisionError(); not emitted: 'x: 1, y: [2]'; the rest is content"

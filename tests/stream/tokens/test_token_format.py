@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
-from deltaparse import Vocabulary, get_format
+from deltaparse import UsageError, Vocabulary, get_format
 from deltaparse.stream.tokens.token_format import FIRST_STRAY, LAST, TokenFormat, token_format
 
 from ...strategies.token_texts import CALL, QWEN, TOOLS, Text
@@ -45,6 +45,42 @@ def test_a_marker_is_named_by_its_token_or_whole(marker):
     text = Text(fmt, ["<|call|>"], tokens)
     assert len(text.read().message.tool_calls) == 1
     assert text.read(markers={marker: "text"}).message.tool_calls == []
+
+
+@pytest.mark.parametrize(
+    ("markers", "token", "spelled"),
+    [("token", "end", "content"), ("text", "end", "content"), ("either", "end", "end")],
+)
+def test_a_turn_ends_with_a_token_and_with_its_text_where_either_will_do(markers, token, spelled):
+    fmt, end = get_format("qwen3"), "<|im_end|>"
+    for tokens, role in (([end], token), (["<|im_", "end|>"], spelled)):
+        parser = Text(fmt, [end], ["Hi", *tokens]).read(markers=markers)
+        assert parser.roles == ["content", *([role] * len(tokens))]
+
+
+def test_markers_that_are_not_named_are_tokens():
+    fmt, tokens = get_format("qwen3"), ["<think>", "hm", "</think>", *CALL]
+    parser = Text(fmt, ["<think>", "</think>", "<tool_call>"], tokens).read(
+        markers={"<think>": "text", "</think>": "text"}
+    )
+    assert parser.message.reasoning_content == ""
+    assert len(parser.message.tool_calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("fmt", "markers", "said"),
+    [
+        (TAGS, {" ": "text"}, "' ' is no marker of the format"),
+        (TAGS, {"<x>": "text"}, "'<x>' is no marker of the format; it has '</call>', '<call>'"),
+        (TAGS.replace(tools={"per_call_start": "<c>"}), {"<call>": "text"}, "it has '</call>'"),
+        (TAGS, "words", 'choose "token", "text" or "either"'),
+        (TAGS, {"<call>": None}, 'choose "token", "text" or "either"'),
+        (TAGS.replace(tools={"per_call_start": "<\ud800"}), "token", "nobody can write"),
+    ],
+)
+def test_what_is_no_marker_or_no_choice_is_refused(fmt, markers, said):
+    with pytest.raises(UsageError, match=said):
+        Text(fmt, ["<call>", "</call>"], ["Hi"]).parser(markers=markers)
 
 
 def test_it_is_made_once():
