@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from deltaparse import (
     ContentDelta,
-    Policies,
     StreamParser,
     ToolCallDelta,
     UsageError,
@@ -71,14 +70,6 @@ def test_a_parser_that_collects_nothing_hands_out_the_same(case, kw, data, reaso
     assert parser.counts == collecting.counts
     with pytest.raises(UsageError, match="collect=True"):
         _ = parser.message
-
-
-@pytest.mark.parametrize(
-    "policies", [Policies(unclosed_reasoning="copy"), Policies(duplicate_keys="error")]
-)
-def test_policies_that_need_the_message(policies):
-    with pytest.raises(UsageError, match="leave collect=True"):
-        StreamParser(TAGS, policies=policies, collect=False)
 
 
 def parser_in(fmt, start):

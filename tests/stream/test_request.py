@@ -10,6 +10,7 @@ from deltaparse.stream.request import check_response_schema, request_for
 from ..strategies.wire_by_hand import CALL, TAGS
 
 F = {"name": "f", "parameters": {"type": "object"}}
+NO_HEADER = TAGS.replace(turn={"headers": (), "generation_prompt": ""})
 DEFAULTS = {
     "tools": None,
     "tool_choice": "auto",
@@ -76,6 +77,26 @@ def test_parsers_that_share_it_know_nothing_of_each_other():
     assert other.message.content == "c"
     assert (other.issues, other.attempts, other.finish("stop")) == ([], [], [])
     assert [call.name for call in one.message.tool_calls] == ["f"]
+
+
+@pytest.mark.parametrize(
+    "policies", [Policies(unclosed_reasoning="copy"), Policies(duplicate_keys="error")]
+)
+def test_policies_that_need_the_message(policies):
+    with pytest.raises(UsageError, match=r'="(copy|error)" needs the message: leave collect=True'):
+        asked(policies=policies, collect=False)
+    assert asked(policies=policies).policies is policies
+
+
+@pytest.mark.parametrize(
+    ("fmt", "said"),
+    [(TAGS, "the prompt has no header of the turn"), (NO_HEADER, "the format names no header")],
+)
+def test_a_prompt_in_which_no_turn_begins_is_reported(fmt, said):
+    (issue,) = parse("Hi", fmt, prompt="Hello").issues
+    assert (issue.kind, issue.span) == ("no_header", (0, 0))
+    assert issue.detail.startswith(said)
+    assert issue.detail.endswith(": nothing of it was read")
 
 
 class Model:

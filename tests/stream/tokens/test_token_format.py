@@ -83,6 +83,19 @@ def test_what_is_no_marker_or_no_choice_is_refused(fmt, markers, said):
         Text(fmt, ["<call>", "</call>"], ["Hi"]).parser(markers=markers)
 
 
+def test_the_special_tokens_are_named_if_there_are_any():
+    with pytest.raises(UsageError, match="it has none with a special token"):
+        Text(TAGS, [], ["Hi"]).parser(markers={"<x>": "text"})
+
+
+def test_of_two_special_tokens_the_longer_one_is_the_marker():
+    fmt = TAGS.replace(tools={"per_call_start": "<call>", "per_call_end": "<call>end"})
+    vocabulary = Text(fmt, ["<call>", "<call>end"], []).vocabulary
+    tools = token_format(fmt, vocabulary, "token").fmt.tools
+    assert len({tools.per_call_start, tools.per_call_end}) == 2
+    assert (len(tools.per_call_start), len(tools.per_call_end)) == (1, 1)
+
+
 def test_it_is_made_once():
     fmt = get_format("qwen3")
     made = token_format(fmt, QWEN.vocabulary, "token")
