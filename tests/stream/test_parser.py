@@ -44,7 +44,7 @@ class Shape:
     [
         ({"tools": ["f"]}, "a tool is"),
         ({"tools": [{"function": {}}]}, "a tool is"),
-        ({"tool_choice": "maybe"}, "tool_choice"),
+        *(({"tool_choice": value}, "tool_choice=") for value in ("maybe", "")),
         ({"tool_choice": {"function": {"name": "x"}}, "tools": [{"name": "f"}]}, "not one of"),
         *(({"reasoning": value}, '"separate", "inline"') for value in ("loud", None, [], True)),
         *(({"prompt": value}, "prompt is the rendered prompt") for value in (None, b"", 5, ["a"])),
