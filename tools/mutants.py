@@ -310,6 +310,8 @@ class Record:
     lines: dict[str, dict[int, list[str]]]
     most: float
     """So long the tests of one mutant take at most, as they took when they were recorded."""
+    chosen: bool
+    """The tests were chosen by hand: those that were not recorded run for each mutant."""
 
     def tests(self, file: str, mutant: Mutant, collected: Collection[str]) -> list[str]:
         """The tests of a mutant: one case of each test first, then another, quick ones first.
@@ -330,7 +332,8 @@ class Record:
             beside = f"test_{name}.py" in test
             ranked.append((turn[function] // (3 if beside else 1), self.seconds[test], test))
             turn[function] += 1
-        chosen = [test for test in own if test not in self.seconds]
+        new = collected if self.chosen else own
+        chosen = [test for test in new if test not in self.seconds]
         others = [test for test in own if test in self.seconds and test not in names]
         ranked += ((len(names), self.seconds[test], test) for test in others)
         left = self.most
@@ -637,7 +640,7 @@ def _run(tests: list[str], plugin: object) -> None:
     pytest.main([*args, *tests], plugins=[plugin])
 
 
-def _record(again: bool, most: float) -> Record:
+def _record(again: bool, most: float, chosen: bool) -> Record:
     """What tests run, which is found out where it is not known."""
     seconds: dict[str, float] = {}
     lines: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -655,7 +658,7 @@ def _record(again: bool, most: float) -> Record:
         for file in data.measured_files():
             for line, contexts in data.contexts_by_lineno(file).items():
                 lines[file][line] += contexts
-    return Record(seconds, lines, most)
+    return Record(seconds, lines, most, chosen)
 
 
 def main() -> None:
@@ -672,7 +675,7 @@ def main() -> None:
     os.chdir(ROOT)
     os.environ |= {"HYPOTHESIS_PROFILE": "quick", "DELTAPARSE_CORPUS": "", "DELTAPARSE_CASES": ""}
     if asked.modules or asked.record:
-        record = _record(asked.record, asked.seconds)
+        record = _record(asked.record, asked.seconds, bool(asked.tests))
         if asked.modules:
             tests = asked.tests or list(SUITES.values())
             _run(tests, Server(_modules(asked.modules), asked.most, asked.seed, record))

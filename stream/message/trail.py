@@ -42,5 +42,8 @@ class Trail(Protocol):
     def decoded(self, offset: int) -> int:
         """The offset in the output, as it would be as text, of one in the text that is read."""
 
+    def goes_back(self, start: int) -> None:
+        """What is emitted next was read from this offset on, behind which something came out."""
+
     def called(self, name: tuple[int, int], arguments: tuple[int, int]) -> None:
         """The name and the arguments of the call that was begun last stand here."""

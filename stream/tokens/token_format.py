@@ -69,9 +69,9 @@ class TokenFormat:
         self._chars = {specials[text]: char for text, char in chars.items()}
         self.marker_ids = {char: id for id, char in self._chars.items()}
         self.tokens = {char: (specials[text], text) for text, char in chars.items()}
-        self.either = frozenset(specials[text] for text in specials if modes[text] == "either")
-        openers = "".join(fmt.facts.openers)
-        self.either_opens = any(modes[text] == "either" and text in openers for text in specials)
+        either = [text for text in specials if modes[text] == "either"]
+        self.either = frozenset(specials[text] for text in either)
+        self.either_opens = any(text in opener for text in either for opener in fmt.facts.openers)
         self._pattern, self._markers = _any_of(as_tokens), chars
         # At each place the shortest: whether a longer one follows, text that is to come would say.
         any_text = "|".join(map(re.escape, sorted(as_tokens, key=len)))
@@ -147,7 +147,7 @@ def _modes(specials: Mapping[str, int], fmt: WireFormat, markers: Markers) -> di
         modes = dict.fromkeys(specials, _checked(markers))
         if markers == "text":
             # Models are not asked to spell what ends the turn.
-            modes |= {end: "token" for end in map(str.strip, fmt.turn.ends) if end in specials}
+            modes |= dict.fromkeys(map(str.strip, fmt.turn.ends), "token")
         return modes
     modes = dict.fromkeys(specials, "token")
     known = {text.strip() for text in written_texts(fmt)}

@@ -21,7 +21,7 @@ from operator import add
 from typing import Literal, NamedTuple, TypeVar
 from weakref import ref
 
-from deltaparse.partial import SURROGATES, MalformedOutput, Window
+from deltaparse.partial import SURROGATES, MalformedOutput, Window, is_whole
 
 from ..message.message import Attempt, Issue, Part, ToolCall
 from ..message.reports import Issues
@@ -187,6 +187,10 @@ class TokenTrail:
             self._said.append(self._last)
             self._last = start, end, what
 
+    def goes_back(self, start: int) -> None:
+        """What is emitted next was read from this offset on, behind which something came out."""
+        self.emitted = start
+
     def called(self, name: Span, arguments: Span) -> None:
         """The name and the arguments of the call that was begun last stand here."""
         part = self.parts[-1]
@@ -239,15 +243,16 @@ class TokenTrail:
         return CHARACTER.sub(lambda found: self._stray(found[0]), text)
 
     def json_of(self, text: str) -> str:
-        """The same inside of strings in JSON, which may have spelled such a character."""
-        if not self._special or self._special[-1] < self.emitted:
+        """The same inside of strings in JSON, which may have spelled such characters."""
+        if not is_whole(text):  # they stand as they are, and what is spelled the model wrote
+            return CHARACTER.sub(lambda found: _in_json(self._stray(found[0])), text)
+        coming = {chr(code) for code in self._chars[bisect_left(self._special, self.emitted) :]}
+        if not coming:
             return text
 
         def written(found: re.Match[str]) -> str:
-            char = chr(int(found[2], 16)) if found[2] else found[0]
-            if char not in self._fmt.tokens:
-                return found[0]
-            return (found[1] or "") + _in_json(self._stray(char))
+            char = chr(int(found[2], 16))
+            return found[1] + _in_json(self._stray(char)) if char in coming else found[0]
 
         return SPELLED.sub(written, text)
 

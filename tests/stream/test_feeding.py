@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from deltaparse import (
     ContentDelta,
-    Policies,
     StreamParser,
     ToolCallDelta,
     UsageError,
@@ -71,14 +70,6 @@ def test_a_parser_that_collects_nothing_hands_out_the_same(case, kw, data, reaso
     assert parser.counts == collecting.counts
     with pytest.raises(UsageError, match="collect=True"):
         _ = parser.message
-
-
-@pytest.mark.parametrize(
-    "policies", [Policies(unclosed_reasoning="copy"), Policies(duplicate_keys="error")]
-)
-def test_policies_that_need_the_message(policies):
-    with pytest.raises(UsageError, match="leave collect=True"):
-        StreamParser(TAGS, policies=policies, collect=False)
 
 
 def parser_in(fmt, start):
@@ -215,7 +206,7 @@ def test_a_parser_goes_when_it_is_done(fmt, text, reasoning):
 
 
 def test_a_reader_that_waits_beyond_the_end_loses_nothing(monkeypatch):
-    def waits(*_):
+    def waits(*_, **__):
         while True:
             yield
 
@@ -225,13 +216,14 @@ def test_a_reader_that_waits_beyond_the_end_loses_nothing(monkeypatch):
     parser.feed(CALL[9:])
     parser.finish("stop")
     assert parser.message.content == CALL
-    assert [issue.kind for issue in parser.issues] == ["internal_error"]
+    (issue,) = parser.issues
+    assert (issue.kind, "waits beyond the end" in issue.detail) == ("internal_error", True)
     assert parser.where() == "end"
 
 
 @pytest.mark.parametrize("before", ["", "text "])
 def test_a_bug_of_ours_is_told_of_where_it_was(before, monkeypatch):
-    def breaks(*_):
+    def breaks(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr(assistant_turn, "tool_calls", breaks)
@@ -240,3 +232,20 @@ def test_a_bug_of_ours_is_told_of_where_it_was(before, monkeypatch):
     parser.feed(CALL)
     (issue,) = parser.issues
     assert (issue.kind, issue.span) == ("internal_error", (len(before), len(before)))
+    assert issue.detail == "ZeroDivisionError(); the rest is content"
+
+
+def test_a_bug_of_ours_within_a_call_cuts_it():
+    def breaks():
+        raise ZeroDivisionError
+        yield
+
+    parser = StreamParser(TAGS)
+    parser.feed('<call>{"name": "f", "x": 1, "y": [2], "arguments": {"a": "b')
+    parser._steps = breaks()
+    assert parser.feed('"}, <') == [ContentDelta('"}, <')]
+    assert [(call.arguments, call.complete) for call in parser.message.tool_calls] == [
+        ('{"a": "b', False)
+    ]
+    (issue,) = parser.issues
+    assert issue.detail == "ZeroDivisionError(); not emitted: 'x: 1, y: [2]'; the rest is content"

@@ -26,7 +26,9 @@ NAMED = [{"name": "get_weather"}, {"name": "f"}]
 def test_a_call_whose_marker_was_lost_is_reported(name):
     message = parse(LOST[name], get_format(name), tools=NAMED, finish_reason="stop")
     assert message.content
-    assert [issue.kind for issue in message.issues] == ["lost_marker"]
+    assert [(one.kind, one.span) for one in message.issues] == [
+        ("lost_marker", (0, len(LOST[name])))
+    ]
     assert "skip_special_tokens" in message.issues[0].detail
 
 

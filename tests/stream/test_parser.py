@@ -44,7 +44,7 @@ class Shape:
     [
         ({"tools": ["f"]}, "a tool is"),
         ({"tools": [{"function": {}}]}, "a tool is"),
-        ({"tool_choice": "maybe"}, "tool_choice"),
+        *(({"tool_choice": value}, "tool_choice=") for value in ("maybe", "")),
         ({"tool_choice": {"function": {"name": "x"}}, "tools": [{"name": "f"}]}, "not one of"),
         *(({"reasoning": value}, '"separate", "inline"') for value in ("loud", None, [], True)),
         *(({"prompt": value}, "prompt is the rendered prompt") for value in (None, b"", 5, ["a"])),
@@ -263,7 +263,7 @@ def test_text_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeypatch
 
 
 def test_a_bug_of_ours_loses_no_output(monkeypatch):
-    def breaks(*_):
+    def breaks(*_, **__):
         raise ZeroDivisionError
 
     parser = StreamParser(TAGS)
@@ -278,7 +278,7 @@ def test_a_bug_of_ours_loses_no_output(monkeypatch):
 
 
 def test_after_a_bug_of_ours_half_a_character_at_the_end_is_reported(monkeypatch):
-    def breaks(*_):
+    def breaks(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr(grammar, "tool_calls", breaks)
@@ -465,7 +465,7 @@ def test_the_prompt_of_tokens_stands_in_a_snapshot_once():
 
 
 def test_a_bug_of_ours_at_the_very_beginning_is_told_of_there(monkeypatch):
-    def breaks(*_):
+    def breaks(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr(grammar, "tool_calls", breaks)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import Policies, StreamParser, Tools, UsageError, parse
-from deltaparse.stream.request import check_response_schema, request_for
+from deltaparse import Policies, StreamParser, Tools, UsageError, get_format, parse
+from deltaparse.stream.request import behind_reasoning, check_response_schema, request_for
+from deltaparse.stream.wire.marker_tables import marker_tables
 
-from ..strategies.wire_by_hand import CALL, TAGS
+from ..strategies.wire_by_hand import CALL, TAGS, UNMARKED
+from ..strategies.wire_channels import HARMONY
 
 F = {"name": "f", "parameters": {"type": "object"}}
+NO_HEADER = TAGS.replace(turn={"headers": (), "generation_prompt": ""})
 DEFAULTS = {
     "tools": None,
     "tool_choice": "auto",
@@ -40,6 +43,7 @@ def test_what_is_asked_alike_is_read_once():
     tools = Tools([F])
     assert asked() is asked()
     assert asked(tools=tools) is asked(tools=tools)
+    assert asked(tool_choice=None) is asked(tool_choice=None)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -76,6 +80,105 @@ def test_parsers_that_share_it_know_nothing_of_each_other():
     assert other.message.content == "c"
     assert (other.issues, other.attempts, other.finish("stop")) == ([], [], [])
     assert [call.name for call in one.message.tool_calls] == ["f"]
+
+
+@pytest.mark.parametrize(
+    "policies", [Policies(unclosed_reasoning="copy"), Policies(duplicate_keys="error")]
+)
+def test_policies_that_need_the_message(policies):
+    with pytest.raises(UsageError, match=r'="(copy|error)" needs the message: leave collect=True'):
+        asked(policies=policies, collect=False)
+    assert asked(policies=policies).policies is policies
+
+
+@pytest.mark.parametrize(
+    ("fmt", "said"),
+    [(TAGS, "the prompt has no header of the turn"), (NO_HEADER, "the format names no header")],
+)
+def test_a_prompt_in_which_no_turn_begins_is_reported(fmt, said):
+    (issue,) = parse("Hi", fmt, prompt="Hello").issues
+    assert (issue.kind, issue.span) == ("no_header", (0, 0))
+    assert issue.detail.startswith(said)
+    assert issue.detail.endswith(": nothing of it was read")
+
+
+SCHEMA = {"response_schema": {}}
+NAMED = {"tool_choice": {"type": "tool", "name": "f"}, "tools": [F]}
+
+
+@pytest.mark.parametrize(
+    ("options", "has_calls", "required", "unwraps", "named"),
+    [
+        ({}, True, False, False, ""),
+        ({"tools": []}, False, False, False, ""),
+        ({"tool_choice": "none"}, False, False, False, ""),
+        ({"tool_choice": "any"}, True, True, False, ""),
+        ({"tool_choice": "required", "calls": "json"}, True, True, False, ""),
+        (NAMED, True, True, False, ""),
+        (NAMED | {"calls": "json"}, True, True, False, "f"),
+        (SCHEMA, True, False, True, ""),
+        (SCHEMA | {"reasoning": "inline"}, True, False, True, ""),
+        (SCHEMA | {"reasoning": "raw"}, True, False, False, ""),
+        ({"reasoning": "raw"}, True, False, False, ""),
+    ],
+)
+def test_what_follows_from_what_is_asked(options, has_calls, required, unwraps, named):
+    made = asked(**options)
+    assert (made.has_calls, made.required, made.unwraps, made.rules.named) == (
+        *(has_calls, required, unwraps, named),
+    )
+
+
+@pytest.mark.parametrize(
+    ("fmt", "options", "calls"),
+    [
+        (UNMARKED, {}, True),
+        (UNMARKED, SCHEMA, False),
+        (UNMARKED, SCHEMA | {"tool_choice": "required"}, True),
+        (UNMARKED, {"tools": []}, False),
+        (TAGS, SCHEMA, True),
+        (TAGS, SCHEMA | {"tools": []}, False),
+    ],
+)
+def test_json_that_was_asked_for_is_no_call_unless_a_marker_says_so(fmt, options, calls):
+    tables = request_for(fmt, **DEFAULTS | options).tables
+    assert tables is marker_tables(fmt, calls=calls)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"), [({"tools": []}, r"tools=\[\]"), ({"tool_choice": "none"}, 'choice="none"')]
+)
+def test_a_model_that_may_not_call_writes_no_json_of_calls(options, why):
+    with pytest.raises(UsageError, match=f"the model must call, and .*{why} that it cannot"):
+        asked(calls="json", **options)
+
+
+def test_a_choice_that_its_owner_changes_is_read_anew():
+    tools, chosen = Tools([F, {"name": "g"}]), {"type": "tool", "name": "f"}
+    assert asked(tools=tools, tool_choice=chosen).rules.allowed == {"f"}
+    chosen["name"] = "g"
+    assert asked(tools=tools, tool_choice=chosen).rules.allowed == {"g"}
+
+
+@pytest.mark.parametrize(
+    ("fmt", "same"),
+    [
+        (TAGS, True),
+        (NO_HEADER, False),
+        (NO_HEADER.replace(reasoning={"mode": "DELIMITER", "start": ""}), False),
+        (NO_HEADER.replace(reasoning={"mode": "DELIMITER", "start": "\n"}), False),
+        (get_format("hermes"), True),
+        (HARMONY, True),
+        (HARMONY.replace(reasoning=TAGS.reasoning), True),
+    ],
+    ids=["header", "no header", "delimiter", "white space", "none", "channels", "both"],
+)
+def test_behind_reasoning_all_is_content(fmt, same):
+    made, prompt = behind_reasoning(fmt)
+    assert (made == fmt) is same
+    assert (prompt == "") is (fmt.facts.has_channels or not made.facts.has_reasoning)
+    if not fmt.facts.has_channels:
+        assert parse("a</think>b", made, prompt=prompt).content == "a</think>b"
 
 
 class Model:

@@ -154,6 +154,12 @@ class Call:
         if self.sink.trail is not None and self._announced:
             self.sink.trail.called(self._name_span, self._arguments_span)
 
+    def _go_back(self) -> None:
+        """Say where the arguments begin that were held back."""
+        if self.sink.trail is not None:
+            first, last = self._arguments_span
+            self.sink.trail.goes_back(first if first < last else self._arguments_from)
+
     def next_call_of_tools(self) -> Overrun | None:
         """What proves that an argument in tags was not closed: the call of a tool that is given."""
         overrun, tools, namespace = self.overrun, self.sink.tools, self.fmt.function.namespace
@@ -257,6 +263,7 @@ class Call:
         if self._verdict == "call" and (self.whole or not waits_for_all):
             sink.begin_call(self.name, self.id, self.checkpoint.start)
             if self._held:
+                self._go_back()
                 sink.arguments("".join(self._held))
             self._announced = True
             if self.traces:

@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
-from deltaparse import Vocabulary, get_format
+from deltaparse import UsageError, Vocabulary, get_format
 from deltaparse.stream.tokens.token_format import FIRST_STRAY, LAST, TokenFormat, token_format
 
 from ...strategies.token_texts import CALL, QWEN, TOOLS, Text
@@ -16,8 +16,8 @@ from ...strategies.wire_by_hand import TAGS
 
 def test_more_special_tokens_than_there_are_characters_for():
     """Each has one of its own, as long as there are some; beyond that it is its text."""
-    many = LAST - FIRST_STRAY + 1
-    texts = [f"<{id}>" for id in range(many + 3)]
+    many = LAST - FIRST_STRAY + 2  # with that of the marker
+    texts = ["<think>", *(f"<{id}>" for id in range(many + 2))]
     vocabulary = Vocabulary(
         {id: text.encode() for id, text in enumerate(texts)}, special=range(len(texts))
     )
@@ -45,6 +45,55 @@ def test_a_marker_is_named_by_its_token_or_whole(marker):
     text = Text(fmt, ["<|call|>"], tokens)
     assert len(text.read().message.tool_calls) == 1
     assert text.read(markers={marker: "text"}).message.tool_calls == []
+
+
+@pytest.mark.parametrize(
+    ("markers", "token", "spelled"),
+    [("token", "end", "content"), ("text", "end", "content"), ("either", "end", "end")],
+)
+def test_a_turn_ends_with_a_token_and_with_its_text_where_either_will_do(markers, token, spelled):
+    fmt, end = get_format("qwen3"), "<|im_end|>"
+    for tokens, role in (([end], token), (["<|im_", "end|>"], spelled)):
+        parser = Text(fmt, [end], ["Hi", *tokens]).read(markers=markers)
+        assert parser.roles == ["content", *([role] * len(tokens))]
+
+
+def test_markers_that_are_not_named_are_tokens():
+    fmt, tokens = get_format("qwen3"), ["<think>", "hm", "</think>", *CALL]
+    parser = Text(fmt, ["<think>", "</think>", "<tool_call>"], tokens).read(
+        markers={"<think>": "text", "</think>": "text"}
+    )
+    assert parser.message.reasoning_content == ""
+    assert len(parser.message.tool_calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("fmt", "markers", "said"),
+    [
+        (TAGS, {" ": "text"}, "' ' is no marker of the format"),
+        (TAGS, {"<x>": "text"}, "'<x>' is no marker of the format; it has '</call>', '<call>'"),
+        (TAGS.replace(tools={"per_call_start": "<c>"}), {"<call>": "text"}, "it has '</call>'"),
+        (TAGS, "words", 'choose "token", "text" or "either"'),
+        (TAGS, {"<call>": None}, 'choose "token", "text" or "either"'),
+        (TAGS.replace(tools={"per_call_start": "<\ud800"}), "token", "nobody can write"),
+    ],
+)
+def test_what_is_no_marker_or_no_choice_is_refused(fmt, markers, said):
+    with pytest.raises(UsageError, match=said):
+        Text(fmt, ["<call>", "</call>"], ["Hi"]).parser(markers=markers)
+
+
+def test_the_special_tokens_are_named_if_there_are_any():
+    with pytest.raises(UsageError, match="it has none with a special token"):
+        Text(TAGS, [], ["Hi"]).parser(markers={"<x>": "text"})
+
+
+def test_of_two_special_tokens_the_longer_one_is_the_marker():
+    fmt = TAGS.replace(tools={"per_call_start": "<call>", "per_call_end": "<call>end"})
+    vocabulary = Text(fmt, ["<call>", "<call>end"], []).vocabulary
+    tools = token_format(fmt, vocabulary, "token").fmt.tools
+    assert len({tools.per_call_start, tools.per_call_end}) == 2
+    assert (len(tools.per_call_start), len(tools.per_call_end)) == (1, 1)
 
 
 def test_it_is_made_once():

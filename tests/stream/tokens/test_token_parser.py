@@ -117,11 +117,22 @@ def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
         check_spans(parser, deltas, len(ids))
 
 
+STRAY = "<|stray|>"
+"""A special token that is no marker."""
+
+
+def written(family):
+    """A format, and a turn as a model writes it."""
+    return family.written.map(lambda drawn: (drawn[0], drawn[2]))
+
+
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
 def test_the_invariants_hold_however_ids_are_grouped(family, data, kw, reason):
-    fmt, text = data.draw(family.texts)
-    ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt))
+    fmt, text = data.draw(st.one_of(family.texts, written(family)))
+    for at in data.draw(st.lists(st.integers(0, len(text)), max_size=3)):
+        text = text[:at] + STRAY + text[at:]
+    ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt) | {STRAY})
     markers = data.draw(st.sampled_from(["token", "text", "either"]))
     whole = TokenParser(fmt, vocabulary, markers=markers, **kw)
     run(whole, [ids], reason)

@@ -61,3 +61,59 @@ def test_a_report_spells_special_tokens_and_keeps_backslashes():
     spelled = ["\\ud800 ", "\\\\ud800"]
     parser = Text(FMT, HERMES, CALL, spelled).read(tools=TOOLS, policies=policies)
     assert repr("".join(spelled)) in parser.issues[0].detail
+
+
+STRAY = "<|im_start|>"
+PYTHONIC = get_format("pythonic")
+JSON = ["<tool_call>", '{"name": "f", "arguments": {"a": "x', STRAY, " y", '"}}', "</tool_call>"]
+NAME_BEHIND = [JSON[0], '{"arguments": {"a": "x', STRAY, " y", '"}, "name": "f"}', JSON[-1]]
+TAGS_CODER = ["<tool_call>", "\n<function=f>\n<parameter=a>\nx", STRAY, " y\n</parameter>\n"]
+TAGS_CODER += ["</function>\n", "</tool_call>"]
+PYTHON = ["[f(a='x", STRAY, " y')]"]
+
+
+@pytest.mark.parametrize("policy", ["repair", "text"])
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [
+        *(("qwen3", JSON), ("qwen3", NAME_BEHIND), ("qwen3_coder", TAGS_CODER)),
+        ("pythonic", PYTHON),
+    ],
+)
+def test_a_stray_token_in_arguments_is_its_text_however_late_they_come(name, tokens, policy):
+    text = Text(get_format(name), HERMES, tokens)
+    for fed in (text.ids, [text.ids]):
+        parser = text.parser(tools=TOOLS, policies=Policies(malformed_arguments=policy))
+        for ids in fed:
+            parser.feed(ids)
+        parser.finish("stop")
+        (call,) = parser.message.tool_calls
+        assert call.arguments == f'{{"a": "x{STRAY} y"}}'
+        (issue,) = parser.issues
+        start = "".join(tokens).index(STRAY)
+        assert (issue.kind, issue.span) == ("stray_token", (start, start + len(STRAY)))
+        assert f"'{STRAY}', token" in issue.detail
+        assert issue.detail.endswith("stands where it is no marker, and is text")
+
+
+@pytest.mark.parametrize("policy", ["repair", "text"])
+@pytest.mark.parametrize("code", ["d800", "D805", "dc00", "dfff", "00e9"])
+def test_what_the_model_spelled_of_a_character_stays_as_it_is(policy, code):
+    for spelled in (f"\\u{code}", f"\\\\u{code}"):
+        tokens = [token.replace("x", f"{spelled} x") for token in JSON]
+        parser = Text(FMT, HERMES, tokens).read(policies=Policies(malformed_arguments=policy))
+        (call,) = parser.message.tool_calls
+        assert call.arguments == f'{{"a": "{spelled} x{STRAY} y"}}'
+        assert [issue.kind for issue in parser.issues] == ["stray_token"]
+
+
+@pytest.mark.parametrize("backslashes", ["", r"\\", r"\\\\"])
+def test_a_stray_token_in_pythons_strings_is_its_text(backslashes):
+    tokens = [PYTHON[0] + backslashes, *PYTHON[1:]]
+    text = Text(PYTHONIC, [STRAY, '"quoted"'], [*tokens[:2], '"quoted"', *tokens[2:]])
+    for fed in (text.ids, [text.ids]):
+        parser = text.parser(tools=TOOLS)
+        for ids in fed:
+            parser.feed(ids)
+        (call,) = parser.message.tool_calls
+        assert call.arguments == f'{{"a": "x{backslashes}{STRAY}\\"quoted\\" y"}}'
