@@ -131,12 +131,6 @@ def test_arguments_are_found_wherever_calls_stand():
     )
 
 
-def test_a_call_of_the_older_kind_has_its_arguments_in_the_shape_that_works():
-    source = "{% for m in messages %}{% if m.function_call %}{{ m.function_call.arguments.a }}{% endif %}{% endfor %}"
-    call = {"name": "f", "arguments": '{"a": 1}'}
-    assert ChatTemplate(source).render([USER, {"role": "assistant", "function_call": call}]) == "1"
-
-
 def test_the_shape_is_looked_for_only_where_there_are_calls():
     template = ChatTemplate("{{ messages | length }}")
 

@@ -345,6 +345,49 @@ def test_tojson_writes_a_generator():
     )
 
 
+# What it shows of calls.
+
+
+def test_a_call_of_the_older_kind_has_its_arguments_in_the_shape_that_works():
+    source = "{% for m in messages %}{% if m.function_call %}{{ m.function_call.arguments.a }}{% endif %}{% endfor %}"
+    call = {"name": "f", "arguments": '{"a": 1}'}
+    assert ChatTemplate(source).render([USER, {"role": "assistant", "function_call": call}]) == "1"
+
+
+@pytest.mark.parametrize("wanted", ["c.id | length == 9", "c.function.name in c.id", "true"])
+@pytest.mark.parametrize("arguments", ["'' + ARGS", "ARGS | tojson"])
+def test_ids_and_arguments_are_written_as_they_are_wanted(wanted, arguments):
+    source = (
+        "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}"
+        "{{ c.function.name if WANTED else raise_exception('no') }} {{ SHOWN }}"
+        "{% endfor %}{% endfor %}"
+    )
+    shown = arguments.replace("ARGS", "c.function.arguments")
+    template = ChatTemplate(source.replace("WANTED", wanted).replace("SHOWN", shown))
+    said = calling({"a": 1}) if "tojson" in arguments else calling('{"a": 1}')
+    said["tool_calls"][0]["id"] = "call_1"
+    text = USER["content"] + 'get_weather {"a": 1}'
+    assert template.render([USER, said]) == text
+
+
+@pytest.mark.parametrize("refused", ["false", "m.tool_calls and m.content and m.reasoning_content"])
+def test_content_is_left_out_only_where_it_is_refused_beside_reasoning_and_calls(refused):
+    source = (
+        "{% for m in messages %}{{ raise_exception('both') if " + refused + " }}"
+        "({{ m.reasoning_content }}){{ m.content }}{{ m.tool_calls }}{% endfor %}"
+    )
+    template = ChatTemplate(source)
+    said = calling({}, "Dry.", reasoning_content="hm")
+    assert template.render([said]).startswith("(hm)Dry.[" if refused == "false" else "(hm)[")
+    # Where no reasoning is shown it is not what stands in the way of the content.
+    blind = source.replace("and m.reasoning_content", "").replace("({{ m.reasoning_content }})", "")
+    if refused == "false":
+        assert ChatTemplate(blind).render([said]).startswith("Dry.[")
+    else:
+        with pytest.raises(TemplateError, match=r"^both$"):
+            ChatTemplate(blind).render([said])
+
+
 # Hostile templates; more of them in `test_sandbox.py`.
 
 

@@ -451,10 +451,3 @@ def test_content_is_left_out_where_a_template_refuses_it_beside_reasoning_and_ca
     assert template.render([QUESTION, Message(parts)]) == "<u>Rain?</u><a>(hm)[c1 look {}]</a>"
     assert template.render([QUESTION, Message(parts[1:])]).endswith("<a>()Dry.[c1 look {}]</a>")
     assert template.render([QUESTION, Message(parts[:2])]).endswith("<a>(hm)Dry.</a>")
-    # Where no reasoning is shown it is not what stands in the way of the content.
-    blind = template_of(
-        "{{ raise_exception('both') if m.tool_calls and m.content }}"
-        + CALLS.replace("BAD", "false")
-    )
-    with pytest.raises(TemplateError, match=r"^both$"):
-        blind.render([QUESTION, Message(parts)])
