@@ -148,6 +148,27 @@ def test_a_phase_ends_when_its_function_raises():
     assert (second.phase, second.label) == ("frame", "user(parts), deep=True")
 
 
+def test_a_rendering_is_compared_with_no_refusal():
+    trace, chat = Trace(), [{"role": "user", "content": "a"}]
+    for settings, text in (({"deep": 1}, "x"), ({"deep": 2}, None), ({"deep": 2, "b": 1}, "y")):
+        trace.note(chat, settings, text)
+    first, refused, last = trace.comparisons()
+    assert (refused.base, refused.diff) == (first.rendering, None)
+    assert (last.base, last.diff.left) == (first.rendering, "x")
+
+
+def test_the_generation_prompt_is_seen_where_there_is_one(traced):
+    fmt, trace = traced[0].replace(turn={"generation_prompt": "<g>"}), Trace()
+    for prompted in (False, True):
+        trace.note(
+            [{"role": "user", "content": USER}],
+            {"add_generation_prompt": prompted},
+            f"{USER} and <g>{CONTENT}",
+        )
+    (made,) = [made for made in trace.evidence(fmt) if made.field == "turn.generation_prompt"]
+    assert made.rendering.label.endswith("generation prompt")
+
+
 def test_what_is_rendered_for_the_first_time_is_counted_by_phases():
     trace = Trace()
     trace.count()
@@ -316,6 +337,7 @@ def test_separators_are_seen_between_two():
         ("{}<pa<", None, [2]),
         ("p<{}<p{}<", None, [4]),
         ("p<", None, [1]),
+        ("p<aa<p", None, [1]),
         ("{}p", None, []),
         ("{} <p", None, []),  # what the analysis asked
         ("<{}p<q", "pq", [4]),
