@@ -49,12 +49,12 @@ def wanted_shape(
     return None
 
 
-def with_shape(chat: list[Message], shape: Shape) -> list[Message]:
-    """The same conversation with the arguments of all calls in one shape."""
+def with_shape(chat: list[Message], shape: Shape | None) -> list[Message]:
+    """The same conversation with the arguments of all calls in one shape, None for as they are."""
     return [_call_with_shape(message, shape) for message in chat]
 
 
-def _call_with_shape(part: Any, shape: Shape) -> Any:
+def _call_with_shape(part: Any, shape: Shape | None) -> Any:
     """The same message, call or function with its arguments in this shape."""
     if not isinstance(part, dict):
         return part

@@ -8,7 +8,7 @@ renders to the same text. Templates are hostile input all the same: they run in 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -161,8 +161,7 @@ class ChatTemplate:
         Raises:
             UsageError: `messages` is not a list of messages.
         """
-        chat = as_read(self, messages)
-        return with_shape(chat, self._known_shape) if self._known_shape else chat
+        return with_shape(as_read(self, messages), self._known_shape)
 
     def bridge(
         self,
@@ -215,13 +214,12 @@ class ChatTemplate:
     def render_within(
         self,
         limits: Limits,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Iterable[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]] | None,
         context: Mapping[str, Any],
     ) -> str:
-        """Render with limits of its own, as `render` does."""
-        chat = plain_dicts("messages", messages, "{'role': 'user', 'content': 'Hi'}")
-        _add_reasoning_keys(chat)
+        """Render messages that are as the template reads them with limits of its own."""
+        chat = [_with_reasoning_keys(message) for message in messages]
         schemas = None
         if tools is not None:
             listed = list(tools) if isinstance(tools, Tools) else tools
@@ -367,8 +365,8 @@ class ChatTemplate:
         try:
             return self._run_with(chat, tools, context, shapes, limits)
         except TemplateError as error:
-            whole = with_all_members(tools or [])
-            if whole == (tools or []) or isinstance(error.__cause__, Refusal | LimitExceeded):
+            whole = tools and with_all_members(tools)
+            if whole == tools or isinstance(error.__cause__, Refusal | LimitExceeded):
                 raise
             try:
                 return self._run_with(chat, whole, context, shapes, limits)
@@ -394,7 +392,7 @@ class ChatTemplate:
         variables = {"documents": None, **tokens, **cards, **context, "tools": tools}
         errors = []
         for shape in shapes:
-            variables["messages"] = chat if shape is None else with_shape(chat, shape)
+            variables["messages"] = with_shape(chat, shape)
             try:
                 return program.room.run(program.template, variables, limits)
             except Exception as error:  # noqa: BLE001 - a template can raise anything
@@ -428,7 +426,7 @@ def _explained(error: Exception, template: Template | None = None) -> str:
     if isinstance(error, LimitExceeded):
         return f"the chat template asks for too much{place}: {words}"
     if isinstance(error, TemplateSyntaxError):
-        words = error.message or "syntax error"
+        words = str(error.message)
     elif isinstance(error, RecursionError):
         words = "it nests too deep"
     elif not isinstance(error, JinjaError):
@@ -448,9 +446,9 @@ def _line(error: Exception, template: Template | None) -> int | None:
     return line
 
 
-def _add_reasoning_keys(chat: list[Message]) -> None:
-    """Put reasoning, whatever it is called, under the names that templates read."""
-    for index, message in enumerate(chat):
-        given = [message[name] for name in REASONING if message.get(name) is not None]
-        if given:
-            chat[index] = {"thinking": given[0], **message, "reasoning_content": given[0]}
+def _with_reasoning_keys(message: Mapping[str, Any]) -> Message:
+    """The message with its reasoning, whatever it is called, under the names templates read."""
+    given = [message[name] for name in REASONING if message.get(name) is not None]
+    if not given:
+        return dict(message)
+    return {"thinking": given[0], **message, "reasoning_content": given[0]}

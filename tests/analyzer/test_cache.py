@@ -61,6 +61,13 @@ def test_each_template_version_and_token_has_a_file_of_its_own(tmp_path, monkeyp
     assert len(list(tmp_path.iterdir())) == 8
 
 
+def test_each_setting_of_the_switches_has_a_file_of_its_own(tmp_path):
+    template, settings = ChatTemplate(SOURCE), [{}, {"a": 1}, {"a": 2}, {"b": 1}, {"a": 1, "b": 2}]
+    for switches in (*settings, {"b": 2, "a": 1}):
+        load_or_analyze(tmp_path, template, switches, made)
+    assert len(list(tmp_path.iterdir())) == len(settings)
+
+
 @pytest.mark.parametrize(
     "junk",
     [b"", b"{", b"\xff\xfe", b"[]", b'{"turn": 1}', b'{"more": {}}', FOUND.to_json().encode()[:90]],

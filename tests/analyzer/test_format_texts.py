@@ -6,6 +6,7 @@ import pytest
 
 from deltaparse import WireFormat, get_format, list_formats
 from deltaparse.analyzer.format_texts import confusing, preserved_tokens, texts_of
+from deltaparse.stream.wire.format import marker_fields
 
 DEEPSEEK = ["<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"]
 DEEPSEEK += ["<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"]
@@ -51,3 +52,56 @@ def test_an_empty_format_has_no_texts():
 def test_other_spellings_of_reasoning_are_preserved_too():
     fmt = get_format("deepseek_v31").replace(reasoning={"alternatives": ("<plan>", "</plan>")})
     assert {"<plan>", "</plan>"} < set(preserved_tokens(fmt))
+
+
+# The texts that a parser looks for in text or in values, by groups; it looks for others elsewhere.
+ANYWHERE = {
+    "turn": {"headers", "ends"},
+    "reasoning": {"end"},
+    "content": {"start", "end"},
+    "tools": {"section_end", "per_call_end"},
+    "function": {"name_prefix", "close"},
+    "arguments": {"start", "end", "name_prefix", "value_suffix"},
+    "channels": {"start", "ends"},
+    "code": {"start"},
+}
+
+
+def one_text(group, name, text):
+    """A format with nothing but this text."""
+    empty = getattr(getattr(WireFormat(), group), name)
+    return WireFormat().replace(**{group: {name: (text,) if isinstance(empty, tuple) else text}})
+
+
+FIELDS = [(group, name) for group, names in marker_fields().items() for name in names]
+FIELDS = [
+    one for one in FIELDS if one[1] not in ("close_suffix", "section_start", "per_call_start")
+]
+FIELDS = [
+    one for one in FIELDS if one not in (("reasoning", "start"), ("reasoning", "alternatives"))
+]
+
+
+@pytest.mark.parametrize(("group", "name"), FIELDS)
+def test_each_marker_confuses_where_a_parser_looks_for_it(group, name):
+    fmt = one_text(group, name, "<q>")
+    assert confusing(fmt) == ({"<q>"} if name in ANYWHERE.get(group, ()) else set())
+    assert preserved_tokens(fmt) == (("<q>",) if group != "turn" else ())
+
+
+@pytest.mark.parametrize("where", [("tools", "section_start"), ("tools", "per_call_start")])
+def test_what_begins_calls_confuses(where):
+    group, name = where
+    fmt = get_format("hermes").replace(**{group: {name: "<q>"}})
+    assert "<q>" in confusing(fmt)
+
+
+WORDED = {("arguments", "alternatives"), ("tools", "code_block_marker")}
+WORDED |= {("channels", "recipient"), ("arguments", "type_suffix")}
+
+
+@pytest.mark.parametrize(("group", "name"), FIELDS)
+def test_words_are_no_tokens_to_preserve_where_they_may_be_markers(group, name):
+    fmt = one_text(group, name, " to: me=")
+    preserved = group != "turn" and (group, name) not in WORDED
+    assert preserved_tokens(fmt) == (("to: me=",) if preserved else ())

@@ -43,6 +43,32 @@ def test_all_of_tools_is_more_of_the_same():
         assert all(parts[name].items() < more[name].items() for name in parts)
 
 
+def test_what_all_of_tools_says_besides_are_schemas():
+    (typed, *_) = probes.TOOLS[0]["function"]["parameters"]["properties"].values()
+    for made in probes.ALL_OF_TOOLS:
+        function = made["function"]
+        assert function.keys() == {
+            *("name", "description", "parameters", "strict", "return", "returns", "response")
+        }
+        assert function["strict"] is False
+        assert function["return"] == function["returns"] == function["response"] == typed
+        for part in function["parameters"]["properties"].values():
+            more = {key: value for key, value in part.items() if key not in typed}
+            one, two = more.pop("enum")
+            assert one
+            assert two
+            assert one != two
+            assert more.pop("title")
+            assert more.pop("format")
+            assert more == {
+                "default": one,
+                "examples": [one],
+                "items": typed,
+                "properties": {},
+                "required": [],
+            }
+
+
 @pytest.mark.parametrize(
     ("made", "message"),
     [

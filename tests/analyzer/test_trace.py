@@ -6,7 +6,15 @@ import pytest
 
 from deltaparse import UsageError, analyze
 from deltaparse.analyzer import Trace
-from deltaparse.analyzer.probes import ARGUMENTS, CALL_IDS, FUNCTIONS, USER, assistant, call
+from deltaparse.analyzer.probes import (
+    ARGUMENTS,
+    CALL_IDS,
+    CONTENT,
+    FUNCTIONS,
+    USER,
+    assistant,
+    call,
+)
 from deltaparse.analyzer.proof.conversations import TURNS
 from deltaparse.analyzer.trace import CONTEXT, Rendering, _described, _places, _seen, phase
 
@@ -140,6 +148,44 @@ def test_a_phase_ends_when_its_function_raises():
     assert (second.phase, second.label) == ("frame", "user(parts), deep=True")
 
 
+def test_a_rendering_is_compared_with_no_refusal():
+    trace, chat = Trace(), [{"role": "user", "content": "a"}]
+    for settings, text in (({"deep": 1}, "x"), ({"deep": 2}, None), ({"deep": 2, "b": 1}, "y")):
+        trace.note(chat, settings, text)
+    first, refused, last = trace.comparisons()
+    assert (refused.base, refused.diff) == (first.rendering, None)
+    assert (last.base, last.diff.left) == (first.rendering, "x")
+
+
+def test_the_generation_prompt_is_seen_where_there_is_one(traced):
+    fmt, trace = traced[0].replace(turn={"generation_prompt": "<g>"}), Trace()
+    for prompted in (False, True):
+        trace.note(
+            [{"role": "user", "content": USER}],
+            {"add_generation_prompt": prompted},
+            f"{USER} and <g>{CONTENT}",
+        )
+    (made,) = [made for made in trace.evidence(fmt) if made.field == "turn.generation_prompt"]
+    assert made.rendering.label.endswith("generation prompt")
+
+
+def test_what_is_rendered_for_the_first_time_is_counted_by_phases():
+    trace = Trace()
+    trace.count()
+    with trace.phase("X"):
+        trace.count()
+        trace.count()
+    assert trace.rendered == {"frame": 1, "X": 2}
+
+
+def test_settings_stand_in_labels_with_their_values_or_where_they_are_on():
+    trace, messages = Trace(), [{"role": "user", "content": "a"}]
+    trace.note(messages, {"deep": False, "tools": True, "add_generation_prompt": True}, "")
+    trace.note(messages, {"deep": None, "tools": False, "add_generation_prompt": False}, "")
+    labels = [made.label for made in trace.renderings]
+    assert labels == ["user('a'), deep=False, generation prompt, tools", "user('a'), deep=None"]
+
+
 def noted(text):
     """A trace of one rendering."""
     trace = Trace()
@@ -192,6 +238,7 @@ def test_a_marker_is_seen_nearest_to_its_probe_behind_the_question(traced):
         ("call_id", "prefix", CALL_IDS[0], "T1"),
         ("function", "name_prefix", ONE, "T1"),
         ("arguments", "name_prefix", "zqkeyzq", "T1"),
+        ("code", "start", ONE, "T1"),
         ("reasoning", "start", "zqthoughtzq", "R1"),
         ("content", "start", "zqsaidzq", "C1"),
         ("turn", "headers", "zqsaidzq", "frame"),
@@ -209,6 +256,23 @@ def test_evidence_is_of_the_phase_that_looks_for_it_and_with_its_probe(
                 trace.note([{"role": "user", "content": USER}], {}, text)
         found = {made.field: made for made in trace.evidence(fmt)}
         assert found[f"{group}.{name}"].rendering.phase == best
+
+
+def test_evidence_of_channels_is_of_the_first_phase_with_content(traced):
+    fmt, trace = traced[0].replace(channels={"message": "<c>"}), Trace()
+    for label, probe in (("S", ""), ("R1", CONTENT), ("T1", CONTENT)):
+        with trace.phase(label):
+            trace.note([{"role": "user", "content": USER}], {}, f"{USER} and <c>{probe}")
+    (made,) = [made for made in trace.evidence(fmt) if made.field == "channels.message"]
+    assert made.rendering.phase == "R1"
+
+
+def test_a_separator_of_arguments_is_seen_between_two(traced):
+    first, second = ARGUMENTS
+    fmt = traced[0].replace(arguments={"separator": ";"})
+    trace = noted(f"{USER} and;{first} one; {second}")
+    (made,) = [made for made in trace.evidence(fmt) if made.field == "arguments.separator"]
+    assert made.before.endswith("one")
 
 
 @pytest.mark.parametrize(
@@ -273,6 +337,7 @@ def test_separators_are_seen_between_two():
         ("{}<pa<", None, [2]),
         ("p<{}<p{}<", None, [4]),
         ("p<", None, [1]),
+        ("p<aa<p", None, [1]),
         ("{}p", None, []),
         ("{} <p", None, []),  # what the analysis asked
         ("<{}p<q", "pq", [4]),

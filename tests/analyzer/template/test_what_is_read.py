@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningFormat, analyze
-from deltaparse.analyzer.template.what_is_read import NO_CONTENT
+from deltaparse.analyzer.template.what_is_read import NO_CONTENT, settings_of
 
 CALLS = "{% for c in m.tool_calls or [] %}[{{ c.function.name }} {{ c.function.arguments | tojson }}{% if REFUSED %}{{ raise_exception('no') }}{% endif %}]{% endfor %}"
 TURNS = "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}" + CALLS + "{% endfor %}"
@@ -17,18 +17,25 @@ def template(refused="false", before="", turns=TURNS):
     return ChatTemplate(before + turns.replace("REFUSED", refused))
 
 
+OBJECT = "c.function.arguments"
+TEXT = "'' + c.function.arguments"
+ONLY_TEXT = "c.function.arguments if c.function.arguments is string"
+
+
 @pytest.mark.parametrize(
-    ("refused", "ids"),
+    ("refused", "ids", "shown"),
     [
-        ("false", "any"),
-        ("c.id | length != 9", "nine"),
-        ("'functions.' ~ c.function.name not in c.id", "named"),
-        ("not c.id.startswith('call_0_')", "numbered"),
+        ("false", "any", [OBJECT, TEXT, ONLY_TEXT]),
+        ("c.id | length != 9", "nine", [OBJECT, TEXT, ONLY_TEXT]),
+        ("'functions.' ~ c.function.name not in c.id", "named", [OBJECT, TEXT]),
+        ("not c.id.startswith('call_0_')", "numbered", [OBJECT, TEXT]),
     ],
 )
-def test_which_ids_are_taken(refused, ids):
-    read = template(refused).calls_read
-    assert (read.ids, read.no_content) == (ids, NO_CONTENT)
+def test_which_ids_are_taken(refused, ids, shown):
+    for arguments in shown:
+        turns = TURNS.replace("c.function.arguments | tojson", arguments)
+        read = template(refused, turns=turns).calls_read
+        assert (read.ids, read.no_content) == (ids, NO_CONTENT)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +208,12 @@ def test_which_roles_have_parts_for_a_content(user, other, roles):
     assert made.roles_in_parts == roles
 
 
+def test_parts_are_not_tried_where_their_texts_are_not_read(monkeypatch):
+    made = ChatTemplate("{% for m in messages %}{{ m.content[0] }}{% endfor %}")
+    monkeypatch.setattr(type(made._program.room), "run", None)
+    assert made.roles_in_parts == frozenset()
+
+
 def test_what_is_read_is_found_of_templates_that_want_parts():
     parted = template(turns=TURNS.replace("{{ m.content or '' }}", REFUSING))
     assert parted.calls_read.no_content == ("empty", "absent")
@@ -210,10 +223,25 @@ def test_what_is_read_is_found_of_templates_that_want_parts():
     assert not parted.joins_parts("user")
 
 
+WHOLE = "{% for t in tools or [] %}{% set f = t.function %}{% if t.type != 'function' or not f.description or f.parameters.type != 'object' %}{{ raise_exception('no') }}{% endif %}{% for p in f.parameters.properties.values() %}{% if p.type != 'string' or not p.description %}{{ raise_exception('no') }}{% endif %}{% endfor %}{% endfor %}"
+
+
+def test_calls_are_tried_with_whole_tools():
+    assert template("c.id | length != 9", WHOLE).calls_read.ids == "nine"
+
+
+IN_THE_CONVERSATION = ["add_generation_prompt", "bos_token", "documents", "eos_token", "messages"]
+IN_THE_CONVERSATION += ["tools", "available_tools", "custom_tools", "functions"]
+IN_THE_CONVERSATION += ["continue_final_message"]
+
+
 def test_what_is_in_the_conversation_is_no_setting():
-    """So many names before that of the switch would leave no try for it."""
-    names = ["available_tools", "bos_token", "continue_final_message", "custom_tools", "eos_token"]
-    read = "".join(f"{{% if {name} %}}{{% endif %}}" for name in [*names, "functions"])
+    choices = {"zeal": ("low", "high"), "tools": ("none",)}
+    settings = list(settings_of(["zeal", "a", *IN_THE_CONVERSATION], choices))
+    zeal = [{"zeal": value} for value in (True, False, "low", "high")]
+    assert settings == [{"a": True}, {"a": False}, *zeal]
+    # So many names before that of the switch would leave no try for it.
+    read = "".join(f"{{% if {name} %}}{{% endif %}}" for name in IN_THE_CONVERSATION)
     thought = "{{ m.reasoning_content if zeal and m.reasoning_content else '' }}"
     turns = TURNS.replace("<{{ m.role }}>", "<{{ m.role }}>" + thought)
     assert template(before=read, turns=turns).reasoning_key == "reasoning_content"
