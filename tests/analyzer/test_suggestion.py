@@ -29,8 +29,10 @@ DESCRIBED = "{% if tools %}{{ tools | tojson }} Write <tool_call>{...}</tool_cal
     [
         (DESCRIBED + TURNS, (), "hermes"),  # the markers of calls, in what the model is told
         (TURNS, ("<|tool_call_start|>", "<|tool_call_end|>"), "lfm2"),  # or among the tokens
+        (DESCRIBED.replace("</tool_call>", "") + TURNS, (), ""),  # two have no more than that
         (LISTED, (), "lfm2"),  # a token that no other format has
         (TURNS, (), ""),
+        (TURNS, ("<tool_", "call>", "</tool_", "call>"), ""),  # each token is one
         ("Write <tool_call>{...}</tool_call>." + TURNS, (), ""),  # whether there are tools or not
         ("{% if tools %}Write <tool_\ncall>{...}</tool_\ncall>.{% endif %}" + TURNS, (), ""),
         ("{% if tools %}{{ tools | tojson }} >>>{% endif %}" + TURNS, (), ""),  # too short

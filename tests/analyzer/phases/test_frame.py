@@ -57,7 +57,15 @@ def test_a_prompt_at_every_end_is_no_part_of_the_turn():
     assert "<a>" in frame.trailer
 
 
-@pytest.mark.parametrize("source", ["", "{{ raise_exception('no') }}"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "{{ raise_exception('no') }}",
+        "{% if messages[1] %}" + INSTRUCT + "{% endif %}",  # shows no question alone
+        "{{ raise_exception('no') if messages[-1].role == 'user' }}" + INSTRUCT,  # or refuses it
+    ],
+)
 def test_no_frame(source):
     assert frame_of(source)[1] is None
 
