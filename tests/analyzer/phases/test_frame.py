@@ -45,10 +45,16 @@ def test_a_turn_that_begins_where_the_other_ends():
     assert frame.turn.headers == ("[/ASK]", "[/GOT]")
     assert frame.turn.ends == ("</s>",)
     assert frame.turn.generation_prompt == "[/ASK]"
+    assert frame.returned == ""  # calls need no results there
+    _, frame = frame_of(INSTRUCT.replace("]\n{%-", "]{{ '\\n' }}{%-"), eos_token="</s>")
+    assert frame.turn.headers == ("[/ASK]\n", "[/GOT]\n")
 
 
 def test_without_an_end_the_next_user_is_one():
     assert frame_of(INSTRUCT)[1].turn.ends == ("[ASK]",)
+    lines = turns(SHOWN + "{{ '\\n' if not loop.last }}")
+    assert frame_of(lines)[1].turn.ends == ("<user>",)
+    assert frame_of(lines, eos_token="</s>")[1].turn.ends == ("</s>",)
 
 
 def test_a_prompt_at_every_end_is_no_part_of_the_turn():
@@ -153,7 +159,8 @@ NAMED_CALLS = CALLED.replace("CALL", NAMED)
 
 
 @pytest.mark.parametrize(
-    ("header", "start", "found"), [("<model>", "<x>", "<model>"), ("", "<model>", "<model>")]
+    ("header", "start", "found"),
+    [("<model>", "<x>", "<model>"), ("", "<model>", "<model>"), ("<model>", "::", "<model>")],
 )
 def test_what_begins_each_call_is_none_of_the_header(header, start, found):
     """But where it is all of the header, each call is a message of its own."""
@@ -232,7 +239,15 @@ def test_a_header_may_say_more_in_its_middle_under_a_switch(space):
 
 def test_a_switch_may_leave_the_header_out():
     source = turns(SHOWN + "</m>", "{{ '<model>' if not raw }}")
-    assert frame_under(source, "raw").turn.headers == ("<model>",)
+    turn = frame_under(source, "raw").turn
+    assert (turn.headers, turn.generation_prompt) == (("<model>",), "<model>")
+
+
+def test_a_switch_may_add_the_header_that_the_prompt_of_the_default_has_not():
+    render = Renderer(ChatTemplate(turns(SHOWN + "</m>", "{{ '<model>' if deep else 'go' }}")))
+    deep = render.under({"deep": True})
+    frame = find_frame(deep, [render.prompt_tail(), deep.prompt_tail()])
+    assert (frame.turn.headers, frame.turn.generation_prompt) == (("<model>",), "</m>go")
 
 
 def test_what_a_prompt_alone_has_before_the_header_is_none_of_it():
