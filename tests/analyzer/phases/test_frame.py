@@ -107,6 +107,9 @@ def test_white_space_is_no_header():
 def test_white_space_that_a_prompt_adds_is_no_header():
     _, frame = frame_of(INSTRUCT + "{% if add_generation_prompt %}\n{% endif %}", eos_token="</s>")
     assert frame.turn.headers[0] == "[/ASK]"
+    said = "{{ '\\n' if m.role == 'assistant' else '<user>' }}{{ m.content }}</m>"
+    _, frame = frame_of(turns(said, "{{ '\\n' }}"))
+    assert frame.turn.headers == ("</m>\n",)  # but where all turns have it
 
 
 def test_the_end_of_the_last_turn_and_of_one_in_the_middle_are_both_ends():
@@ -193,13 +196,9 @@ def test_whether_what_ends_turns_is_a_token_that_is_not_given(source, needs):
 
 
 def test_the_last_marker_of_an_end_may_be_cut_off():
-    assert with_first_ends(("<a><b><c>", "x<b>", "<d>", "")) == (
-        "<a><b><c>",
-        "x<b>",
-        "<d>",
-        "",
-        "<a><b>",
-    )
+    ends = ("<a><b><c>", "x<b>", "<d>", "<e>\n<f>")
+    assert with_first_ends(ends) == (*ends, "<a><b>", "<e>\n")
+    assert with_first_ends(("",)) == ("",)
 
 
 def test_a_template_that_refuses_to_be_a_prompt_has_none():
