@@ -62,6 +62,24 @@ def test_a_format_of_channels():
     assert with_channels(calls).tools.format is ToolFormat.TAG_WITH_JSON
     spaced = calls.replace(function={"name_prefix": " api."})
     assert with_channels(spaced).channels.recipient == " api."
+    named = calls.replace(function={"name_prefix": "<|in|>\n"})
+    begun = fmt.replace(
+        tools={
+            "format": ToolFormat.JSON_NATIVE,
+            "per_call_start": "<|in|>\n",
+            "name_field": "name",
+            "arguments_field": "arguments",
+        }
+    )
+    for found in map(with_channels, (named, begun)):
+        assert (found.channels.channel, found.channels.recipient) == ("", "<|in|>")
+    begun = replace(
+        named,
+        reasoning=replace(REASONING, start="<|in|>\nthink<|is|>"),
+        content=replace(CONTENT, start="<|in|>\nsay<|is|>"),
+    )
+    assert with_channels(begun).channels.recipient == "<|in|>\n"
+    assert with_channels(begun).channels.channel == ""
 
 
 @pytest.mark.parametrize("parallel", [True, False])

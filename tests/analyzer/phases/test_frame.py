@@ -11,7 +11,7 @@ from deltaparse.analyzer.phases.frame import (
     with_first_ends,
     without_start_of_calls,
 )
-from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.renderer import CallStyle, Renderer
 from deltaparse.analyzer.turns import Turns
 
 from ...strategies.templates import OWN
@@ -208,6 +208,20 @@ def test_a_template_that_refuses_to_be_a_prompt_has_none():
     assert frame.turn.headers == ("</m>",)
 
 
+@pytest.mark.parametrize(
+    ("source", "returned"),
+    [
+        (turns(SHOWN + "</m>"), "<tool>"),
+        (turns(SHOWN), "<tool>"),  # behind no end
+        (turns("{{ raise_exception('no') if m.role == 'tool' }}" + SHOWN), "<model>"),
+    ],
+)
+def test_what_begins_a_result_where_calls_need_one(source, returned):
+    render = Renderer(ChatTemplate(source))
+    assert find_frame(render.styled(CallStyle(answered=True))).returned == returned
+    assert find_frame(render).returned == ""
+
+
 def test_what_ends_the_message_before_the_users_is_not_what_opens_it():
     _, frame = frame_of("<system>Hello</m>" + turns(SHOWN + "</m>"))
     assert (frame.opening, frame.asked) == ("<user>", "</m>")
@@ -236,6 +250,36 @@ def test_a_header_may_say_more_in_its_middle_under_a_switch(space):
     assert frame.turn.headers == ("<m>model<c>" + space, "<m>model deep<c>" + space)
 
 
+def test_what_only_a_switch_adds_to_the_header_is_none_of_it():
+    said = "{{ 'model:' if m.role == 'assistant' else '<user>' }}{{ m.content }}</m>"
+    assert frame_under(turns(said, "model:{{ ' now' if deep }}"), "deep").turn.headers == (
+        "model:",
+    )
+    # Nor is what stands behind a marker of its own.
+    said = said.replace("model:", "<m><c>")
+    assert frame_under(turns(said, "<m>{{ '<d>' if deep }}<c>"), "deep").turn.headers == ("<m>",)
+
+
+@pytest.mark.parametrize(
+    ("header", "result", "headers"),
+    [
+        ("<b>", "<r>{{ m.content }}</r>", ("<a>", "</r><b>")),
+        ("<b><c>", "<r>{{ m.content }}</r>", ("<a>", "</r><b><c>")),
+        ("<a>", "<r>{{ m.content }}</r>", ("<a>",)),
+        ("<b>", "{{ '<r>' ~ m.content ~ '</r>' if not loop.last }}", ("<a>",)),  # not in a prompt
+    ],
+)
+def test_a_turn_may_have_another_header_behind_a_result(header, result, headers):
+    begun = "{{ HEADER if messages[loop.index0 - 1].role == 'tool' else '<a>' }}"
+    said = "{% if m.role == 'assistant' %}" + begun + "{{ m.content }}" + NAMED_CALLS + "</m>"
+    said += (
+        "{% elif m.role == 'tool' %}" + result + "{% else %}<user>{{ m.content }}</m>{% endif %}"
+    )
+    prompt = begun.replace("loop.index0", "0")
+    source = turns(said, prompt).replace("HEADER", repr(header))
+    assert frame_of(source)[1].turn.headers == headers
+
+
 def test_a_switch_may_leave_the_header_out():
     source = turns(SHOWN + "</m>", "{{ '<model>' if not raw }}")
     turn = frame_under(source, "raw").turn
@@ -251,6 +295,22 @@ def test_a_switch_may_add_the_header_that_the_prompt_of_the_default_has_not():
 
 def test_what_a_prompt_alone_has_before_the_header_is_none_of_it():
     assert frame_of(turns(SHOWN, "<go><model>"))[1].header == "<model>"
+
+
+@pytest.mark.parametrize(
+    ("end", "begun", "prompt", "header"),
+    [
+        ("", "<model>", "<go><model>", "<model>"),
+        ("</u>", "<model>", "<go><model>", "<model>"),
+        ("</u>", "<model>", "<go><other>", "<go><other>"),
+        ("", "{{ '\n' }}", "<go>{{ '\n' }}<other>", "<go>\n<other>"),
+    ],
+)
+def test_what_turns_begin_with_that_go_on_otherwise(end, begun, prompt, header):
+    content = "{% if m.content %}<say>{{ m.content }}{% else %}" + NAMED_CALLS + "{% endif %}"
+    said = "{% if m.role == 'assistant' %}" + begun + content
+    source = turns(said + "{% else %}<user>{{ m.content }}" + end + "{% endif %}", prompt)
+    assert frame_of(source)[1].header == header
 
 
 def test_white_space_before_what_begins_each_call_is_the_headers():
