@@ -132,6 +132,23 @@ def test_the_end_of_the_last_turn_and_of_one_in_the_middle_are_both_ends():
         assert frame.turn.ends == ends, between
 
 
+def test_white_space_that_ends_the_users_message_is_the_end_of_none():
+    lines = turns(SHOWN + "{{ '</m>' if m.role == 'assistant' }}{{ '\\n' }}")
+    assert frame_of(lines)[1].turn.ends == ("</m>\n",)
+    alone = turns(LAST_ONLY + SHOWN + "</m>")  # a turn that nothing may follow
+    assert frame_of(alone)[1].turn.ends == ("</m>",)
+
+
+@pytest.mark.parametrize(
+    ("thought", "ends"), [("<m>in<c>{{ m.thinking }}<end>", ("<done>",)), ("", ("<end>", "<done>"))]
+)
+def test_what_ends_reasoning_too_ends_no_turn(thought, ends):
+    said = "{% if m.thinking %}" + thought + "{% endif %}<m>out<c>{{ m.content }}"
+    said += "{{ '<done>' if loop.last else '<end>' }}"
+    body = "{% if m.role == 'assistant' %}" + said + "{% else %}<user>{{ m.content }}</u>"
+    assert frame_of(turns(body + "{% endif %}", "<m>"))[1].turn.ends == ends
+
+
 @pytest.mark.parametrize(
     ("between", "refuses", "ends"),
     [
