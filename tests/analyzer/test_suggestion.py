@@ -111,8 +111,9 @@ def test_a_token_that_one_format_has_alone_means_that_format(evidence, names):
 def test_a_bracket_is_no_evidence_of_the_end_of_calls():
     tools = {"format": ToolFormat.PYTHONIC, "section_start": "<|c|>", "section_end": "]"}
     assert _closers(WireFormat().replace(tools=tools)) == frozenset()
-    tools["section_end"] = "<|d>\n"
-    assert _closers(WireFormat().replace(tools=tools)) == {"<|d>"}
+    for end in ("<|d>", "<|d>\n"):
+        tools["section_end"] = end
+        assert _closers(WireFormat().replace(tools=tools)) == {"<|d>"}
 
 
 @pytest.mark.parametrize("kind", ["JSON_NATIVE", "PYTHONIC"])

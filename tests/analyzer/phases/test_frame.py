@@ -171,6 +171,10 @@ def test_a_prompt_at_every_end_is_none_of_the_turns_end(refuses):
     always = "{% for m in messages %}" + refuses + SHOWN + "</m>{% endfor %}<model>"
     _, frame = frame_of(always)
     assert (frame.turn.ends, frame.trailer) == (("</m>",), "<model>")
+    # White space before the end is that of turns alone, or the user's too.
+    for space, end in (("'\\n'", "\n</m>"), ("'\\n' if m.role == 'assistant'", "</m>")):
+        _, frame = frame_of(always.replace("</m>", "{{ " + space + " }}</m>"))
+        assert (frame.turn.ends, frame.trailer) == ((end,), "<model>")
 
 
 CALLED = "{% for c in m.tool_calls or [] %}CALL{% endfor %}"
