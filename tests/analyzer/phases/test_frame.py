@@ -183,6 +183,22 @@ NAMED_CALLS = CALLED.replace("CALL", NAMED)
 
 
 @pytest.mark.parametrize(
+    ("said", "end"),
+    [
+        ("'<e>'", "<e>"),
+        ("raise_exception('no') if m.tool_calls else '<e>'", "<e>"),
+        ("('<f>' if m.tool_calls else '<e>') ~ '\\n'", "<e>\n"),  # white space is none
+        ("('' if m.tool_calls else ' ok') ~ '<e>'", "<e>"),
+    ],
+)
+def test_before_a_prompt_at_the_end_stands_what_turns_of_all_kinds_end_with(said, end):
+    turn = SHOWN + NAMED_CALLS + "{% if m.role == 'assistant' %}{{ " + said + " }}{% endif %}"
+    prompt = "{% if add_generation_prompt or messages[-1].role == 'assistant' %}<model>{% endif %}"
+    _, frame = frame_of("{% for m in messages %}" + turn + "{% endfor %}" + prompt)
+    assert (frame.turn.ends, frame.trailer) == ((end,), "<model>")
+
+
+@pytest.mark.parametrize(
     ("header", "start", "found"),
     [("<model>", "<x>", "<model>"), ("", "<model>", "<model>"), ("<model>", "::", "<model>")],
 )
