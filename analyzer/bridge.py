@@ -173,7 +173,7 @@ class _Proof:
         text, fmt = output.rstrip(), self._fmt
         stop = last_marker(text)
         own = (*self._ends, *fmt.facts.closers, fmt.content.end, fmt.reasoning.end)
-        if not stop or any(text.endswith(marker.strip()) for marker in own if marker.strip()):
+        if not stop or text.endswith(tuple(filter(None, map(str.strip, own)))):
             return output, ""
         call = ToolCall("", OLD, "{}", complete=True)
         thought, said = Reasoning(""), Content("")

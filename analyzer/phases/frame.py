@@ -173,10 +173,10 @@ def _header(
     first = first_marker(added)
     shown = [text[text.index(first) :] for text in heads if first in text]
     if not shown:
-        shared = common_suffix(added, *heads) if heads else ""
-        if not shared.strip() and heads:
+        shared = common_suffix(added, *heads)
+        if not shared.strip():
             # The prompt says more to the model before what every turn begins with.
-            shared = common_prefix(*heads)
+            shared = common_prefix(*heads).removeprefix(prompt.removesuffix(added))
         return shared if shared.strip() and shared in added else added, []
     # The white space before the first marker of the generation prompt is the header's too.
     space = added[: added.index(first)]

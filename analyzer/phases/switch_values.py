@@ -76,7 +76,7 @@ def holders(turns: Turns, settings: Sequence[Setting]) -> list[Holder]:
 def _held(turns: Turns, prompt: str | None, name: str, value: str) -> Iterator[Holder]:
     """Yield the texts of a prompt that hold a value, and have a word of their own."""
     header = turns.frame.header.strip()
-    for part in segments(after(prompt, header)) if prompt and header and header in prompt else ():
+    for part in segments(after(prompt, header)) if prompt and header in prompt else ():
         before, held, behind = part.text.strip().partition(value)
         if held and any(map(str.isalnum, before + behind)):
             yield Holder(name, before, behind)

@@ -176,11 +176,24 @@ def test_a_switch_that_is_not_read_is_refused_with_those_that_are():
         analyze("{% if deep %}x{% endif %}{{ messages[0].content }}", nope=True)
 
 
+CHANNELS = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}{% if m.reasoning_content %}"
+    "<|from|>me<|in|>think<|is|>{{ m.reasoning_content }}<|end|>{% endif %}"
+    "<|from|>me<|in|>say<|is|>{{ m.content }}<|end|>"
+    "{% else %}<|from|>{{ m.role }}<|is|>{{ m.content }}<|end|>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|from|>me{% endif %}"
+)
+
+
 def test_a_format_is_suggested_where_no_calls_were_found(monkeypatch):
     monkeypatch.setattr(analysis, "suggested_format", lambda render: "hermes")
     plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
     assert analyze(plain, trace=Trace()).suggested == "hermes"
     assert analyze(OWN.reasoning_beside_calls_only, trace=Trace()).suggested == ""
+    assert analyze(OWN.channels, trace=Trace()).suggested == ""
+    fmt = analyze(CHANNELS, trace=Trace())
+    assert fmt.facts.has_channels
+    assert (fmt.tools.format, fmt.suggested) == ("NONE", "")
 
 
 def test_settings_that_change_no_turn_are_not_proved_as_found(monkeypatch):

@@ -29,8 +29,10 @@ DESCRIBED = "{% if tools %}{{ tools | tojson }} Write <tool_call>{...}</tool_cal
     [
         (DESCRIBED + TURNS, (), "hermes"),  # the markers of calls, in what the model is told
         (TURNS, ("<|tool_call_start|>", "<|tool_call_end|>"), "lfm2"),  # or among the tokens
+        (DESCRIBED.replace("</tool_call>", "") + TURNS, (), ""),  # two have no more than that
         (LISTED, (), "lfm2"),  # a token that no other format has
         (TURNS, (), ""),
+        (TURNS, ("<tool_", "call>", "</tool_", "call>"), ""),  # each token is one
         ("Write <tool_call>{...}</tool_call>." + TURNS, (), ""),  # whether there are tools or not
         ("{% if tools %}Write <tool_\ncall>{...}</tool_\ncall>.{% endif %}" + TURNS, (), ""),
         ("{% if tools %}{{ tools | tojson }} >>>{% endif %}" + TURNS, (), ""),  # too short
@@ -109,8 +111,9 @@ def test_a_token_that_one_format_has_alone_means_that_format(evidence, names):
 def test_a_bracket_is_no_evidence_of_the_end_of_calls():
     tools = {"format": ToolFormat.PYTHONIC, "section_start": "<|c|>", "section_end": "]"}
     assert _closers(WireFormat().replace(tools=tools)) == frozenset()
-    tools["section_end"] = "<|d|>\n"
-    assert _closers(WireFormat().replace(tools=tools)) == {"<|d|>"}
+    for end in ("<|d>", "<|d>\n"):
+        tools["section_end"] = end
+        assert _closers(WireFormat().replace(tools=tools)) == {"<|d>"}
 
 
 @pytest.mark.parametrize("kind", ["JSON_NATIVE", "PYTHONIC"])

@@ -6,7 +6,16 @@ import pytest
 
 from deltaparse import ChatTemplate, TurnFormat
 from deltaparse.analyzer.phases.frame import find_frame
-from deltaparse.analyzer.probes import CONTENT, FUNCTIONS, NEXT_USER, REASONING, USER, call, user
+from deltaparse.analyzer.probes import (
+    CONTENT,
+    FUNCTIONS,
+    NEXT_USER,
+    REASONING,
+    RESULT,
+    USER,
+    call,
+    user,
+)
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Frame, Turns
 
@@ -61,6 +70,8 @@ def test_there_is_no_turn_in_a_refusal_or_a_foreign_text():
     ("ends", "last"),
     [
         (("</say></a>", "</s>"), ("</a>", "</s>")),
+        (("</say></a>words",), ("</a>",)),
+        (("<x><y></a>",), ("</a>",)),
         (("</a>",), ("</a>",)),
         (("no marker",), ("no marker",)),
         ((), ()),
@@ -69,6 +80,20 @@ def test_there_is_no_turn_in_a_refusal_or_a_foreign_text():
 def test_the_last_end_marker(ends, last):
     frame = Frame(TurnFormat(headers=("<a>",), ends=ends), "<a>", "")
     assert frame.with_last_end_marker().turn.ends == last
+
+
+@pytest.mark.parametrize(
+    ("ends", "before", "longer"),
+    [
+        (("</a>", "</s>"), "</say>", ("</say></a>", "</a>", "</s>")),
+        (("</a>",), "words", ("</a>",)),
+        (("</a>",), "", ("</a>",)),
+        ((), "</say>", ()),
+    ],
+)
+def test_an_end_may_begin_with_the_markers_before_it(ends, before, longer):
+    frame = Frame(TurnFormat(headers=("<a>",), ends=ends), "<a>", "")
+    assert frame.with_longer_end(before).turn.ends == longer
 
 
 def test_a_header_without_what_had_got_into_it():
@@ -87,11 +112,78 @@ def test_a_header_without_what_had_got_into_it():
         (f"</a>\n<u>{NEXT_USER}", [("", "</a>")]),
         (f"one</a>two</a><u>{NEXT_USER}", [("one", "</a>"), ("one</a>two", "</a>")]),
         (f"words<u>{NEXT_USER}", []),
+        (f"words</a><u>{NEXT_USER}</u></a>", [("words", "</a>")]),
+        (f"words</a><r>{RESULT}</r></a><u>{NEXT_USER}", [("words", "</a>")]),
+        (f"1</a>2</a><r>{RESULT}<u>{NEXT_USER}", [("1", "</a>"), ("1</a>2", "</a>")]),
+        (f"1</a>2</b>3</a><r>{RESULT}", [("1</a>2</b>3", "</a>")]),
+        (f"1</a>2</b><u>{NEXT_USER}", [("1", "</a>"), ("1</a>2", "</b>")]),
+        (f"1</b>2</a><u>{NEXT_USER}", [("1", "</b>"), ("1</b>2", "</a>")]),
+        (f"1</b>2</a><r>{RESULT}", [("1</b>2", "</a>")]),
+        (f"1</a>2</b><r>{RESULT}", [("1</a>2", "</b>")]),
     ],
 )
 def test_a_turn_is_cut_at_its_end(answer, parts):
-    frame = Frame(TurnFormat(headers=("<a>",), ends=("</a>",)), "<a>", "")
+    frame = Frame(TurnFormat(headers=("<a>",), ends=("</a>", "</b>")), "<a>", "")
     assert [*frame.bodies_and_ends(f"<u>{USER}</u><a>{answer}", USER)] == parts
+
+
+@pytest.mark.parametrize(
+    ("end", "answer", "parts"),
+    [
+        ("\n</a>", "words\n</a>", ("words", "\n</a>")),
+        ("\n</a>", "words</a>", ("words", "</a>")),
+        ("</a>\n", "words</a>\n", ("words", "</a>\n")),
+        ("</a>\n", "words</a>", ("words", "</a>")),
+        ("</a>", "words</a>\n", ("words", "</a>\n")),
+        ("</a>", "words\n", ("words\n", "")),
+    ],
+)
+def test_white_space_at_the_end_of_a_turn_may_be_another(end, answer, parts):
+    frame = Frame(TurnFormat(headers=("<a>",), ends=(end,)), "<a>\n", "")
+    for space in ("", "\n"):  # at the end of the header too
+        assert [*frame.bodies_and_ends(f"{USER}<a>{space}{answer}", USER)] == [parts]
+
+
+@pytest.mark.parametrize(
+    ("returned", "answer", "parts"),
+    [
+        ("<r>", f"words<r>{RESULT}", [("words", "")]),
+        ("<r>\n", f"words<r>{RESULT}", [("words", "")]),
+        ("<r>", f"words</a><r>{RESULT}", [("words", "</a>")]),
+        ("", f"words<r>{RESULT}", []),
+        ("<s>", f"words<r>{RESULT}", []),
+    ],
+)
+def test_what_begins_a_result_ends_a_turn_that_nothing_else_ends(returned, answer, parts):
+    turn = TurnFormat(headers=("<a>",), ends=("</a>",))
+    frame = Frame(turn, "<a>", "", returned=returned)
+    assert [*frame.bodies_and_ends(f"{USER}<a>{answer}", USER)] == parts
+
+
+def test_behind_a_result_a_turn_may_have_any_header():
+    frame = Frame(TurnFormat(headers=("<a>", "<b>"), ends=("</a>",)), "<a>", "")
+    assert [*frame.bodies_and_ends(f"{RESULT}<b>words</a>", RESULT)] == [("words", "</a>")]
+    assert [*frame.bodies_and_ends(f"{RESULT}<c>words</a>", RESULT)] == []
+    assert [*frame.bodies_and_ends(f"{USER}<b>words</a>", USER)] == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "several", "one"),
+    [
+        ("1</a><a>2</a>", [("1</a><a>2", "</a>")], [("1", "</a>"), ("1</a><a>2", "</a>")]),
+        ("1</a>\n<a>2</a>", [("1</a>\n<a>2", "</a>")], [("1", "</a>"), ("1</a>\n<a>2", "</a>")]),
+        ("</a><a>2</a>", [("</a><a>2", "</a>")], [("", "</a>"), ("</a><a>2", "</a>")]),
+        ("1</a>2</a>", [("1", "</a>"), ("1</a>2", "</a>")], [("1", "</a>"), ("1</a>2", "</a>")]),
+        ("1</a>", [("1", "</a>")], [("1", "</a>")]),
+        ("one<a>2", [], []),
+    ],
+)
+def test_a_message_with_the_header_behind_its_end_goes_on(answer, several, one):
+    for many, parts in ((True, several), (False, one)):
+        turn = TurnFormat(headers=("<a>",), ends=("</a>",), several_messages=many)
+        frame = Frame(turn, "<a>\n", "")
+        found = frame.bodies_and_ends(f"{USER}<a>\n{answer}<u>{NEXT_USER}", USER)
+        assert [*found] == parts
 
 
 @pytest.mark.parametrize(
@@ -114,6 +206,7 @@ def test_a_turn_without_an_end_goes_up_to_the_next_message(answer, ends, parts):
     ("body", "several"),
     [
         (f"{CONTENT}</a>\n<a>{FUNCTIONS[0]}</a>", True),
+        (f"{CONTENT}</a><a>{FUNCTIONS[0]}</a>", True),
         (f"{CONTENT}</a><b>{FUNCTIONS[0]}</a>", False),
         (f"{CONTENT}<a>{FUNCTIONS[0]}</a>", False),
         (f"{CONTENT}</a>", False),
@@ -133,6 +226,7 @@ def test_a_turn_of_several_messages_has_its_header_behind_its_end(body, several)
         ("<m>", "<m>", ("</u>", ("</u>",), "</u><m>")),
         ("<m>", "\n<m>", ("</u>", ("</u>",), "</u>\n<m>")),
         ("<m>", "<b>", ("</u>", ("</u>",), "<b>")),
+        ("\n<m>", "\n<m>", ("</u>", ("</u>",), "</u>\n<m>")),
         ("<a><m>", "<a><m>", ("<a>", ("<a>",), "<a><m>")),
     ],
 )
@@ -141,5 +235,5 @@ def test_a_turn_without_a_header_begins_behind_what_ends_the_users_message(heade
     made = Frame(turn, header, "", asked="</u>").without("<m>")
     assert (made.header, made.turn.headers, made.turn.generation_prompt) == wanted
     bare = Frame(turn, header, "", asked="\n").without("<m>")
-    assert bare.turn.headers == tuple(filter(None, [header.removesuffix("<m>")]))
+    assert bare.turn.headers == tuple(filter(None, [header.removesuffix("<m>").strip()]))
     assert bare.turn.generation_prompt == prompt

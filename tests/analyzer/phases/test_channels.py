@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from deltaparse import ContentFormat, ReasoningFormat, ToolFormat, WireFormat, analyze, parse
+from deltaparse import (
+    ContentFormat,
+    ReasoningFormat,
+    ToolFormat,
+    ToolsFormat,
+    WireFormat,
+    analyze,
+    parse,
+)
 from deltaparse.analyzer.phases.channels import header_marks, with_channels
 
 REASONING = ReasoningFormat(start="<|in|>think<|is|>", end="<|end|><|from|>me")
@@ -50,6 +60,55 @@ def test_a_format_of_channels():
         tools={"format": ToolFormat.TAG_WITH_JSON}, function={"name_prefix": "<|to|>"}
     )
     assert with_channels(calls).tools.format is ToolFormat.TAG_WITH_JSON
+    spaced = calls.replace(function={"name_prefix": " api."})
+    assert with_channels(spaced).channels.recipient == " api."
+    named = calls.replace(function={"name_prefix": "<|in|>\n"})
+    begun = fmt.replace(
+        tools={
+            "format": ToolFormat.JSON_NATIVE,
+            "per_call_start": "<|in|>\n",
+            "name_field": "name",
+            "arguments_field": "arguments",
+        }
+    )
+    for found in map(with_channels, (named, begun)):
+        assert (found.channels.channel, found.channels.recipient) == ("", "<|in|>")
+    begun = replace(
+        named,
+        reasoning=replace(REASONING, start="<|in|>\nthink<|is|>"),
+        content=replace(CONTENT, start="<|in|>\nsay<|is|>"),
+    )
+    assert with_channels(begun).channels.recipient == "<|in|>\n"
+    assert with_channels(begun).channels.channel == ""
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+@pytest.mark.parametrize("addressed", [True, False])
+def test_calls_that_are_addressed_keep_their_syntax(addressed, parallel):
+    tools = {
+        "format": ToolFormat.JSON_NATIVE,
+        "section_start": "<c>",
+        "section_end": "</c>",
+        "name_field": "name",
+        "arguments_field": "arguments",
+        "supports_tools": True,
+        "supports_parallel_calls": parallel,
+    }
+    fmt = WireFormat(reasoning=REASONING, content=CONTENT).replace(
+        turn=TURN, tools=tools, content={"requires_nonnull": False}
+    )
+    found = with_channels(fmt, addressed=addressed)
+    channels = found.channels
+    assert ("</c>" in channels.ends) is not addressed
+    if addressed:
+        assert found.tools == fmt.tools
+        assert (channels.channel, channels.recipient, channels.readers) == ("", "<|in|>", ("say",))
+    else:
+        kept = {"supports_tools": True, "supports_parallel_calls": parallel}
+        assert found.tools == replace(ToolsFormat(format=ToolFormat.TAG_WITH_JSON), **kept)
+        assert (channels.channel, channels.recipient, channels.readers) == ("<|in|>", "", ())
+    assert found.content == ContentFormat(requires_nonnull=False)
+    assert found.reasoning == replace(REASONING, end="<|end|>")
 
 
 NAMED = (

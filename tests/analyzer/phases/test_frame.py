@@ -11,7 +11,7 @@ from deltaparse.analyzer.phases.frame import (
     with_first_ends,
     without_start_of_calls,
 )
-from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.renderer import CallStyle, Renderer
 from deltaparse.analyzer.turns import Turns
 
 from ...strategies.templates import OWN
@@ -45,10 +45,16 @@ def test_a_turn_that_begins_where_the_other_ends():
     assert frame.turn.headers == ("[/ASK]", "[/GOT]")
     assert frame.turn.ends == ("</s>",)
     assert frame.turn.generation_prompt == "[/ASK]"
+    assert frame.returned == ""  # calls need no results there
+    _, frame = frame_of(INSTRUCT.replace("]\n{%-", "]{{ '\\n' }}{%-"), eos_token="</s>")
+    assert frame.turn.headers == ("[/ASK]\n", "[/GOT]\n")
 
 
 def test_without_an_end_the_next_user_is_one():
     assert frame_of(INSTRUCT)[1].turn.ends == ("[ASK]",)
+    lines = turns(SHOWN + "{{ '\\n' if not loop.last }}")
+    assert frame_of(lines)[1].turn.ends == ("<user>",)
+    assert frame_of(lines, eos_token="</s>")[1].turn.ends == ("</s>",)
 
 
 def test_a_prompt_at_every_end_is_no_part_of_the_turn():
@@ -57,7 +63,15 @@ def test_a_prompt_at_every_end_is_no_part_of_the_turn():
     assert "<a>" in frame.trailer
 
 
-@pytest.mark.parametrize("source", ["", "{{ raise_exception('no') }}"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "{{ raise_exception('no') }}",
+        "{% if messages[1] %}" + INSTRUCT + "{% endif %}",  # shows no question alone
+        "{{ raise_exception('no') if messages[-1].role == 'user' }}" + INSTRUCT,  # or refuses it
+    ],
+)
 def test_no_frame(source):
     assert frame_of(source)[1] is None
 
@@ -93,6 +107,9 @@ def test_white_space_is_no_header():
 def test_white_space_that_a_prompt_adds_is_no_header():
     _, frame = frame_of(INSTRUCT + "{% if add_generation_prompt %}\n{% endif %}", eos_token="</s>")
     assert frame.turn.headers[0] == "[/ASK]"
+    said = "{{ '\\n' if m.role == 'assistant' else '<user>' }}{{ m.content }}</m>"
+    _, frame = frame_of(turns(said, "{{ '\\n' }}"))
+    assert frame.turn.headers == ("</m>\n",)  # but where all turns have it
 
 
 def test_the_end_of_the_last_turn_and_of_one_in_the_middle_are_both_ends():
@@ -113,6 +130,23 @@ def test_the_end_of_the_last_turn_and_of_one_in_the_middle_are_both_ends():
         body = answered + end + "{% else %}<user>{{ m.content }}</u>{% endif %}"
         _, frame = frame_of(turns(body, "<model>\n"))
         assert frame.turn.ends == ends, between
+
+
+def test_white_space_that_ends_the_users_message_is_the_end_of_none():
+    lines = turns(SHOWN + "{{ '</m>' if m.role == 'assistant' }}{{ '\\n' }}")
+    assert frame_of(lines)[1].turn.ends == ("</m>\n",)
+    alone = turns(LAST_ONLY + SHOWN + "</m>")  # a turn that nothing may follow
+    assert frame_of(alone)[1].turn.ends == ("</m>",)
+
+
+@pytest.mark.parametrize(
+    ("thought", "ends"), [("<m>in<c>{{ m.thinking }}<end>", ("<done>",)), ("", ("<end>", "<done>"))]
+)
+def test_what_ends_reasoning_too_ends_no_turn(thought, ends):
+    said = "{% if m.thinking %}" + thought + "{% endif %}<m>out<c>{{ m.content }}"
+    said += "{{ '<done>' if loop.last else '<end>' }}"
+    body = "{% if m.role == 'assistant' %}" + said + "{% else %}<user>{{ m.content }}</u>"
+    assert frame_of(turns(body + "{% endif %}", "<m>"))[1].turn.ends == ends
 
 
 @pytest.mark.parametrize(
@@ -137,6 +171,10 @@ def test_a_prompt_at_every_end_is_none_of_the_turns_end(refuses):
     always = "{% for m in messages %}" + refuses + SHOWN + "</m>{% endfor %}<model>"
     _, frame = frame_of(always)
     assert (frame.turn.ends, frame.trailer) == (("</m>",), "<model>")
+    # White space before the end is that of turns alone, or the user's too.
+    for space, end in (("'\\n'", "\n</m>"), ("'\\n' if m.role == 'assistant'", "</m>")):
+        _, frame = frame_of(always.replace("</m>", "{{ " + space + " }}</m>"))
+        assert (frame.turn.ends, frame.trailer) == ((end,), "<model>")
 
 
 CALLED = "{% for c in m.tool_calls or [] %}CALL{% endfor %}"
@@ -145,7 +183,24 @@ NAMED_CALLS = CALLED.replace("CALL", NAMED)
 
 
 @pytest.mark.parametrize(
-    ("header", "start", "found"), [("<model>", "<x>", "<model>"), ("", "<model>", "<model>")]
+    ("said", "end"),
+    [
+        ("'<e>'", "<e>"),
+        ("raise_exception('no') if m.tool_calls else '<e>'", "<e>"),
+        ("('<f>' if m.tool_calls else '<e>') ~ '\\n'", "<e>\n"),  # white space is none
+        ("('' if m.tool_calls else ' ok') ~ '<e>'", "<e>"),
+    ],
+)
+def test_before_a_prompt_at_the_end_stands_what_turns_of_all_kinds_end_with(said, end):
+    turn = SHOWN + NAMED_CALLS + "{% if m.role == 'assistant' %}{{ " + said + " }}{% endif %}"
+    prompt = "{% if add_generation_prompt or messages[-1].role == 'assistant' %}<model>{% endif %}"
+    _, frame = frame_of("{% for m in messages %}" + turn + "{% endfor %}" + prompt)
+    assert (frame.turn.ends, frame.trailer) == ((end,), "<model>")
+
+
+@pytest.mark.parametrize(
+    ("header", "start", "found"),
+    [("<model>", "<x>", "<model>"), ("", "<model>", "<model>"), ("<model>", "::", "<model>")],
 )
 def test_what_begins_each_call_is_none_of_the_header(header, start, found):
     """But where it is all of the header, each call is a message of its own."""
@@ -178,13 +233,9 @@ def test_whether_what_ends_turns_is_a_token_that_is_not_given(source, needs):
 
 
 def test_the_last_marker_of_an_end_may_be_cut_off():
-    assert with_first_ends(("<a><b><c>", "x<b>", "<d>", "")) == (
-        "<a><b><c>",
-        "x<b>",
-        "<d>",
-        "",
-        "<a><b>",
-    )
+    ends = ("<a><b><c>", "x<b>", "<d>", "<e>\n<f>")
+    assert with_first_ends(ends) == (*ends, "<a><b>", "<e>\n")
+    assert with_first_ends(("",)) == ("",)
 
 
 def test_a_template_that_refuses_to_be_a_prompt_has_none():
@@ -192,6 +243,20 @@ def test_a_template_that_refuses_to_be_a_prompt_has_none():
     _, frame = frame_of(refuses + turns(SHOWN + "</m>"))
     assert frame.turn.generation_prompt == ""
     assert frame.turn.headers == ("</m>",)
+
+
+@pytest.mark.parametrize(
+    ("source", "returned"),
+    [
+        (turns(SHOWN + "</m>"), "<tool>"),
+        (turns(SHOWN), "<tool>"),  # behind no end
+        (turns("{{ raise_exception('no') if m.role == 'tool' }}" + SHOWN), "<model>"),
+    ],
+)
+def test_what_begins_a_result_where_calls_need_one(source, returned):
+    render = Renderer(ChatTemplate(source))
+    assert find_frame(render.styled(CallStyle(answered=True))).returned == returned
+    assert find_frame(render).returned == ""
 
 
 def test_what_ends_the_message_before_the_users_is_not_what_opens_it():
@@ -222,13 +287,67 @@ def test_a_header_may_say_more_in_its_middle_under_a_switch(space):
     assert frame.turn.headers == ("<m>model<c>" + space, "<m>model deep<c>" + space)
 
 
+def test_what_only_a_switch_adds_to_the_header_is_none_of_it():
+    said = "{{ 'model:' if m.role == 'assistant' else '<user>' }}{{ m.content }}</m>"
+    assert frame_under(turns(said, "model:{{ ' now' if deep }}"), "deep").turn.headers == (
+        "model:",
+    )
+    # Nor is what stands behind a marker of its own.
+    said = said.replace("model:", "<m><c>")
+    assert frame_under(turns(said, "<m>{{ '<d>' if deep }}<c>"), "deep").turn.headers == ("<m>",)
+
+
+@pytest.mark.parametrize(
+    ("header", "result", "headers"),
+    [
+        ("<b>", "<r>{{ m.content }}</r>", ("<a>", "</r><b>")),
+        ("<b><c>", "<r>{{ m.content }}</r>", ("<a>", "</r><b><c>")),
+        ("<a>", "<r>{{ m.content }}</r>", ("<a>",)),
+        ("<b>", "{{ '<r>' ~ m.content ~ '</r>' if not loop.last }}", ("<a>",)),  # not in a prompt
+    ],
+)
+def test_a_turn_may_have_another_header_behind_a_result(header, result, headers):
+    begun = "{{ HEADER if messages[loop.index0 - 1].role == 'tool' else '<a>' }}"
+    said = "{% if m.role == 'assistant' %}" + begun + "{{ m.content }}" + NAMED_CALLS + "</m>"
+    said += (
+        "{% elif m.role == 'tool' %}" + result + "{% else %}<user>{{ m.content }}</m>{% endif %}"
+    )
+    prompt = begun.replace("loop.index0", "0")
+    source = turns(said, prompt).replace("HEADER", repr(header))
+    assert frame_of(source)[1].turn.headers == headers
+
+
 def test_a_switch_may_leave_the_header_out():
     source = turns(SHOWN + "</m>", "{{ '<model>' if not raw }}")
-    assert frame_under(source, "raw").turn.headers == ("<model>",)
+    turn = frame_under(source, "raw").turn
+    assert (turn.headers, turn.generation_prompt) == (("<model>",), "<model>")
+
+
+def test_a_switch_may_add_the_header_that_the_prompt_of_the_default_has_not():
+    render = Renderer(ChatTemplate(turns(SHOWN + "</m>", "{{ '<model>' if deep else 'go' }}")))
+    deep = render.under({"deep": True})
+    frame = find_frame(deep, [render.prompt_tail(), deep.prompt_tail()])
+    assert (frame.turn.headers, frame.turn.generation_prompt) == (("<model>",), "</m>go")
 
 
 def test_what_a_prompt_alone_has_before_the_header_is_none_of_it():
     assert frame_of(turns(SHOWN, "<go><model>"))[1].header == "<model>"
+
+
+@pytest.mark.parametrize(
+    ("end", "begun", "prompt", "header"),
+    [
+        ("", "<model>", "<go><model>", "<model>"),
+        ("</u>", "<model>", "<go><model>", "<model>"),
+        ("</u>", "<model>", "<go><other>", "<go><other>"),
+        ("", "{{ '\n' }}", "<go>{{ '\n' }}<other>", "<go>\n<other>"),
+    ],
+)
+def test_what_turns_begin_with_that_go_on_otherwise(end, begun, prompt, header):
+    content = "{% if m.content %}<say>{{ m.content }}{% else %}" + NAMED_CALLS + "{% endif %}"
+    said = "{% if m.role == 'assistant' %}" + begun + content
+    source = turns(said + "{% else %}<user>{{ m.content }}" + end + "{% endif %}", prompt)
+    assert frame_of(source)[1].header == header
 
 
 def test_white_space_before_what_begins_each_call_is_the_headers():

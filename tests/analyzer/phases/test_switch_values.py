@@ -16,12 +16,15 @@ ONE = "{% if x == 'low' %}PART{% endif %}"
 ANY = "{% if true %}PART{% endif %}"
 
 
-def found(prompt: str, said: str = "", **context: str) -> list[Holder]:
+HEADER = "<assistant>"
+
+
+def found(prompt: str, said: str = "", header: str = HEADER, **context: str) -> list[Holder]:
     source = (
         "{{ x }}{% for m in messages %}<{{ m.role }}>"
         + said
         + "{{ m.content }}</{{ m.role }}>{% endfor %}"
-        "{% if add_generation_prompt %}<assistant>" + prompt + "{% endif %}"
+        "{% if add_generation_prompt %}" + header + prompt + "{% endif %}"
     )
     render = Renderer(ChatTemplate(source), None, context)
     return holders(Turns(render, find_frame(render)), find_settings(render))
@@ -31,7 +34,7 @@ def found(prompt: str, said: str = "", **context: str) -> list[Holder]:
     ("when", "part", "held"),
     [
         (KNOWN, "<a {{ x }}>", [Holder("x", "<a ", ">")]),
-        (KNOWN, "<a {{ x }}><b>", [Holder("x", "<a ", ">")]),
+        (KNOWN, "<a {{ x }}>{{ '\n' }}<b>", [Holder("x", "<a ", ">")]),
         (KNOWN, "<b>Try {{ x }}.<c>", [Holder("x", "Try ", ".")]),
         (KNOWN, "<{{ x }}>", []),
         (KNOWN, "<b>", []),
@@ -51,6 +54,19 @@ def test_one_value_that_is_tried_with_another_switch_is_one_value():
     assert found(ONE.replace("PART", "<a {{ x }}>{{ '<b>' if y }}"), said) == []
 
 
+@pytest.mark.parametrize(
+    ("when", "header", "held"),
+    [
+        (KNOWN, "<assistant>{{ '\n' if not x }}", ["<a "]),
+        (KNOWN, "{{ '<assistant>' if x != 'high' }}", []),  # one value is left
+        (ANY, "{{ raise_exception('no') if x is string }}<assistant>", []),
+    ],
+)
+def test_values_are_found_behind_the_header_of_prompts(when, header, held):
+    holding = found(when.replace("PART", "<a {{ x | default('low') }}>"), "\n", header)
+    assert [one.before for one in holding] == held
+
+
 def test_a_switch_that_is_set_holds_one_value():
     (held,) = found("<a {{ x }}>", x="low")
     assert held == Holder("x", "<a ", ">")
@@ -64,6 +80,7 @@ def test_a_switch_that_is_set_holds_one_value():
         ("<a ", ">", "\n<a>", True),
         ("<|a:", "|>", "<|a|>", True),
         ("<a:", ">", "<a:mid>", True),
+        ("<", " a>", "<mid a>", True),
         ("<a", ">", "<a>", False),
         ("<a-", ">", "<a>", False),
         ("<ab ", ">", "<a>", False),

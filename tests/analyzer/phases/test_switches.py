@@ -194,6 +194,43 @@ def test_the_setting_in_which_reasoning_stands_beside_a_call_without_content():
     assert situation(render, settings) == settings[1]
 
 
+def test_of_values_that_change_the_same_one_is_tried():
+    source = turns() + PROMPT.replace("PROMPT", "{{ '!' if x in ['low', 'mid'] else x }}")
+    assert [one.context for one in settings_of(source)] == [{"x": "low"}]
+
+
+CALLED_ONLY = "{{ raise_exception('no') if deep and m.role == 'assistant' and not m.tool_calls }}"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "{{ m.reasoning_content if deep and not tools }}",
+        "{{ m.reasoning_content if deep and tools and m.tool_calls }}",
+        "{{ m.reasoning_content if deep and m.content }}",
+        CALLED_ONLY + "{{ m.reasoning_content if deep }}",
+        "{{ '!' if a and m.role == 'user' }}{{ m.reasoning_content if deep }}",
+    ],
+)
+def test_reasoning_may_be_shown_where_there_are_tools_or_none(shown):
+    render = Renderer(ChatTemplate(turns(shown) + PROMPT.replace("PROMPT", "")))
+    settings = find_settings(render)
+    assert situation(render, settings).context == {"deep": True}
+
+
+def test_where_the_default_shows_reasoning_it_is_the_setting():
+    shown = "{{ m.reasoning_content }}{{ '</t>' if deep else '</u>' }}"
+    render = Renderer(ChatTemplate(turns(shown) + PROMPT.replace("PROMPT", "")))
+    default, deep = find_settings(render)
+    assert "reasoning" in deep.changes
+    assert situation(render, [default, deep]) == default
+
+
+def test_a_template_that_is_no_prompt_has_no_switches():
+    refuses = "{{ raise_exception('no') if add_generation_prompt }}{% if deep %}x{% endif %}"
+    assert settings_of(refuses + turns()) == []
+
+
 def test_a_call_that_is_refused_shows_nothing():
     refused = "{% if m.tool_calls %}{{ raise_exception('no') }}{% endif %}"
     assert views_with_reasoning(Renderer(ChatTemplate(turns(refused))))[1] == ""

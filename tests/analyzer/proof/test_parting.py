@@ -19,6 +19,13 @@ from deltaparse.analyzer.proof.parting import LONGEST_QUOTE, calls_part, texts_p
         ({"a": "1"}, {"a": 1}, False, "argument 'a' '1', not 1"),
         ({"a": " x"}, {"a": "x"}, False, "argument 'a' ' x', not 'x'"),
         ({"a": [1]}, {"a": [2]}, True, "argument 'a' [1], not [2]"),
+        ({"a": {"b": 1}}, {"a": "x"}, False, "argument 'a' {'b': 1}, not 'x'"),
+        (
+            {"a": f"{'x' * 80}1"},
+            {"a": f"{'x' * 80}2"},
+            False,
+            f"argument 'a' ...'{'x' * 20}1', not ...'{'x' * 20}2'",
+        ),
         ("{a", {"a": 1}, False, "arguments '{a', not {'a': 1}"),
         ({"a": []}, {"a": ""}, True, ""),
         ({"a": {}}, {"a": []}, True, ""),
@@ -47,7 +54,9 @@ def test_calls_may_differ_in_their_names_or_in_their_number():
 
 def test_of_long_texts_is_shown_where_they_part():
     assert texts_part("a b", "ab") == "'a b', not 'ab'"
-    assert texts_part(" a\n", "a") == ""
+    assert texts_part(" a\n", "a") == texts_part("a", " a\n") == ""
+    short = "x" * (LONGEST_QUOTE - 1)
+    assert texts_part(short + "1", short + "2") == f"'{short}1', not '{short}2'"
     alike = "x" * LONGEST_QUOTE
     assert texts_part(alike + "1", alike + "2") == (f"...'{alike[:20]}1', not ...'{alike[:20]}2'")
     assert texts_part("1" + alike, "2") == f"'1{alike[1:]}'..., not '2'"
