@@ -107,7 +107,14 @@ def test_no_argument_is_named_without_an_equals_sign(equals):
 
 @pytest.mark.parametrize(
     ("before", "behind", "told", "space"),
-    [(" [", "]", True, " "), ("[", "]", True, ""), ("", "", False, ""), (" ", "", False, " ")],
+    [
+        (" [", "]", True, " "),
+        ("[", "]", True, ""),
+        ("", "", False, ""),
+        (" ", "", False, " "),
+        ("[c][", "]", False, ""),
+        ("", "{{ '\\n' }}", False, ""),
+    ],
 )
 def test_calls_behind_content_without_brackets_are_not_told_from_it(before, behind, told, space):
     tools = analyze(template(before, behind)).tools
