@@ -12,7 +12,7 @@ from .call_texts import CallTexts, ToolsFinding, between_calls, markers_of, part
 
 __all__ = ["find_pythonic"]
 
-QUOTES = ("", '"', "'")
+CLOSED = re.compile(r"([\"']?)\s*\)")
 NAMESPACE = re.compile(r"[\w-]+\.\Z")
 AWKWARD = 'zqit\'s "so" \\ zq'
 ISSUES = {
@@ -32,11 +32,11 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     one = parts_of(calls(call()))
     if one is None or one.within is None or one.between.strip() != "(":
         return None
-    quote = one.within.strip().removeprefix("=")
-    closer = f"{quote})"
-    if quote not in QUOTES or not one.after.startswith(closer) or "=" not in one.within:
+    quote = one.within.strip().removeprefix("=").lstrip()
+    closed = CLOSED.match(one.after)
+    if closed is None or closed[1] != quote or "=" not in one.within:
         return None
-    pair = calls(call(), call(1))
+    pair, closer = calls(call(), call(1)), closed[0]
     between, found = between_calls(pair, closer), NAMESPACE.search(one.before)
     separator, namespace = between or "", found[0] if found else ""
     if FUNCTIONS[1] in pair and not separator.endswith(namespace):

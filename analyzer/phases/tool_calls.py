@@ -175,10 +175,10 @@ def _header_of_calls(calls: CallTexts) -> re.Pattern[str] | None:
     marks = header_marks(calls.reasoning, calls.content)
     before, _, body = calls.turn(call()).partition(FUNCTIONS[0])
     named = marks and before.endswith(marks.prefix.lstrip()) and body.startswith(marks.suffix)
-    header = calls.turns.frame.header
+    header = calls.turns.frame.header.strip()
     if marks is None or not named or not header or FUNCTIONS[0] not in body:
         return None
-    first, prefix = re.escape(header.strip()), re.escape(marks.prefix.lstrip())
+    first, prefix = re.escape(header), re.escape(marks.prefix.lstrip())
     end = re.escape(calls.reasoning.end.partition(header)[0].strip())
     names = "|".join(map(re.escape, FUNCTIONS))
     suffix = re.escape(marks.suffix)

@@ -82,6 +82,23 @@ def test_one_bracket_opens_the_arguments(bracket, form):
     assert analyze(template("<|c|>[", "]<|d|>").replace(CALL, call)).tools.format == form
 
 
+@pytest.mark.parametrize(
+    ("equals", "space"), [(" = ", ""), ("= ", ""), (" =", ""), ("=", " "), (" = ", "{{ '\n' }}")]
+)
+def test_white_space_round_an_argument_is_no_part_of_it(equals, space):
+    call = CALL.replace("{{ k }}=", space + "{{ k }}" + equals).replace(
+        "endfor %}", "endfor %}" + space
+    )
+    fmt = analyze(template("<|c|>[", "]<|d|>").replace(CALL, call))
+    assert (fmt.tools.format, fmt.tools.separator, fmt.verified) == ("PYTHONIC", ", ", True)
+
+
+@pytest.mark.parametrize("value", ["<q>{{ v }}<q>", "{{ v | tojson }};", '"{{ v }}', "'{{ v }}\""])
+def test_a_value_ends_in_its_quote_before_the_bracket(value):
+    call = CALL.replace("{{ v | tojson }}", value)
+    assert analyze(template("<|c|>[", "]<|d|>").replace(CALL, call)).tools.format != "PYTHONIC"
+
+
 @pytest.mark.parametrize("equals", ["", "("])
 def test_no_argument_is_named_without_an_equals_sign(equals):
     call = CALL.replace("{{ k }}=", "{{ k }}" + equals)
@@ -90,7 +107,14 @@ def test_no_argument_is_named_without_an_equals_sign(equals):
 
 @pytest.mark.parametrize(
     ("before", "behind", "told", "space"),
-    [(" [", "]", True, " "), ("[", "]", True, ""), ("", "", False, ""), (" ", "", False, " ")],
+    [
+        (" [", "]", True, " "),
+        ("[", "]", True, ""),
+        ("", "", False, ""),
+        (" ", "", False, " "),
+        ("[c][", "]", False, ""),
+        ("", "{{ '\\n' }}", False, ""),
+    ],
 )
 def test_calls_behind_content_without_brackets_are_not_told_from_it(before, behind, told, space):
     tools = analyze(template(before, behind)).tools
@@ -117,6 +141,7 @@ def test_white_space_begins_nothing_that_a_marker_could_end():
         ("{{ v | tojson }}", []),
         ("{{ v }}", ["without quotes"]),
         ('"{{ v }}"', ["without escaping", "numbers as strings"]),
+        ("'{{ v }}'", ["without escaping", "numbers as strings"]),
         ("""{{ '"' + v + '"' if v is string else v | tojson }}""", ["without escaping"]),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from deltaparse import ChatTemplate, analyze, parse
 from deltaparse.analyzer.phases.call_texts import ToolsFinding
 from deltaparse.analyzer.phases.tool_calls import not_understood, showing_calls
-from deltaparse.analyzer.probes import CONTENT, TOOLS, user
+from deltaparse.analyzer.probes import CONTENT, FUNCTIONS, TOOLS, user
 from deltaparse.analyzer.renderer import Renderer
 
 PROMPT = "{% if add_generation_prompt %}<assistant>{% endif %}"
@@ -245,6 +245,35 @@ def test_a_call_is_in_no_message_of_its_own_behind_another_mark_or_without_a_hea
     fmt = analyze(source)
     assert fmt.channels.readers == ()
     assert not fmt.verified
+
+
+BEFORE_END = ("m.reasoning_content }}", "m.reasoning_content }}{{ '\\n' }}")
+AT_BEGIN = ("{% if add_generation_prompt %}", "'assistant' %}")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [BEFORE_END],
+        [(there, there + "{{ '\\n' }}") for there in AT_BEGIN],
+        [("assistant{%", "assistant{{ '\\n' }}{%"), ("{{ m.role }}", "{{ m.role }}{{ '\\n' }}")],
+    ],
+    ids=["before the end", "before the header", "behind the role"],
+)
+def test_white_space_at_the_header_of_a_call_leaves_nothing_of_it(changes):
+    source = messages()
+    for there, spaced in changes:
+        assert there in source
+        source = source.replace(there, spaced)
+    fmt = analyze(source)
+    assert fmt.verified
+    assert (fmt.function.name_prefix, fmt.tools.separator) == ("<f=", "")
+
+
+def test_a_call_behind_another_end_of_a_header_is_none_of_the_messages_calls():
+    fmt = analyze(messages(of_calls=HEADER.replace("<|c|>", "<|d|>")))
+    assert not fmt.verified
+    assert FUNCTIONS[0] not in fmt.to_json().partition('"issues"')[0]
 
 
 def test_what_is_said_of_a_template_that_shows_no_calls():

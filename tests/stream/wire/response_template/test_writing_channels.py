@@ -52,7 +52,15 @@ def test_headers_of_a_format_with_less_in_them():
     )
     assert regex.fullmatch(opener, "<|channel|>a to=user<|message|>") is None
     assert regex.fullmatch(opener, "<|channel|>a to=users<|message|>")["name"] == "users"
-    plain = fmt.replace(channels={"recipient": " ", "reasoning": (), "start": "", "constrain": ""})
+    padded = fmt.replace(turn={"headers": ("<|start|>model\n",)})
+    opener = to_response_template(padded)["fields"]["tool_calls"]["open_pattern"]
+    assert regex.fullmatch(opener, "<|channel|>a to=model<|message|>") is None
+
+
+@pytest.mark.parametrize("start", ["", " "])
+def test_headers_that_no_marker_begins(start):
+    bare = {"recipient": " ", "reasoning": (), "start": start, "constrain": ""}
+    plain = get_format("gpt_oss").replace(function={"namespace": ""}, channels=bare)
     fields = to_response_template(plain.replace(turn={"headers": ("<|a|>",)}))["fields"]
     assert regex.fullmatch(fields["content"]["open_pattern"], "<|channel|>analysis<|message|>")
     assert (
