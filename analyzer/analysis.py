@@ -58,6 +58,10 @@ NEEDS_EOS_TOKEN = (
     "the template ends turns with eos_token, which was not given: pass it, "
     "ChatTemplate(source, eos_token=...), or load the tokenizer, ChatTemplate.load(...)"
 )
+IN_CONTENTS = (
+    "the template reads {keys} of a content that is an object: what it shows of that, such as "
+    "calls, is not known"
+)
 NO_END = "no marker was found that ends a turn: fmt.replace(turn={'ends': (...,)})"
 TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for all renderings"
 
@@ -300,6 +304,8 @@ def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proof.labels or (calls and not proof.calls):
         yield "nothing came back that would prove it"
+    if not calls and not fmt.facts.has_channels and (parts := render.template.keys_of_contents):
+        yield IN_CONTENTS.format(keys=" and ".join(sorted(parts)))
     if known or fmt.facts.has_reasoning or proof.reasoning:
         return
     read = [key for key in REASONING_KEYS if key in render.template.keys]

@@ -71,6 +71,8 @@ def wire_for(
         return Wire(prompt, text, end, content, turn.reasoning, calls, put_back=True)
     opened, plain = _opened(so_far, fmt), without_reasoning(body, fmt.reasoning)
     written = _behind(so_far, body, fmt)
+    if written is not None and behind is not None:
+        written = behind
     if written is not None and not (opened and not thought and closing.strip() not in body):
         return Wire(prompt, written, end, content, thought, calls)
     if opened and thought and thought in body:

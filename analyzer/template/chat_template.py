@@ -248,6 +248,11 @@ class ChatTemplate:
         return self._program.keys
 
     @property
+    def keys_of_contents(self) -> frozenset[str]:
+        """The names under which it reads parts of contents that are objects."""
+        return self._program.keys_of_contents
+
+    @property
     def switches(self) -> frozenset[str]:
         """Those of the `variables` that the template does not set itself, or only as a default."""
         return self._program.switches

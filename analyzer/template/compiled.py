@@ -32,7 +32,8 @@ class Program:
 
     `variables` are read and not defined; `constants` are its texts, in the order of the tree;
     `sought` those of them that may be looked for in what the template is given; `keys` are the
-    names under which it reads parts of that; `switches` those of the variables that are no names
+    names under which it reads parts of that, `keys_of_contents` those of what is called content;
+    `switches` those of the variables that are no names
     of its own; `choices` are the texts that each variable is compared with; `taken_apart` are the
     variables whose parts it reads, or that it writes as JSON, so that they are no texts.
     """
@@ -43,6 +44,7 @@ class Program:
     constants: tuple[str, ...]
     sought: tuple[str, ...]
     keys: frozenset[str]
+    keys_of_contents: frozenset[str]
     switches: frozenset[str]
     choices: Mapping[str, tuple[str, ...]]
     taken_apart: frozenset[str]
@@ -66,6 +68,7 @@ def compiled(source: str, limits: Limits) -> Program:
         tuple(dict.fromkeys(text for text, _ in texts)),
         tuple(dict.fromkeys(text for text, sought in texts if sought)),
         frozenset(_keys(tree)),
+        frozenset(_keys_of_contents(tree)),
         frozenset(generator.noted - _own_names(tree)),
         _choices(tree, generator.noted),
         frozenset(_taken_apart(tree)) & generator.noted,
@@ -95,6 +98,26 @@ def _keys(tree: nodes.Node) -> Iterator[str]:
     for arg in (*items, *asked):
         if isinstance(arg, nodes.Const) and isinstance(arg.value, str):
             yield arg.value
+
+
+def _keys_of_contents(tree: nodes.Node) -> Iterator[str]:
+    """The names under which parts of a content are read, as of an object; methods are none."""
+    methods = {id(called.node) for called in tree.find_all(nodes.Call)}
+    parts: list[nodes.Getattr | nodes.Getitem] = [*tree.find_all(nodes.Getattr)]
+    parts += tree.find_all(nodes.Getitem)
+    for part in parts:
+        key = _key(part)
+        if key and _key(part.node) == "content" and id(part) not in methods:
+            yield key
+
+
+def _key(part: nodes.Node) -> str:
+    """The name under which something is read, "" where that is none or is worked out."""
+    if isinstance(part, nodes.Getattr):
+        return part.attr
+    if isinstance(part, nodes.Getitem) and isinstance(part.arg, nodes.Const):
+        return part.arg.value if isinstance(part.arg.value, str) else ""
+    return ""
 
 
 def _taken_apart(tree: nodes.Node) -> Iterator[str]:

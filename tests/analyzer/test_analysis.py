@@ -224,6 +224,21 @@ def test_reasoning_that_a_template_reads_and_nothing_shows_is_a_doubt():
     assert words(reasoning={"default": 1}) == words(known=True) == []
 
 
+def test_a_content_that_is_an_object_is_a_doubt_where_no_calls_are_shown():
+    blocks = "{% for b in m.content.blocks %}<c>{{ b.call }}</c>{% endfor %}"
+    turn = "<a>{% if m.content is mapping %}" + blocks + "{% else %}{{ m.content }}{% endif %}"
+    calls = "{% for c in m.tool_calls or [] %}<c>{{ c.function | tojson }}</c>{% endfor %}"
+    source = (
+        "{% for m in messages %}{% if m.role == 'assistant' %}" + turn + "CALLS</a>"
+        "{% else %}<u>{{ m.content }}</u>{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}<a>{% endif %}"
+    )
+    words = "the template reads blocks of a content that is an object: what it shows of that"
+    [issue] = analyze(source.replace("CALLS", "")).issues
+    assert issue.startswith(words)
+    assert analyze(source.replace("CALLS", calls)).verified
+
+
 REACT = (
     "{% for m in messages %}{% if m.role == 'assistant' %}"
     "{% if m.reasoning_content %}Thought: {{ m.reasoning_content }}\n{% endif %}"

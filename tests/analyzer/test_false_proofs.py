@@ -93,6 +93,10 @@ CALL = """{{ '<c>{"name": "' + c.function.name + '", "arguments": ' }}"""
 CALL += "{{ c.function.arguments | tojson }}"
 CALLS = "{% for c in m.tool_calls or [] %}" + CALL + "}</c>{% endfor %}"
 WRONG = {
+    "what opens reasoning ends in what begins content": """\
+{% for m in messages %}{% if m.role != 'assistant' %}<u>{{ m.content }}{% else %}<a><x>
+{{- '<t><x>' ~ (m.reasoning_content or '') if on }}</t><x>{{ m.content or '' }}</a><x>{% endif %}
+{%- endfor %}{% if add_generation_prompt %}<a><x>{{ '<t><x>' if on else '</t><x>' }}{% endif %}""",
     "content without its emphasis": TURNS
     + "<a>{{ m.content | replace('*', '') }}</a>"
     + END

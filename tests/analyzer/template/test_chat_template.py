@@ -72,6 +72,13 @@ def test_constants_are_the_texts_in_order_and_once():
     assert ChatTemplate(source).constants == ("<a>", "b", "c", "d", "e", "f", "g", "tail")
 
 
+def test_keys_of_contents_are_those_under_which_their_parts_are_read():
+    read = "{{ m.content.blocks }}{{ m['content']['parts'][0].text }}{{ content[0].kind }}"
+    other = "{{ m.content.strip() }}{{ m.content['split']('x') }}{{ content[name] }}{{ m.content }}"
+
+    assert ChatTemplate(read + other).keys_of_contents == {"blocks", "parts"}
+
+
 # What can be wrong.
 
 
