@@ -338,6 +338,32 @@ def test_text_and_other_formats(name):
             assert decided(message).executable is passes, output
 
 
+OBJECT = f'{{"name": "get_weather", "arguments": {CITY}}}'
+HEADS = [
+    (
+        "llama3_json",
+        WEATHER_OBJECT,
+        ";",
+        ' {"name": "get_weather", "param',
+        ["stop", "length", None],
+    ),
+    ("mistral", f"[TOOL_CALLS][{OBJECT}", ",", ' {"name": "get_weather", "arg', ["length", None]),
+    ("mistral", f"[TOOL_CALLS][{OBJECT}", ", {", '"name": "get_weather', ["stop"]),
+    ("pythonic", BRACKET, "\n[", "get_weather(city=", ["length", None]),
+    ("pythonic", BRACKET[:-1], ",", " get_weather(city=", ["length", None]),
+]
+
+
+@pytest.mark.parametrize(("name", "call", "between", "head", "reasons"), HEADS)
+def test_a_call_that_is_cut_in_its_head_stops_those_before_it(name, call, between, head, reasons):
+    assert GATE.decide(call, name, finish_reason=reasons[0]).executable
+    start = 1 if between == ";" else 0  # by itself it says nothing at a natural end
+    for cut in range(start + 1, len(head) + 1):
+        for ended in reasons:
+            text = f"{call}{between}{head[:cut]}"
+            assert not GATE.decide(text, name, finish_reason=ended).executable, text
+
+
 @pytest.mark.parametrize(("parts", "neighbour"), pairs(MESSAGES))
 def test_messages(parts, neighbour):
     assert called(Message(parts)) == [NORMAL]
