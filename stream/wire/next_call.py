@@ -82,8 +82,10 @@ def _name(fmt: WireFormat) -> str:
     # Models leave out what stands before the suffix: `name[CALL_ID]id[ARGS]`, and `name[ARGS]`.
     before = rf"(?:{_one(ids[0])}[^\"<>{{}}]{{0,256}}?)?" if ids[0] else r"[^\"<>{}]{0,256}?"
     an_id = rf"(?:{before}{_one(ids[1])}{GAP})?+" if ids[1] else ""
+    # Nothing ends an id without a suffix but the arguments, so that it is not empty.
+    behind = rf"(?:{_one(ids[0])}[^\"<>{{}}]{{1,256}}?)?" if ids[0] and not ids[1] else an_id
     suffix = re.escape(fmt.function.name_suffix.strip())
-    return rf"{an_id}(?P<name>{NAME}){GAP}{suffix}{GAP}{an_id}"
+    return rf"{an_id}(?P<name>{NAME}){GAP}{suffix}{GAP}{behind}"
 
 
 def _closers(closers: set[str], fmt: WireFormat) -> str:

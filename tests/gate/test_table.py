@@ -82,6 +82,8 @@ RAW = {
         (f"It’s the users’ idea. {TAG}", f"It’s ‘the users’ {TAG} idea.’"),
         (f"x {TAG}", f"x “ {TAG}"),
         (f"x {TAG}", f"x {TAG}」"),
+        *((f"{one}x{one} {TAG}", f"{one}{TAG}{one}") for one in "ʼʺ״׳ˋ｀‶"),
+        (f"AT&T; {TAG}", f"&quot;x {TAG}&#34;"),
     ],
     "code": [
         (f"```\nx\n```\n{TAG}", f"```\n{TAG}\n```"),
@@ -90,6 +92,13 @@ RAW = {
         (f"\u00a0{TAG}", f"\u00a0\u00a0\u00a0\u00a0{TAG}"),
         (f"x\n{TAG}", f"x\u2028    {TAG}"),
         (f"x {TAG}", f"x \\{TAG}"),
+        (f"x (y): {TAG}", f"x ({TAG})"),
+        (f"**{TAG}**", f"${TAG}$"),
+        (f"ー{TAG}…", f"【{TAG}】"),
+        (f"{{x}} {TAG}", f"{{{TAG}}}"),
+        (f"क\u200dष {TAG}", f"x \u202e{TAG}\u202c"),
+        (f"x < y {TAG}", f"＜code＞ {TAG} ＜/code＞"),
+        (f"x < y {TAG}", f"&lt;code&gt; {TAG} &lt;/code&gt;"),
     ],
     "a line": [
         (f"> x\n\n{TAG}", f"> {TAG}"),
@@ -99,6 +108,11 @@ RAW = {
         (f"// x\n{TAG}", f"// {TAG}"),
         (f"src/*.py {TAG}", f"/* {TAG} */"),
         (f"a\n{TAG}\n| b", f"{TAG} | b"),
+        (f"5 $ {TAG}", f"$ {TAG}"),
+        (f"🔎 → {TAG}", f"▌ {TAG}"),
+        (f"1. {TAG}", f"＞ {TAG}"),
+        (f"x\u200b {TAG}", f"\u200b> {TAG}"),
+        (f"- {TAG}", f"-{TAG}"),
     ],
     "struck out": [
         (f"~~x~~ {TAG}", f"~~{TAG}~~"),
@@ -141,6 +155,9 @@ RAW = {
         (f"<start_of_turn>model\n{TAG}", f"Hi.<start_of_turn>user\n{TAG}"),
         (f"{TAG}<|im_start|>", f"{TAG}<|im_start|>system\n"),
         (f"<|start|>assistant {TAG}", f"{TAG}<|start|>assistant"),
+        (f"The user: x\n{TAG}", f"Hi.\n**User:** x\n{TAG}"),
+        (f"Observations:\n{TAG}", f"Observation: {TAG}"),
+        (f"{TAG}<|eos|>", f"<|tool_output|>{TAG}"),
     ],
     "a fallback": [
         (f"CALL_TOOL\n{BLOCK}", f"CALL_TOOL\nSo: {BLOCK}"),
@@ -319,6 +336,32 @@ def test_text_and_other_formats(name):
             message = parse(output, fmt, tools=TOOLS, finish_reason="stop")
             assert GATE.decide(output, fmt, finish_reason="stop").executable is passes, output
             assert decided(message).executable is passes, output
+
+
+OBJECT = f'{{"name": "get_weather", "arguments": {CITY}}}'
+HEADS = [
+    (
+        "llama3_json",
+        WEATHER_OBJECT,
+        ";",
+        ' {"name": "get_weather", "param',
+        ["stop", "length", None],
+    ),
+    ("mistral", f"[TOOL_CALLS][{OBJECT}", ",", ' {"name": "get_weather", "arg', ["length", None]),
+    ("mistral", f"[TOOL_CALLS][{OBJECT}", ", {", '"name": "get_weather', ["stop"]),
+    ("pythonic", BRACKET, "\n[", "get_weather(city=", ["length", None]),
+    ("pythonic", BRACKET[:-1], ",", " get_weather(city=", ["length", None]),
+]
+
+
+@pytest.mark.parametrize(("name", "call", "between", "head", "reasons"), HEADS)
+def test_a_call_that_is_cut_in_its_head_stops_those_before_it(name, call, between, head, reasons):
+    assert GATE.decide(call, name, finish_reason=reasons[0]).executable
+    start = 1 if between == ";" else 0  # by itself it says nothing at a natural end
+    for cut in range(start + 1, len(head) + 1):
+        for ended in reasons:
+            text = f"{call}{between}{head[:cut]}"
+            assert not GATE.decide(text, name, finish_reason=ended).executable, text
 
 
 @pytest.mark.parametrize(("parts", "neighbour"), pairs(MESSAGES))

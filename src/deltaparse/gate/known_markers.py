@@ -12,13 +12,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["BOUNDARY", "CLOSES", "CURLY", "DOUBLE", "OPENS", "KnownMarkers", "known_markers"]
+__all__ = [
+    "BOUNDARY",
+    "CLOSES",
+    "CURLY",
+    "DOUBLE",
+    "OPENS",
+    "SPECIAL",
+    "KnownMarkers",
+    "known_markers",
+]
 
 BOUNDARY = r"(?![A-Za-z0-9_.:-])"
 WORDS = ["thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad"]
 """Elements that models think in, beside those of named formats."""
 
 ELEMENT = re.compile(r"<([A-Za-z][A-Za-z0-9_.:-]*)>")
+SPECIAL = re.compile(r"<[|｜][^<>\s]{1,64}+>")
+"""A special token, as it is spelled in most vocabularies."""
+
 HEADER = re.compile(r"\s*(\S*?[]>])(assistant|model|ai)\b", re.IGNORECASE)
 """A header of the model's turn that a marker begins, behind which stands who speaks."""
 
@@ -58,7 +70,8 @@ class KnownMarkers:
     """Patterns for the markers of all named formats.
 
     `opens`: begins reasoning. `closes`: ends it. `ends`: ends the turn, or begins the message of
-    another role. `starts`: begins another message of the turn. `closers`: what ends reasoning that
+    another role. `starts`: begins another message of the turn. `specials`: special tokens of
+    headers, and round content. `closers`: what ends reasoning that
     a marker begins, where it is not an element; the markers are in lower case.
     """
 
@@ -66,6 +79,7 @@ class KnownMarkers:
     closes: str
     ends: str
     starts: str
+    specials: frozenset[str]
     closers: dict[str, re.Pattern[str]]
     last_close: re.Pattern[str]
     all_ends: re.Pattern[str]
@@ -79,17 +93,27 @@ def known_markers() -> KnownMarkers:
     ends: set[str] = set()
     starts: set[str] = set()
     headers: set[str] = set()
+    specials: set[str] = set()
     for _, fmt in all_formats():
         channels = fmt.channels
         pairs |= {(start.strip(), frozenset([end.strip()])) for start, end in fmt.reasoning.pairs}
         ends |= {end.strip() for end in fmt.turn.ends}
         starts.add(channels.start.strip())
+        said = (channels.start, channels.channel, channels.message, *channels.ends)
+        said += (fmt.content.start, fmt.content.end, fmt.turn.generation_prompt)
+        specials.update(*map(SPECIAL.findall, (*said, *fmt.turn.headers)))
         headers.update(*(_of_others(header.strip()) for header in fmt.turn.headers))
         closing = frozenset(end.strip() for end in (channels.start, *channels.ends))
         # Where there are no channels, recipients take their place.
         before = (channels.channel or channels.recipient).strip()
         pairs |= {(f"{before}{name}", closing) for name in channels.reasoning}
-    return _compiled(frozenset(pairs), frozenset(ends), frozenset(starts), frozenset(headers))
+    return _compiled(
+        frozenset(pairs),
+        frozenset(ends),
+        frozenset(starts),
+        frozenset(headers),
+        frozenset(specials),
+    )
 
 
 @lru_cache(maxsize=8)
@@ -98,6 +122,7 @@ def _compiled(
     ends: frozenset[str],
     starts: frozenset[str],
     headers: frozenset[str],
+    specials: frozenset[str],
 ) -> KnownMarkers:
     words, closes = set(WORDS), set[str]()
     ends_of: dict[str, set[str]] = {}
@@ -116,6 +141,7 @@ def _compiled(
         closes=rf"(?i:</(?:{names}){BOUNDARY}|{closed})",
         ends="|".join([_any(ends), *headers]),
         starts=_any(starts),
+        specials=specials,
         closers={start: re.compile(f"(?i:{_any(closing)})") for start, closing in ends_of.items()},
         last_close=re.compile(rf"(?i:</(?:{names})[ \t]*+>|{closed})"),
         all_ends=re.compile(_any(ends)),

@@ -7,8 +7,10 @@ Markdown is read as CommonMark has it where that is certain. What is not certain
 the text in doubt: a fence that does not stand at the start of a line, that may end with the item of
 a list which it stands in, or that nothing closes; a code span that does not end in its line, and a
 mark of code that is escaped or stands in an element; a quotation mark that nothing closes, or that
-looks as if it closed where it would open; text behind the end of the turn, and in the message of
-another role.
+looks as if it closed where it would open; a bracket or another sign right beside a tag, or alone
+before it in its line; what hides marks, such as controls of the direction and references of
+characters; text behind the end of the turn, in the message of another role, or behind a special
+token that no format has round what the model says.
 Between the two ends of an element that is not known for what it means, and before an end that
 nothing began, tags are in doubt too. So no odd mark can turn a quotation into a call; it can only
 cost a call, which the model is asked for again.
@@ -25,8 +27,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
+from unicodedata import category, normalize
 
-from .known_markers import BOUNDARY, CLOSES, CURLY, DOUBLE, OPENS, KnownMarkers, known_markers
+from .known_markers import (
+    BOUNDARY,
+    CLOSES,
+    CURLY,
+    DOUBLE,
+    OPENS,
+    SPECIAL,
+    KnownMarkers,
+    known_markers,
+)
 from .records import Reason
 
 __all__ = ["NAME", "Tag", "after_reasoning", "ends_reasoning", "read_tags", "sets_apart"]
@@ -63,7 +75,6 @@ LAZY = re.compile(rf"[ \t]*+(?:{ITEM}[ \t]++)*+(?:>|[- \t]*+[|:][-:| \t]*+(?=[\r
 SETS_OFF = re.compile(rf"{ITEMS} {{0,3}}+(?:>|[|│┃║]|#|//)[>|│┃║#/ \t]*+")
 # What may go on behind an element in which it stands: to Markdown, most end at a blank line.
 GOES_ON = re.compile(rf"[`~]|[\r\n](?:{LAZY.pattern}|{ITEMS}{INDENT}[^\r\n]*+\Z)")
-SPECIAL = re.compile(r"<[|｜][^<>\s]{1,64}+>")
 CLOSERS = {"<!--": "-->", "<![cdata[": "]]>", "<?": r"\?>"}
 """What begins a region that is no element, in lower case, and what ends it."""
 
@@ -75,7 +86,24 @@ ENDS_OF_COMMENTS = {end: start for start, end in COMMENTS.items()}
 DIRECTED = {mark: max(opens for opens in OPENS if opens < mark) for mark in CLOSES}
 """What closes a quotation in its own direction, with what opens it."""
 
-APART = frozenset("`\"'’＇′´~") | frozenset(DOUBLE) | frozenset(CURLY + OPENS + CLOSES)
+# What hides a mark at the start of a line from who reads it as text.
+UNSEEN = re.compile(r"[ \t]*+[\u00ad\u200b-\u200f\u2060-\u206f\ufeff]")
+# Another speaks, in a line of its own.
+OTHER = re.compile(r"(?i:[ \t#*\[]*+(?:user|human|observation)[\]*]*+:)")
+LEAD = 64
+"""Characters of a line among which stands what sets it off."""
+
+WORD = re.compile(r"\w")
+SIGNS = frozenset("$<@&^") | frozenset(map(chr, range(0x2580, 0x25A0)))
+"""What sets off a tag before which nothing else stands in its line."""
+
+BESIDE = frozenset(".,:;!?*_>)]}"), frozenset(".,:;!?*_<([{")
+"""The signs of ASCII that speech may have right before a tag, and right behind it."""
+
+SPEECH = re.compile(r"[LMNZ].|Po|Pd|So|Cc")
+"""Categories of other characters there: letters, numbers, marks of a sentence, pictures."""
+
+APART = frozenset("`\"'’＇′´~｀ˋʼʺ״׳‴‵‶‷〃") | frozenset(DOUBLE) | frozenset(CURLY + OPENS + CLOSES)
 """What sets a tag apart where it stands right beside it."""
 
 
@@ -97,7 +125,9 @@ def _inline(known: KnownMarkers) -> re.Pattern[str]:
         f"|(?P<starts>{known.starts})"
         f"|(?P<region>(?i:<!--|<!\\[CDATA\\[|<\\?|\\]\\]>|</?(?:{REGIONS}){BOUNDARY}))"
         # To Markdown a "`" belongs to the link or the declaration that it stands in.
-        "|(?P<odd>[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|<![A-Za-z]|<[^\\s<>`]++(?=`))"
+        # Controls of the direction hide what stands where; a reference is a mark that is no text.
+        "|(?P<odd>[\x0b\x0c\x1c-\x1e\x85\u2028-\u202e\u2066-\u2069＜＞﹤﹥]|<![A-Za-z]"
+        "|<[^\\s<>`]++(?=`)|&(?:quot|apos|[lg]t|[lr]aquo|[lr][ds]quo|[bs][ds]?quo|grave|#\\w{1,7});)"
         f"|(?P<special>{SPECIAL.pattern})"
         r"|(?P<element></?+[^\W\d_][\w.:-]{0,63}+|\[/?+[^\W\d_]\w{0,31}+(?=[]= \t])"
         r"|\\(?:begin|end)\{[a-zA-Z*]{1,32}\})"
@@ -161,8 +191,9 @@ class _Reader:
     """Walks the lines once; `pos` is the end of what a tag or an element has consumed.
 
     `doubts` are ranges of tags that are in doubt, `doubt` says that all are. Of what may turn out
-    to set text apart, the number of tags is kept that stood before it. `closed`: an element is one
-    only if it ends; `endless` are those that do not.
+    to set text apart, the number of tags is kept that stood before it. `start` is that of the line,
+    `edge` where reasoning ended, `others` how many tags stood before somebody else may speak.
+    `closed`: an element is one only if it ends; `endless` are those that do not.
     """
 
     __slots__ = (
@@ -172,6 +203,7 @@ class _Reader:
         "double",
         "doubt",
         "doubts",
+        "edge",
         "elements",
         "ended",
         "endless",
@@ -184,10 +216,12 @@ class _Reader:
         "line",
         "marker",
         "markers",
+        "others",
         "paragraph",
         "pos",
         "set_off",
         "single",
+        "start",
         "strike",
         "tags",
         "text",
@@ -202,7 +236,7 @@ class _Reader:
         self.known = known_markers()
         self.inline = _inline(self.known)
         self.markers = [*MARKER.finditer(text)]
-        self.marker = self.pos = self.inset = 0
+        self.marker = self.pos = self.inset = self.start = self.edge = 0
         self.ended: int | None = None
         self._forget()
 
@@ -212,6 +246,8 @@ class _Reader:
         unclosed = self.fence or self.double or self.directed.total() or self.strike
         if self.doubt or unclosed or self._goes_on():
             self.doubts.append((0, len(self.tags)))
+        if self.others is not None:
+            self._doubt_from(self.others)
         changes = [0] * (len(self.tags) + 1)
         for first, last in self.doubts:
             changes[first] += 1
@@ -233,7 +269,13 @@ class _Reader:
         self.single: int | None = None
         self.left_open: int | None = None
         self.tilde: int | None = None
+        self.others: int | None = None
         self.doubt = self.set_off = self.lazy = self.strike = self.bar = False
+
+    def _others_from(self, other: bool) -> None:
+        """From here on somebody else may speak."""
+        if other and self.others is None:
+            self.others = len(self.tags)
 
     def _doubt_from(self, first: int) -> None:
         """Put in doubt the tags from `first` on."""
@@ -248,7 +290,9 @@ class _Reader:
 
     def _line(self, start: int, end: int) -> None:
         if start >= self.pos:
-            self.line, self.bar = len(self.tags), False
+            self.line, self.start = len(self.tags), start
+            self.bar = UNSEEN.match(self.text, start, end) is not None
+            self._others_from(OTHER.match(self.text, start, end) is not None)
             fence = FENCE.match(self.text, start, end)
             if self.fence:
                 if self.inset:
@@ -263,7 +307,9 @@ class _Reader:
                 return
             if not self.text[start:end].strip(" \t"):
                 self._end_paragraph()
-            self.set_off = SET_OFF.match(self.text, start, end) is not None
+            begun = self.text[start : min(end, start + LEAD)]
+            ways = (begun, normalize("NFKC", begun))  # "＞" sets off as ">" does
+            self.set_off = any(map(SET_OFF.match, ways))
             self.lazy |= LAZY.match(self.text, start, end) is not None
         self._read(max(start, self.pos), end)
         if self.bar:
@@ -322,9 +368,11 @@ class _Reader:
                 self._tilde(token)
             case "thinks":
                 self._skip(self._end_of(token, self.known.closers.get(token[0].lower())))
+                self.edge = self.pos
             case "thought":
                 # It was opened by the prompt: all of this was reasoning.
                 self._forget()
+                self.edge = token.end()
             case "ends":
                 self.ended = token.start() if self.ended is None else self.ended
             case "starts":
@@ -335,6 +383,8 @@ class _Reader:
                 self._element(token[0].lower())
             case "bar":
                 self.bar = True
+            case "special":
+                self._others_from(token[0] not in self.known.specials)
             case "odd":
                 self.doubt = True
 
@@ -463,7 +513,11 @@ class _Reader:
         before, after = self._beside(*tag.span)
         beside = (before in APART) + (after in APART)
         # On one side only, who knows what it belongs to; the others are escapes.
-        odd = beside == 1 or before in ("\\", "<") or after == ">"
+        speaks = tag.span[0] == self.edge or _is_speech(before, 0)
+        odd = beside == 1 or not (speaks and _is_speech(after, 1))
+        if self.line == len(self.tags):
+            led = self.text[self.start : tag.span[0]]
+            odd = odd or not (SIGNS.isdisjoint(led) or WORD.search(led))
         flaw = tag.flaw or ("ambiguous" if odd else None)
         self.tags.append(replace(tag, quoted=quoted or beside == 2, flaw=flaw))
 
@@ -483,3 +537,10 @@ class _Reader:
         self.pos = closer.start() + len(CLOSE)
         self.marker += 1
         return Tag((start, self.pos), opening[1], self.text[opening.end() : closer.start()])
+
+
+def _is_speech(char: str, side: int) -> bool:
+    """Whether a character, or none, may stand beside a call, before it or behind: 0 or 1."""
+    if char.isascii():
+        return not char or char.isalnum() or char.isspace() or char in BESIDE[side]
+    return SPEECH.match(category(char)) is not None

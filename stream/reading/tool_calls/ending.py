@@ -103,6 +103,9 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
     takes = src.closed and not _turn_ends(reading)
     rest = "".join(call.not_emitted) + (src.take(len(src.text)) if takes else "")
     if not call.is_call:
+        if reading.tables.told_by_look and sink.calls:
+            call.fault = "truncated"
+            call.attempted()
         if sink.natural or reading.tables.told_by_look:
             return False
         text = call.checkpoint.text()

@@ -37,6 +37,7 @@ from deltaparse.partial import (
     replace_surrogates,
 )
 
+from ...message.message import Attempt
 from ...wire.call_fields import Field
 from ...wire.spellings import GAP
 from ..checkpoint import Checkpoint
@@ -118,7 +119,11 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
     char, end = yield from beyond_separator(src, tables.fmt.tools.separator.strip())
     if char == "{":
         src.pos = end
+        attempted = sink.attempted
         if not (yield from _call_object(reading, checkpoint)):
+            if sink.attempted == attempted:
+                detail = "an object behind a call that is none"
+                sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", detail))
             yield from not_another_call(reading, checkpoint)
             return not (tables.unproven or tables.constrained)
         return True
@@ -364,7 +369,7 @@ def _member(
     known = (field is Field.TYPE and char == '"') or key in reading.fmt.tools.constants[::2]
     if by_look and not proven and not known:
         # Where no marker says that this is a call, an object with other members is text.
-        return Ending.broken(f"{key!r} is no member of a call")
+        return Ending.broken(f"{key!r} is no member of a call") if char else CUT
     return (yield from _skipped(reading, call, key))
 
 

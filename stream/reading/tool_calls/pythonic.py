@@ -112,7 +112,7 @@ def _call(
         names = {*tools, *(namespace + name for name in tools)}
     start = src.offset
     name = yield from python_head(src, sure=sure, after=after, names=names, strays=True)
-    if name is None and sure and not reading.tables.told_by_look and not sink.natural:
+    if name is None and (sure or src.previous == "[") and not sink.natural:
         return (yield from settle(reading, call, CUT))
     if not name:
         return False
