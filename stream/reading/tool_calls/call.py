@@ -155,10 +155,11 @@ class Call:
             self.sink.trail.called(self._name_span, self._arguments_span)
 
     def _go_back(self) -> None:
-        """Say where the arguments begin that were held back."""
-        if self.sink.trail is not None:
-            first, last = self._arguments_span
-            self.sink.trail.goes_back(first if first < last else self._arguments_from)
+        """Say where the arguments begin that were held back, if some were read."""
+        first, last = self._arguments_span
+        start = first if first < last else self._arguments_from
+        if self.sink.trail is not None and start >= self.checkpoint.start:
+            self.sink.trail.goes_back(start)
 
     def next_call_of_tools(self) -> Overrun | None:
         """What proves that an argument in tags was not closed: the call of a tool that is given."""
