@@ -18,8 +18,10 @@ from deltaparse import (
     ReasoningDelta,
     StreamParser,
     TokenParser,
+    UsageError,
     get_format,
 )
+from deltaparse.stream.feeding import MOST_PASSED
 
 from ...strategies.requests import options, policies, reasons
 from ...strategies.token_texts import (
@@ -399,3 +401,52 @@ def test_an_id_may_be_a_tensor_of_no_dimensions():
         parser.feed(NoDimensions(id))
     parser.finish("stop")
     assert parser.message == QWEN.read().message
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
+def test_a_parser_that_keeps_a_record_keeps_each_token(again):
+    if again:
+        QWEN.read()
+    whole, parser = QWEN.read(), QWEN.parser(record=True)
+    for id in QWEN.ids[:-3]:
+        parser.feed(id)
+    for other in (parser, parser.fork(), TokenParser.restore(parser.snapshot(), QWEN.vocabulary)):
+        run(other, [QWEN.ids[-3:]])
+        assert (other.message, other.roles, other.ends) == (whole.message, whole.roles, whole.ends)
+
+
+def test_the_prompt_is_any_iterable_of_ids():
+    text = Text(QWEN3, ["<|im_start|>"], ["<|im_start|>", "assistant\n<think>\nh", "é", "!"])
+    prompt, id = text.ids[:3], text.ids[3]
+    for made in (prompt, tuple(prompt), iter(prompt), [*prompt[:2], *"é".encode()]):
+        parser = text.parser(prompt=made, record=True)
+        parser.feed(id)
+        for other in (
+            parser,
+            parser.fork(),
+            TokenParser.restore(parser.snapshot(), text.vocabulary),
+        ):
+            assert other.message.reasoning_content == "!"
+            assert other.issues == []
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_the_format_is_the_one_that_was_given(record):
+    assert TokenParser("qwen3", QWEN.vocabulary, record=record).format is QWEN3
+
+
+def test_what_passes_by_is_written_down_in_time():
+    text = Text(QWEN3, [], ["a ", "b"])
+    text.read()
+    parser = text.parser()
+    for _ in range(3 * MOST_PASSED):
+        parser.feed(text.ids[0])
+        assert len(parser._passed) <= MOST_PASSED
+    assert parser.roles == ["content"] * 3 * MOST_PASSED
+    assert parser.ends[-1] == 6 * MOST_PASSED
+
+
+@pytest.mark.parametrize("wrong", ["Hi", b"Hi", ["a"], [None], None, [1.5], [True]])
+def test_what_is_no_id_is_refused(wrong):
+    with pytest.raises(UsageError, match=r"feed\(\) takes token ids"):
+        QWEN.parser().feed(wrong)

@@ -199,3 +199,10 @@ def test_without_spans_nothing_is_kept():
     trail = parser._trail
     assert (len(trail.ends), trail._said, trail._last[:2]) == (0, [], (0, 0))
     assert trail.end == 43
+
+
+def test_what_the_prompt_began_goes_on_as_what_it_was():
+    prompt = '<|im_start|>assistant\n<tool_call>\n{"name": "f", "arguments": {"a": "lo'
+    parser = Text(FMT, HERMES, ["ng", '"}', "}\n", "</tool_call>"]).read(tools=TOOLS, prompt=prompt)
+    assert parser.role_spans == [(0, 4, "arguments"), (4, 18, "marker")]
+    assert parser.roles == ["arguments", "arguments", "marker", "marker"]
