@@ -206,3 +206,6 @@ def test_what_the_prompt_began_goes_on_as_what_it_was():
     parser = Text(FMT, HERMES, ["ng", '"}', "}\n", "</tool_call>"]).read(tools=TOOLS, prompt=prompt)
     assert parser.role_spans == [(0, 4, "arguments"), (4, 18, "marker")]
     assert parser.roles == ["arguments", "arguments", "marker", "marker"]
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.arguments_tokens) == ('{"a": "long"}', (0, 2))
+    assert (call.tokens, call.name_tokens) == ((0, 2), None)
