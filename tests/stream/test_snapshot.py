@@ -175,13 +175,6 @@ def test_half_a_character_survives():
     assert parser.message.content == "😀😀"
 
 
-def test_without_a_record_it_says_what_to_do():
-    parser = StreamParser(TAGS)
-    for ask in (parser.fork, parser.snapshot):
-        with pytest.raises(UsageError, match=rf"^{ask.__name__}\(\) needs .* record=True"):
-            ask()
-
-
 def changed(**changes):
     return json.dumps(json.loads(StreamParser(TAGS, record=True).snapshot()) | changes)
 
