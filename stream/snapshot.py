@@ -23,7 +23,7 @@ from deltaparse.partial import DeltaParseError, MalformedOutput, UsageError
 
 from .message.ids import IdFactory, MadeIds
 from .message.policies import Policies
-from .request import Request, check_prompt
+from .request import Request
 from .tools import Tools
 from .wire.format import WireFormat
 
@@ -116,7 +116,6 @@ class Recording:
             fmt = WireFormat.from_json(json.dumps(document["format"]))
             ids = MadeIds(id_factory, list(document["ids"]))
             prompt = document["options"]["prompt"]
-            check_prompt(prompt)
             record = cls(Request(fmt=fmt, **options), prompt, ids)
             record.chunks += map(_from_json, document["chunks"])
             record.reasons += map(_reason, document["finish"] or [])
@@ -132,10 +131,8 @@ def _check(version: object) -> None:
         raise UsageError(f"the snapshot is of version {version!r}, not {VERSION}")
 
 
-def _to_json(chunk: Chunk) -> str | list[int] | dict[str, str]:
-    if isinstance(chunk, bytes):
-        return {"bytes": b64encode(chunk).decode()}
-    return chunk if isinstance(chunk, str) else list(chunk)
+def _to_json(chunk: Chunk) -> str | tuple[int, ...] | dict[str, str]:
+    return {"bytes": b64encode(chunk).decode()} if isinstance(chunk, bytes) else chunk
 
 
 def _from_json(chunk: Any) -> Chunk:

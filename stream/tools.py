@@ -223,8 +223,10 @@ def _read(tools: Any) -> dict[str, Mapping[str, Any]]:
         for function in _functions(tool, at):
             name = function["name"]
             if name in found and _differ(found[name], function):
-                advice = "with two schemas: which is meant? Give each tool once"
-                raise UsageError(f"tool {name!r} is given twice, {advice}")
+                raise UsageError(
+                    f"tool {name!r} is given twice, with two schemas: which is meant? Give each "
+                    "tool once"
+                )
             found[name] = function
     return found
 
@@ -266,8 +268,10 @@ def _allowed(choice: Mapping[str, Any], names: Collection[str] | None) -> Choice
     inner = _plain(choice.get("allowed_tools")) or choice
     mode, tools = inner.get("mode"), inner.get("tools")
     if mode not in ("auto", "required") or not isinstance(tools, LIST) or not tools:
-        form = '{"mode": "auto" or "required", "tools": [...]}'
-        raise UsageError(f"allowed_tools are {form}, not {_shown(inner)}")
+        raise UsageError(
+            'allowed_tools are {"mode": "auto" or "required", "tools": [...]}, '
+            f"not {_shown(inner)}"
+        )
     allowed = set()
     for at, tool in enumerate(tools):
         one = _plain(tool)

@@ -19,7 +19,7 @@ from ..surrogates import escape_surrogates
 from ..waiting import Emit
 from .lexer import IN_STRING, match_end, whole_end
 
-__all__ = ["CompactJson", "compact_json", "sound_json", "spelled"]
+__all__ = ["CompactJson", "compact_json", "sound_escapes", "sound_json", "spelled"]
 
 # A pair, half of one, or another escape: so read, no backslash is taken for the wrong one's.
 ESCAPES = re.compile(
@@ -100,7 +100,15 @@ def sound_json(text: str) -> str:
     >>> sound_json(r'["\ud83d\ude00", "\ud83d"]')
     '["\\ud83d\\ude00", "\\ufffd"]'
     """
-    text = escape_surrogates(text)
+    return sound_escapes(escape_surrogates(text))
+
+
+def sound_escapes(text: str) -> str:
+    r"""Return the JSON `text` with U+FFFD for each such half that is spelled as an escape.
+
+    >>> sound_escapes('["\\ud83d", "\ud83d"]') == '["\\ufffd", "\ud83d"]'
+    True
+    """
     if HAS_SURROGATE.search(text):
         text = ESCAPES.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
     return text

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..markers import marker_set
 from ..waiting import Emit, Lane, Waiter
 from ..window import Steps, Window
+from .compact import sound_escapes
 from .lexer import (
     CUT_ESCAPE,
     HALF_PAIR,
@@ -140,7 +141,7 @@ def _watched(src: Window, emit: Emit, lexer: JsonLexer, overrun: Overrun, end: i
 
 
 def json_string(src: Window, overrun: Overrun | None = None) -> Steps[str | JsonFault]:
-    """Read one whole JSON string and return its value.
+    """Read one whole JSON string and return its value; an escaped half of a pair is U+FFFD.
 
     It is a fault where there is none, where it has more than `MAX_TOKEN` characters, where
     the input ends in it, or where it has overrun its end.
@@ -157,7 +158,7 @@ def json_string(src: Window, overrun: Overrun | None = None) -> Steps[str | Json
                     return _fault(src, "a string that does not end")
                 if overran is not None:
                     src.pos = end + 1
-                    return str(json.loads(text[pos : end + 1]))
+                    return str(json.loads(sound_escapes(text[pos : end + 1])))
                 yield
                 continue
             cut = text[pos] == '"' and (end == len(text) or CUT_ESCAPE.match(text, end) is not None)

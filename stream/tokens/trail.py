@@ -211,7 +211,7 @@ class TokenTrail:
 
     def _nothing(self, offset: int) -> Span:
         """The empty range of tokens at an offset: behind those that end before it."""
-        count = bisect_right(self.ends, max(2 * offset, 0))
+        count = bisect_right(self.ends, 2 * offset)
         return count, count
 
     def begin_part(self) -> None:
@@ -314,7 +314,7 @@ class TokenTrail:
                 first = bisect_left(ends, start + 1)
             if before >= 2 * end:
                 last = bisect_left(ends, 2 * end) + 1
-        return (first, last) if first < count else None
+        return first, last
 
     def roles(self) -> list[TokenRole]:
         """What each token was, by its last character."""

@@ -231,6 +231,28 @@ def test_where_reasoning_goes(reasoning, content):
     assert message.reasoning_content == ("ab" if reasoning == "separate" else "")
 
 
+def test_what_can_be_asked_on_the_way():
+    parser = StreamParser(TAGS, tools=[{"name": "g"}])
+    told = []
+    for text in ("<think>", "hm ", "so", "</think>", "Hi ", "there", CALL):
+        parser.feed(text)
+        counts = parser.counts
+        chars = counts.reasoning.characters, counts.content.characters
+        told.append((parser.in_reasoning, *chars, len(parser.attempts), parser.issue_count))
+    assert told == [
+        *((False, 0, 0, 0, 0), (True, 3, 0, 0, 0), (True, 5, 0, 0, 0)),
+        *((False, 5, 0, 0, 0), (False, 5, 2, 0, 0), (False, 5, 8, 0, 0), (False, 5, 8, 1, 1)),
+    ]
+    assert [(one.name, one.status) for one in parser.attempts] == [("f", "unknown_tool")]
+
+
+def test_what_needs_a_record_says_so():
+    parser = StreamParser(TAGS)
+    for ask in (parser.fork, parser.snapshot):
+        with pytest.raises(UsageError, match=rf"^{ask.__name__}\(\) needs .* record=True"):
+            ask()
+
+
 def test_inline_reasoning_that_the_prompt_opened_has_both_tags():
     message = fed(
         TAGS, "a</think>b", prompt="<|start|>model\n<think>\n", reasoning="inline"

@@ -151,19 +151,28 @@ def test_a_snapshot_holds_the_whole_request():
     assert "😀" not in parser.snapshot()
 
 
+def test_a_snapshot_is_a_json_document():
+    schema = MappingProxyType({"type": "object"})
+    parser = StreamParser(TAGS, record=True, response_schema=schema)
+    parser.feed("a")
+    parser.feed(b"b")
+    parser.feed(CALL)
+    document = json.loads(parser.snapshot())
+    assert list(document) == ["deltaparse", "format", "options", "chunks", "ids", "finish"]
+    assert document["chunks"] == ["a", {"bytes": "Yg=="}, CALL]
+    assert document["options"]["response_schema"] == {"type": "object"}
+    assert document["ids"] == [call.id for call in parser.message.tool_calls]
+    assert document["finish"] is None
+    parser.finish("end_turn")
+    assert json.loads(parser.snapshot())["finish"] == ["end_turn"]
+
+
 def test_half_a_character_survives():
     parser = StreamParser(TAGS, record=True)
     for half, rest in ((bytearray(b"\xf0\x9f"), b"\x98\x80"), ("\ud83d", "\ude00")):
         parser.feed(half)
         assert [copy.feed(rest) for copy in copies(parser)] == [parser.feed(rest)] * 3
     assert parser.message.content == "😀😀"
-
-
-def test_without_a_record_it_says_what_to_do():
-    parser = StreamParser(TAGS)
-    for ask in (parser.fork, parser.snapshot):
-        with pytest.raises(UsageError, match=rf"^{ask.__name__}\(\) needs .* record=True"):
-            ask()
 
 
 def changed(**changes):

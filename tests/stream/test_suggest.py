@@ -111,3 +111,27 @@ def test_a_marker_within_another_stands_there_too():
     assert suggest._standing("..<a>x..", literals) == {"<a>", "<a>x", "x"}
     assert suggest._standing("<b><a>", literals) == {"<a>", "<b>"}
     assert suggest._standing("a", literals) == set()
+
+
+def test_a_format_is_not_named_beside_itself():
+    for name in CALLED:
+        for one in suggest_formats(WIRES[name].two):
+            assert one.name not in one.also
+
+
+def test_markers_of_calls_have_no_white_space():
+    markers = suggest.call_markers()
+    assert all(text == text.strip() for some in markers.values() for text in some)
+    assert "<arg_value>" in markers["glm45"]
+    assert "<tool_call>" in markers["hermes"]
+
+
+@pytest.mark.parametrize(("marker", "counts"), [("<>", False), ("<c>", True), (" <> ", False)])
+def test_three_characters_are_a_marker(marker, counts):
+    known = suggest._openings(TAGS.replace(tools={"per_call_start": marker}))
+    assert (marker in known) is counts
+
+
+def test_what_stands_across_two_markers_is_none():
+    literals = Markers(frozenset({"<ab>", "b>c", "<a"}))
+    assert suggest._standing("<ab>c <ab>", literals) == {"<ab>", "<a"}

@@ -268,11 +268,37 @@ def test_what_can_be_read_once_is_made_a_list_of(tools):
         pytest.param(object(), id="no tool"),
         *({"type": "function"}, {"type": 5, "name": "f"}, SCHEMA, {"google_search": {}}),
         {"function_declarations": [{}]},
+        pytest.param(type("Named", (), {"name": "f"}), id="a class"),
+        pytest.param(SimpleNamespace(model_dump=lambda: [FUNCTION]), id="what dumps no mapping"),
     ],
 )
 def test_what_is_no_tool(tool):
     with pytest.raises(UsageError, match=r"a tool is .* tools\[1\] is "):
         read_tools([TOOL, tool])
+
+
+@pytest.mark.parametrize("declared", [FUNCTION, "f", 5])
+def test_declarations_are_a_list(declared):
+    with pytest.raises(UsageError, match=r"functionDeclarations are a list; tools\[0\] is "):
+        read_tools([{"functionDeclarations": declared}])
+
+
+@pytest.mark.parametrize("more", [{}, {"description": "d"}, {"description": "d", "strict": True}])
+@pytest.mark.parametrize("key", ["parameters", "input_schema", "inputSchema"])
+def test_what_is_said_of_a_function_is_kept(key, more):
+    read = {"type": "function", "function": {"name": "f", "parameters": SCHEMA} | more}
+    for tool in ({"name": "f", key: SCHEMA} | more, {"name": "f", key: json.dumps(SCHEMA)} | more):
+        assert list(Tools([tool])) == [read]
+
+
+def test_other_members_of_a_function_are_kept_where_it_is_openais():
+    assert list(Tools([FUNCTION | {"x": 1}])) == [
+        {"type": "function", "function": FUNCTION | {"x": 1}}
+    ]
+
+
+def test_a_custom_tool_with_a_schema_is_a_function():
+    assert schemas([{"type": "custom", "name": "f", "input_schema": SCHEMA}]) == {"f": SCHEMA}
 
 
 @pytest.mark.parametrize("key", ["args_schema", "parameter_definitions", "inputs", "properties"])
@@ -418,6 +444,10 @@ NAMES_OF = {"type": "function", "name": "f"}
             Choice("auto", None, frozenset("f")),
         ),
         (
+            {"type": "allowed_tools", "mode": "required", "tools": [OTHERS[0], NAMES_OF]},
+            Choice("required", None, frozenset("f")),
+        ),
+        (
             {"type": "allowed_tools", "mode": "required", "tools": [NAMES_OF, *OTHERS[:3]]},
             Choice("required", None, frozenset("f")),
         ),
@@ -475,6 +505,10 @@ def test_a_choice_of_what_is_no_tool(choice):
         ({"type": "allowed_tools"}, "allowed_tools are"),
         ({"type": "allowed_tools", "mode": "auto", "tools": []}, "allowed_tools are"),
         ({"type": "allowed_tools", "mode": "any", "tools": [TOOL]}, "allowed_tools are"),
+        *(
+            ({"type": "allowed_tools", "mode": "auto", "tools": tools}, "allowed_tools are")
+            for tools in (5, "f", {"name": "f"})
+        ),
         ({"type": "allowed_tools", "mode": "auto", "tools": ["f"]}, "an allowed tool is"),
         ({"type": "allowed_tools", "mode": "auto", "tools": [{}]}, "an allowed tool is"),
     ],

@@ -82,8 +82,8 @@ class Call:
         self.checkpoint = checkpoint
         self.name = self.written = ""
         self._name_span = (0, 0)
-        # Of the arguments, for the trail.
-        self._arguments_from = -1
+        # Of the arguments, for the trail; the prompt's have offsets below 0.
+        self._arguments_from: int | None = None
         self._arguments_span = (0, 0)
         self.id = ""
         self.id_behind = False
@@ -140,13 +140,13 @@ class Call:
     def end_arguments(self, *, but: int = 0) -> None:
         """They end where the reader stands, or so many characters before."""
         trail, start = self.sink.trail, self._arguments_from
-        if trail is None or start < 0 or self._verdict == "text":
+        if trail is None or start is None or self._verdict == "text":
             return
         end = max(self._reading.src.offset - but, start)
         trail.said(start, end, Said.ARGUMENTS)
         first, last = self._arguments_span
         self._arguments_span = (start if first == last else first), end
-        self._arguments_from = -1
+        self._arguments_from = None
         self._place()
 
     def _place(self) -> None:
@@ -155,10 +155,11 @@ class Call:
             self.sink.trail.called(self._name_span, self._arguments_span)
 
     def _go_back(self) -> None:
-        """Say where the arguments begin that were held back."""
-        if self.sink.trail is not None:
-            first, last = self._arguments_span
-            self.sink.trail.goes_back(first if first < last else self._arguments_from)
+        """Say where the arguments begin that were held back, if some were read."""
+        first, last = self._arguments_span
+        start = first if first < last else self._arguments_from
+        if self.sink.trail is not None and start is not None and start >= self.checkpoint.start:
+            self.sink.trail.goes_back(start)
 
     def next_call_of_tools(self) -> Overrun | None:
         """What proves that an argument in tags was not closed: the call of a tool that is given."""

@@ -34,7 +34,6 @@ from deltaparse.partial import (
     marker_set,
     match_end,
     repaired_json,
-    replace_surrogates,
 )
 
 from ...message.message import Attempt
@@ -331,7 +330,7 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
         elif field is not None:
             seen.add(key)
         if tables.fmt.tools.name_is_key and is_name:
-            call.called(replace_surrogates(key), start)
+            call.called(key, start)
             field = Field.ARGUMENTS
         ending = yield from _member(reading, call, key, field, char, nested=nested)
         if ending is not WHOLE:
@@ -351,7 +350,7 @@ def _member(
         name = yield from json_string(src, call.overrun)
         if isinstance(name, JsonFault):
             return Ending.of(name)
-        call.called(replace_surrogates(name), start)
+        call.called(name, start)
         call.stands_under(key, Field.NAME)
         return WHOLE
     if field is Field.FUNCTION and char == "{" and not nested:
@@ -380,7 +379,7 @@ def _id(reading: Reading, call: Call, key: str, char: str, *, by_look: bool) -> 
         text = yield from json_string(src, call.overrun)
         if isinstance(text, JsonFault):
             return Ending.of(text)
-        call.identify(replace_surrogates(text))
+        call.identify(text)
         return WHOLE
     if char not in "-0123456789":
         if by_look and not (call.name and call.started):

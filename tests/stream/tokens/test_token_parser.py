@@ -18,10 +18,12 @@ from deltaparse import (
     ReasoningDelta,
     StreamParser,
     TokenParser,
+    UsageError,
     get_format,
 )
+from deltaparse.stream.feeding import MOST_PASSED
 
-from ...strategies.requests import options, reasons
+from ...strategies.requests import options, policies, reasons
 from ...strategies.token_texts import (
     QWEN,
     Ids,
@@ -37,6 +39,7 @@ from ...strategies.token_texts import (
 from ...support import as_joined, joined
 from ..invariants import check_4, check_5, in_families
 
+STRAY = "<|stray|>"
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -96,6 +99,25 @@ def check_text_places(parser, deltas, tokens):
 
 
 @in_families()
+@given(data=st.data(), policies=policies, reason=reasons)
+def test_a_token_that_is_no_marker_comes_out_as_its_text(family, data, policies, reason):
+    """Wherever it stands, and however late what it stands in comes out."""
+    fmt, _, wire = data.draw(family.written)
+    at = data.draw(st.integers(0, len(wire)))
+    wire = f"{wire[:at]}{STRAY}{wire[at:]}"
+    ids, vocabulary = tokenized(data, fmt, wire, {STRAY})
+    parser = TokenParser(fmt, vocabulary, tools=family.tools[-1], policies=policies)
+    deltas = run(parser, data.draw(groups(ids)), reason)
+    text = StreamParser(fmt, tools=family.tools[-1], policies=policies)
+    text.feed(wire)
+    text.finish(reason)
+    shown = repr([deltas, parser.message, parser.issues])
+    assert not SURROGATE.search(shown)
+    # In the header of a message it says nothing, whatever it is.
+    assert STRAY in shown or STRAY not in repr([text.message, text.issues])
+
+
+@in_families()
 @given(data=st.data(), reason=reasons)
 def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
     fmt, _, wire = data.draw(family.written)
@@ -117,22 +139,11 @@ def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
         check_spans(parser, deltas, len(ids))
 
 
-STRAY = "<|stray|>"
-"""A special token that is no marker."""
-
-
-def written(family):
-    """A format, and a turn as a model writes it."""
-    return family.written.map(lambda drawn: (drawn[0], drawn[2]))
-
-
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
 def test_the_invariants_hold_however_ids_are_grouped(family, data, kw, reason):
-    fmt, text = data.draw(st.one_of(family.texts, written(family)))
-    for at in data.draw(st.lists(st.integers(0, len(text)), max_size=3)):
-        text = text[:at] + STRAY + text[at:]
-    ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt) | {STRAY})
+    fmt, text = data.draw(family.texts)
+    ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt))
     markers = data.draw(st.sampled_from(["token", "text", "either"]))
     whole = TokenParser(fmt, vocabulary, markers=markers, **kw)
     run(whole, [ids], reason)
@@ -395,3 +406,52 @@ def test_an_id_may_be_a_tensor_of_no_dimensions():
         parser.feed(NoDimensions(id))
     parser.finish("stop")
     assert parser.message == QWEN.read().message
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
+def test_a_parser_that_keeps_a_record_keeps_each_token(again):
+    if again:
+        QWEN.read()
+    whole, parser = QWEN.read(), QWEN.parser(record=True)
+    for id in QWEN.ids[:-3]:
+        parser.feed(id)
+    for other in (parser, parser.fork(), TokenParser.restore(parser.snapshot(), QWEN.vocabulary)):
+        run(other, [QWEN.ids[-3:]])
+        assert (other.message, other.roles, other.ends) == (whole.message, whole.roles, whole.ends)
+
+
+def test_the_prompt_is_any_iterable_of_ids():
+    text = Text(QWEN3, ["<|im_start|>"], ["<|im_start|>", "assistant\n<think>\nh", "é", "!"])
+    prompt, id = text.ids[:3], text.ids[3]
+    for made in (prompt, tuple(prompt), iter(prompt), [*prompt[:2], *"é".encode()]):
+        parser = text.parser(prompt=made, record=True)
+        parser.feed(id)
+        for other in (
+            parser,
+            parser.fork(),
+            TokenParser.restore(parser.snapshot(), text.vocabulary),
+        ):
+            assert other.message.reasoning_content == "!"
+            assert other.issues == []
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_the_format_is_the_one_that_was_given(record):
+    assert TokenParser("qwen3", QWEN.vocabulary, record=record).format is QWEN3
+
+
+def test_what_passes_by_is_written_down_in_time():
+    text = Text(QWEN3, [], ["a ", "b"])
+    text.read()
+    parser = text.parser()
+    for _ in range(3 * MOST_PASSED):
+        parser.feed(text.ids[0])
+        assert len(parser._passed) <= MOST_PASSED
+    assert parser.roles == ["content"] * 3 * MOST_PASSED
+    assert parser.ends[-1] == 6 * MOST_PASSED
+
+
+@pytest.mark.parametrize("wrong", ["Hi", b"Hi", ["a"], [None], None, [1.5], [True]])
+def test_what_is_no_id_is_refused(wrong):
+    with pytest.raises(UsageError, match=r"feed\(\) takes token ids"):
+        QWEN.parser().feed(wrong)

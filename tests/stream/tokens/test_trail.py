@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from itertools import accumulate
 
-from deltaparse import Policies, get_format
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import MalformedOutput, Policies, Vocabulary, get_format
+from deltaparse.stream.tokens.token_format import token_format
+from deltaparse.stream.tokens.trail import TokenTrail
 
 from ...strategies.token_texts import CALL, HERMES, TOOLS, Text
 from ...strategies.wire_by_hand import TAGS
@@ -117,3 +123,89 @@ def test_a_stray_token_in_pythons_strings_is_its_text(backslashes):
             parser.feed(ids)
         (call,) = parser.message.tool_calls
         assert call.arguments == f'{{"a": "x{backslashes}{STRAY}\\"quoted\\" y"}}'
+
+
+@given(st.lists(st.integers(0, 3), max_size=6), st.integers(0, 12), st.integers(-2, 9))
+def test_the_tokens_of_a_stretch_are_those_that_have_some_of_it(sizes, behind, length):
+    end = sum(sizes) - behind
+    start = end - length  # it may be empty, or begin in the prompt
+    trail = TokenTrail(
+        token_format(FMT, Vocabulary({}), "token"), raw=False, stray="text", keeps=True
+    )
+    for size in sizes:
+        trail.token(size)
+    ends = list(accumulate(sizes))
+    assert trail.end == sum(sizes)
+    begun = max(start if start < end else end - 1, 0)
+    first = next((at for at, one in enumerate(ends) if one > begun), None)
+    last = next((at for at, one in enumerate(ends) if one >= end), None)
+    expected = (first, last + 1) if end > 0 else None
+    assert trail.tokens(start, end) == expected
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 8, 9, 40])
+def test_the_ends_of_tokens_that_passed_by_together(count):
+    texts = ["x" * (at % 4 + 1) for at in range(count)]
+    parser = Text(FMT, HERMES, texts).read()
+    assert parser.ends == list(accumulate(map(len, texts)))
+    assert parser.roles == ["content"] * count
+
+
+OUT_OF_PLACE = ["<tool_call>", "no ", STRAY, " so ", STRAY, " x", "</tool_call>", " y ", STRAY]
+
+
+def test_stray_tokens_are_reported_where_they_stand():
+    for text in (Text(FMT, HERMES, OUT_OF_PLACE), Text(FMT, HERMES, ["Hi", *OUT_OF_PLACE])):
+        whole = "".join(text.tokens)
+        parser = text.read()
+        assert parser.message.content == whole
+        assert {issue.kind for issue in parser.issues} == {"stray_token"}
+        spans = sorted(issue.span for issue in parser.issues)
+        assert [whole[slice(*span)] for span in spans] == [
+            token for token in text.tokens if token in HERMES
+        ]
+
+
+def test_stray_tokens_are_left_out_or_refused_where_a_policy_says_so():
+    text = Text(FMT, HERMES, ["a", STRAY, "b", STRAY, "c"])
+    parser = text.read(policies=Policies(stray_token="drop"))
+    assert parser.message.content == "abc"
+    assert [issue.span for issue in parser.issues] == [(1, 13), (14, 26)]
+    assert all(issue.detail.endswith("and is left out") for issue in parser.issues)
+    with pytest.raises(MalformedOutput, match="where it is no marker") as raised:
+        text.read(policies=Policies(stray_token="error"))
+    assert (raised.value.kind, raised.value.span) == ("stray_token", (1, 13))
+
+
+def test_names_of_attempts_have_the_texts_of_special_tokens():
+    for name, shown in ((["f", STRAY], f"f{STRAY}"), (["f\\ud9ff"], "f\ufffd")):
+        call = ["<tool_call>", '{"name": "', *name, '", "arguments": {}}', "</tool_call>"]
+        parser = Text(FMT, HERMES, call).read(tools=TOOLS)
+        (attempt,) = parser.attempts
+        assert attempt.name == shown
+        assert f"{shown!r} is not one of the tools" in parser.issues[0].detail
+
+
+def test_a_marker_that_is_spelled_across_a_gap_is_none():
+    marker = "?call>"
+    fmt = TAGS.replace(tools={"per_call_start": marker})
+    gap = ["<think>", "</think>"]
+    text = Text(fmt, [marker, *gap], ["a", *gap, *"call>", *gap, *"?call>"])
+    assert [issue.kind for issue in text.read().issues].count("spelled_marker") == 1
+
+
+def test_without_spans_nothing_is_kept():
+    parser = Text(FMT, HERMES, ["<think>", "a", "</think>", *["b "] * 20]).read(spans=False)
+    trail = parser._trail
+    assert (len(trail.ends), trail._said, trail._last[:2]) == (0, [], (0, 0))
+    assert trail.end == 43
+
+
+def test_what_the_prompt_began_goes_on_as_what_it_was():
+    prompt = '<|im_start|>assistant\n<tool_call>\n{"name": "f", "arguments": {"a": "lo'
+    parser = Text(FMT, HERMES, ["ng", '"}', "}\n", "</tool_call>"]).read(tools=TOOLS, prompt=prompt)
+    assert parser.role_spans == [(0, 4, "arguments"), (4, 18, "marker")]
+    assert parser.roles == ["arguments", "arguments", "marker", "marker"]
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.arguments_tokens) == ('{"a": "long"}', (0, 2))
+    assert (call.tokens, call.name_tokens) == ((0, 2), None)
