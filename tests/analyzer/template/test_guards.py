@@ -177,6 +177,7 @@ CONSTANTS = [
     "{% if x == 'AAAA' %}{% endif %}",
     "{% if 'AAAA' == x %}{% endif %}",
     "{% if x in 'AAAA' %}{% endif %}",
+    "{% if x in ['AAAA', 'b'] %}{% endif %}",
     "AAAA{{ 'AAAA' }}",
 ]
 
@@ -184,6 +185,10 @@ CONSTANTS = [
 @pytest.mark.parametrize("source", CONSTANTS)
 def test_what_stands_in_the_template_is_not(source):
     assert paid(source.replace("AAAA", "a" * 5000), x="") < 1000
+
+
+def test_a_comparison_with_what_stands_in_the_template_ends_where_that_does():
+    assert paid("{% if 'a' == x %}{% endif %}", x="a" * 5000) < 1000
 
 
 # Filters that go through their value, and arguments with which they do.
