@@ -87,6 +87,14 @@ def test_a_filter_takes_generators():
     assert run(source, xs=[1, 2, 3]) == "1-2-3[['1', '2'], ['3']]"
 
 
+def test_a_text_is_joined_as_it_is():
+    assert run("{{ s | join }}", s="ab" * 100_000) == "ab" * 100_000
+
+
+def test_a_guarded_test_answers():
+    assert run("{{ 3 is odd }}{{ 3 is even }}{{ 3 is in [3] }}") == "TrueFalseTrue"
+
+
 # Each reads `a`, a text of 5000 characters; or `d` or `xs`, which weigh more.
 READS = {
     "comparison": "{% if b == a %}{% endif %}",
