@@ -13,7 +13,7 @@ from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEscapeFormatter
 
 from .budget import BUDGET, Budget, LimitExceeded, Limits, budget_of
-from .cost_estimates import ESTIMATES, operator_estimate, widths
+from .cost_estimates import METHOD_ESTIMATES, operator_estimate, widths
 from .guards import GUARD_FILTERS, TESTS, Guards, guarded_filter, guarded_test
 from .library import FILTERS, FUNCTIONS, GenerationTag, Unknown
 from .shown import shown
@@ -122,8 +122,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         budget.pay_for(owner, *args, *kwargs.values())
         if of_text:
             args = tuple(map(shown, args))
-            if name in ESTIMATES:
-                budget.allow(ESTIMATES[name](budget, owner, args, kwargs))
+            if name in METHOD_ESTIMATES:
+                budget.allow(METHOD_ESTIMATES[name](budget, owner, args, kwargs))
         budget.enter()
         try:
             made = budget.made(super().call(context, obj, *args, **kwargs))

@@ -43,6 +43,7 @@ HUGE = {
     "replace nothing": "{{ ('a' * 9999).replace('', 'b' * 9999) }}",
     "join": "{{ range(9999) | join('a' * 9999) }}",
     "join generated": "{{ range(999) | map('string') | join('a' * 9999) }}",
+    "join of a text": "{{ ('a' * 9999) | join(['b' * 999999]) }}",
     "join method": "{{ ('a' * 9999).join(range(999) | map('string')) }}",
     "wordwrap": "{{ ('a ' * 9999) | wordwrap(1, wrapstring='b' * 9999) }}",
     "striptags": "{{ ('<!--' * 99999) | striptags }}",
@@ -87,8 +88,9 @@ def test_a_filter_takes_generators():
     assert run(source, xs=[1, 2, 3]) == "1-2-3[['1', '2'], ['3']]"
 
 
-def test_a_text_is_joined_as_it_is():
+def test_the_characters_of_a_text_may_be_joined():
     assert run("{{ s | join }}", s="ab" * 100_000) == "ab" * 100_000
+    assert run("{{ s | join(5) }}{{ s | join(d=['-']) }}", s="ab") == "a5ba['-']b"
 
 
 def test_a_guarded_test_answers():
