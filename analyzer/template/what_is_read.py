@@ -91,17 +91,18 @@ NOT_SWITCHES = frozenset(
 class Probes:
     """Renders conversations with one template; None for what it refuses.
 
-    Some demand a system message first. A template that took too long once is asked no more.
+    Some demand a system message first, or do so where there are tools. A template that took too
+    long once is asked no more.
     """
 
     def __init__(self, render: Render) -> None:
         self._render = render
         self._slow = False
         self.first: list[Message] = []
-        for first in ([], [SYSTEM]):
-            self.first = first
-            if self([QUESTION]) is not None or self([QUESTION], TOOLS) is not None:
-                return
+        for tools in (TOOLS, None):
+            for self.first in ([], [SYSTEM]):
+                if self([QUESTION], tools) is not None:
+                    return
         self.first = []
 
     def __call__(

@@ -77,6 +77,32 @@ def test_the_clock_is_read_now_and_then():
         spent.pay()
 
 
+def test_the_clock_is_not_read_for_each_step(monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        "deltaparse.analyzer.template.budget.thread_time", lambda: read.append(1) or 0
+    )
+    spent = budget()
+    for _ in range(10_000):
+        spent.pay()
+    assert 9 <= len(read) <= 12
+
+
+def test_values_that_are_read_are_paid_for_each_with_a_step_more():
+    budget(seconds=0).pay_for("a" * 500, *([""] * 900))
+    for values in (["a" * 16_000, "a" * 16_000], [""] * 1001):
+        with pytest.raises(LimitExceeded, match="processor time"):
+            budget(seconds=0).pay_for(*values)
+
+
+def test_what_is_kept_is_paid_for_and_counted():
+    budget(seconds=0, memory=31_968).keep(31_968)
+    with pytest.raises(LimitExceeded, match=r"^more than 31967 characters of values$"):
+        budget(seconds=0, memory=31_967).keep(31_968)
+    with pytest.raises(LimitExceeded, match="processor time"):
+        budget(seconds=0).keep(31_969)
+
+
 def test_more_input_gets_more_time():
     given = ["a" * (1 << 20), ["b" * (1 << 19)]]
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate
-from deltaparse.analyzer.template.what_is_read import NO_CONTENT, settings_of
+from deltaparse import ChatTemplate, TemplateError
+from deltaparse.analyzer.template.budget import LimitExceeded
+from deltaparse.analyzer.template.library import Refusal
+from deltaparse.analyzer.template.what_is_read import NO_CONTENT, Probes, settings_of
 
 CALLS = "{% for c in m.tool_calls or [] %}[{{ c.function.name }} {{ c.function.arguments | tojson }}{% if REFUSED %}{{ raise_exception('no') }}{% endif %}]{% endfor %}"
 TURNS = "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}" + CALLS + "{% endfor %}"
@@ -68,10 +70,29 @@ def test_none_that_stands_there_anyway_is_no_content():
     assert template(before="None").calls_read.no_content == NO_CONTENT
 
 
-def test_a_system_message_comes_first_where_it_must():
-    first = "{% if messages[0].role != 'system' %}{{ raise_exception('no') }}{% endif %}"
-    assert template("c.id | length != 9", first).calls_read.ids == "nine"
+FIRST = "{% if messages[0].role != 'system' IF %}{{ raise_exception('no') }}{% endif %}"
+
+
+@pytest.mark.parametrize("condition", ["", "and tools", "or not tools", "or tools"])
+def test_a_system_message_comes_first_where_it_must(condition):
+    first = FIRST.replace("IF", condition)
+    ids = "any" if condition == "or tools" else "nine"  # no call is shown without tools
+    assert template("c.id | length != 9", first).calls_read.ids == ids
+    thought = TURNS.replace("<{{ m.role }}>", "<{{ m.role }}>{{ m.thought or '' }}")
+    assert template(before=first, turns=thought).reasoning_key == "thought"
     assert template("c.id | length != 9", first + first).reasoning_key == ""
+
+
+@pytest.mark.parametrize(("cause", "times"), [(LimitExceeded("slow"), 1), (Refusal("no"), 5)])
+def test_a_template_that_took_too_long_is_asked_no_more(cause, times):
+    asked = []
+
+    def render(*given):
+        asked.append(given)
+        raise TemplateError("no") from cause
+
+    assert Probes(render)([]) is None
+    assert len(asked) == times
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking", "thought", "musing"])
