@@ -64,6 +64,11 @@ def test_what_is_sought_is_not_only_written(source, sought):
     assert set(compiled(source, Limits()).sought) == set(sought)
 
 
+def test_keys_are_the_names_of_what_is_read():
+    source = "{{ x.a }}{{ x['b'] }}{{ x.get('c', 'd') }}{{ x[0] }}{{ x.get() }}{{ f(1) }}{{ 'e' }}"
+    assert compiled(source, Limits()).keys == {"a", "b", "c", "get"}
+
+
 @pytest.mark.parametrize(
     ("source", "switches"),
     [

@@ -70,6 +70,30 @@ def test_none_that_stands_there_anyway_is_no_content():
     assert template(before="None").calls_read.no_content == NO_CONTENT
 
 
+RESULT = "{% if m.role == 'tool' and REFUSED %}{{ raise_exception('no') }}{% endif %}<{{ m.role }}>"
+
+
+@pytest.mark.parametrize(
+    ("calls", "results", "ids", "no_content"),
+    [
+        ("m.content is none", "true", "any", ("empty", "absent")),
+        ("c.id | length != 9", "true", "nine", NO_CONTENT),
+        ("false", "m.tool_call_id | length != 9", "nine", NO_CONTENT),
+        ("m.content is none and c.id | length != 9", "true", "any", ("empty", "absent")),
+        (
+            "m.content is none and c.id | length != 9",
+            "m.tool_call_id | length != 9",
+            "nine",
+            NO_CONTENT,
+        ),
+    ],
+)
+def test_calls_are_taken_without_results_where_no_result_is(calls, results, ids, no_content):
+    turns = TURNS.replace("<{{ m.role }}>", RESULT.replace("REFUSED", results))
+    read = template(calls, turns=turns).calls_read
+    assert (read.ids, read.no_content) == (ids, no_content)
+
+
 FIRST = "{% if messages[0].role != 'system' IF %}{{ raise_exception('no') }}{% endif %}"
 
 
