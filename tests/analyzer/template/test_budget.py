@@ -120,6 +120,7 @@ def test_more_input_gets_more_time():
         ([], 0, 1),
         ([1, "abc"], 2 * STEP + 1 + 3, 1),
         (("ab", ["c"]), 3 * STEP + 2 + 1, 2),
+        ([["c"], "ab"], 3 * STEP + 2 + 1, 2),
         ({"k": "abc"}, 2 * STEP + 1 + 3, 1),
         ({"k": {"l": [1]}}, 5 * STEP + 3, 3),
         ({"k": 1}.items(), 2 * STEP + 2, 1),
@@ -134,6 +135,17 @@ def test_a_value_is_weighed_with_all_it_holds(value, size, depth):
     for _ in range(2):
         assert scales.weigh(value) == (size, depth)
         assert scales.size(value) == size
+
+
+def test_a_list_that_is_too_long_is_not_gone_through():
+    class Long(list):
+        __slots__ = ()
+
+        def __iter__(self):
+            raise AssertionError
+
+    with pytest.raises(LimitExceeded, match="a list or dict with more than 319 characters"):
+        budget(value=10 * STEP - 1).weigh(Long([0] * 10))
 
 
 def test_a_macro_weighs_its_name():
