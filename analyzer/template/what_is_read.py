@@ -155,7 +155,7 @@ def _calls_shown(render: Probes, kind: NoContent, made: str) -> str:
     alone = render([QUESTION, turn], TOOLS)
     answered = render([QUESTION, turn, _result(made)], TOOLS)
     shown = [text for text in (alone, answered) if text is not None and _has_call(text)]
-    if not shown or (kind == "null" and _writes_none(render, turn, shown[0], alone is shown[0])):
+    if not shown or (kind != "empty" and _writes_none(render, turn, shown[0], alone is shown[0])):
         return ""
     return "both" if answered is not None else "calls"
 
@@ -167,7 +167,7 @@ def _has_call(text: str) -> bool:
 
 
 def _writes_none(render: Probes, turn: Message, text: str, alone: bool) -> bool:
-    """Whether a content that is null comes out as `None`."""
+    """Whether a content that is null, or absent, comes out as `None`."""
     if "None" not in text:
         return False
     more = [] if alone else [_result(turn["tool_calls"][0]["id"])]

@@ -95,6 +95,12 @@ def test_values_that_are_read_are_paid_for_each_with_a_step_more():
             budget(seconds=0).pay_for(*values)
 
 
+def test_what_is_weighed_is_paid_for_by_its_items():
+    budget(seconds=0).weigh(["a" * 99_999])
+    with pytest.raises(LimitExceeded, match="processor time"):
+        budget(seconds=0).weigh([0] * 1001)
+
+
 def test_what_is_kept_is_paid_for_and_counted():
     budget(seconds=0, memory=31_968).keep(31_968)
     with pytest.raises(LimitExceeded, match=r"^more than 31967 characters of values$"):
@@ -256,6 +262,7 @@ def test_a_list_that_was_given_or_is_held_may_not_change():
     scales = budget(given)
     scales.made(held)
     scales.made([held])
+    assert scales.made(held) is held  # as a filter may return it
     scales.made(itself)
 
     for items, args in ((given, (1,)), (held, (1,)), (itself, (itself,))):

@@ -225,6 +225,7 @@ def test_long_templates_are_not_compiled(monkeypatch):
         "{% set l = [] %}{{ l.append(l) }}",
         "{% set l = [] %}{% set k = [l] %}{{ l.append(1) }}",
         "{% set l = [] %}{% set k = {'l': l} %}{{ l.pop() }}",
+        "{% set k = [[]] %}{% set l = k | first %}{{ l.append(k) }}",
         "{% for a in [1] %}{{ loop._iterable.x }}{% endfor %}",
         "{{ ([1] | map('loop over', 1) | first)._budget.pay }}",
     ],

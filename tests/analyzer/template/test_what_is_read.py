@@ -64,6 +64,8 @@ STRICT = "{% for m in messages %}{% if m.tool_calls and (loop.last or messages[l
 def test_what_is_written_as_none_is_not_read(content, beginning):
     turns = beginning + content + CALLS + "{% endfor %}"
     assert template(turns=turns).calls_read.no_content == ("empty", "absent")
+    asked = turns.replace(content, "{{ m.get('content') }}")
+    assert template(turns=asked).calls_read.no_content == ("empty",)
 
 
 def test_none_that_stands_there_anyway_is_no_content():
