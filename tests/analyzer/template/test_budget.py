@@ -200,6 +200,15 @@ def test_all_that_is_made_adds_up():
         spent.made("a")
 
 
+def test_a_list_is_kept_once_and_what_a_filter_returns_as_it_is_not_at_all():
+    spent, made, text = budget(memory=STEP), ["a" * 99], "a" * 99
+    for _ in range(3):
+        assert spent.made(made) is made
+        assert spent.derived(text, text) is text
+    with pytest.raises(LimitExceeded, match="more than 32 characters of values"):
+        spent.made("a")
+
+
 def test_an_estimate_is_checked_and_paid_for():
     spent = budget(seconds=0, text=1 << 20)
 
