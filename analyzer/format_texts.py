@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 
 from deltaparse.stream import WireFormat
 from deltaparse.stream.wire.format import marker_fields
@@ -20,22 +20,19 @@ BESIDE_WORDS = frozenset({"alternatives", "code_block_marker", "recipient", "typ
 """Fields of markers that hold words too, which are ordinary tokens: no tokenizer drops them."""
 WORDS = re.compile(r"[\w\s:=]+")
 USUAL = WireFormat()
-NO_MARKERS = ("switches", "proved")
 
 
 def texts_of(fmt: WireFormat) -> Iterator[tuple[str, str, str]]:
     """The texts that a format has beyond an empty one, white space apart: group, field, text."""
-    for group in fields(fmt):
-        if group.name in NO_MARKERS:
-            continue
-        values, usual = getattr(fmt, group.name), getattr(USUAL, group.name)
-        for part in fields(values) if is_dataclass(values) else ():
+    for group, markers in marker_fields().items():
+        values, usual = getattr(fmt, group), getattr(USUAL, group)
+        for part in fields(values) if markers else ():
             value = getattr(values, part.name)
             texts = value if isinstance(value, tuple) else (value,)
             if value != getattr(usual, part.name):
                 # An enum's member is a str too, and no text.
                 shown = [text for text in texts if type(text) is str and text.strip()]
-                yield from ((group.name, part.name, text) for text in shown)
+                yield from ((group, part.name, text) for text in shown)
 
 
 def preserved_tokens(fmt: WireFormat) -> tuple[str, ...]:

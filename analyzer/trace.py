@@ -256,7 +256,7 @@ def _seen(name: str, text: str, made: Rendering, at: int) -> Evidence:
 def _described(message: Mapping[str, Any]) -> str:
     """A message in a few words: whose it is, and what is in it."""
     content = message.get("content")
-    said = [_short(content)] if isinstance(content, str) and content else []
+    said = [_short(content)] if content else []
     if not isinstance(content, str):
         said = ["null" if content is None else "parts"]
     more = [key for key in message if key not in USUAL]

@@ -162,7 +162,7 @@ class Budget:
 
     def pay_for(self, *values: Any) -> None:
         """Pay for values that are read."""
-        self.pay(sum(STEP + self.size(value) for value in values))
+        self.pay(STEP * len(values) + sum(map(self.size, values)))
 
     def keep(self, size: int) -> None:
         """Count what is in memory from now on, and pay for it."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from .budget import CONTAINERS, STEP, Budget, check_bits
 
-__all__ = ["ESTIMATES", "attribute_steps", "operator_estimate", "widths"]
+__all__ = ["ESTIMATES", "METHOD_ESTIMATES", "attribute_steps", "operator_estimate", "widths"]
 
 MANY_DIGITS = 19
 
@@ -82,11 +82,14 @@ def _replaced(_: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
 
 
 def _joined(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
-    """For the filter `value` is the items, for the method what stands between them."""
-    items, between = value, _argument(args, kwargs, 0, "d")
-    if isinstance(items, str):
-        items, between = between, items
-    return budget.size(items) + len(items) * budget.size(between)
+    """For the filter: `value` is the items, of which a text has its characters."""
+    between = _argument(args, kwargs, 0, "d")
+    return budget.size(value) + len(value) * (0 if between is None else len(str(between)))
+
+
+def _joined_by(budget: Budget, value: Any, args: Args, _: Kwargs) -> int:
+    """For the method: `value` is what stands between the items."""
+    return _joined(budget, args[0], (value,), {}) if args else 0
 
 
 def _formatted(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
@@ -112,6 +115,9 @@ ESTIMATES: dict[str, Callable[[Budget, Any, Args, Kwargs], int]] = {
     "format": _formatted,
 }
 """By name, for filters and for methods of strings."""
+
+METHOD_ESTIMATES = ESTIMATES | {"join": _joined_by}
+"""The same for methods of strings: only of this one does the filter take the other as its value."""
 
 
 def operator_estimate(budget: Budget, operator: str, left: Any, right: Any) -> int:

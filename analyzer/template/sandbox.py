@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from types import MethodType
 from typing import Any, cast
 
 from jinja2 import Template, nodes
@@ -12,7 +13,7 @@ from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEscapeFormatter
 
 from .budget import BUDGET, Budget, LimitExceeded, Limits, budget_of
-from .cost_estimates import ESTIMATES, operator_estimate, widths
+from .cost_estimates import METHOD_ESTIMATES, operator_estimate, widths
 from .guards import GUARD_FILTERS, TESTS, Guards, guarded_filter, guarded_test
 from .library import FILTERS, FUNCTIONS, GenerationTag, Unknown
 from .shown import shown
@@ -37,6 +38,9 @@ __all__ = ["MAX_SOURCE", "Sandbox", "sandbox"]
 
 MAX_SOURCE = 128 << 10
 """Characters of source; real templates have up to 20 000."""
+
+MAX_FIELDS = 10_000
+"""Of a text that `format` fills in, one by one."""
 
 
 class BoundedFormatter(SandboxedEscapeFormatter):
@@ -118,8 +122,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         budget.pay_for(owner, *args, *kwargs.values())
         if of_text:
             args = tuple(map(shown, args))
-            if name in ESTIMATES:
-                budget.allow(ESTIMATES[name](budget, owner, args, kwargs))
+            if name in METHOD_ESTIMATES:
+                budget.allow(METHOD_ESTIMATES[name](budget, owner, args, kwargs))
         budget.enter()
         try:
             made = budget.made(super().call(context, obj, *args, **kwargs))
@@ -133,15 +137,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Replace `format` and `format_map` of strings by bounded ones."""
         if super().wrap_str_format(value) is None:
             return None
-        text = value.__self__
 
-        def bounded(*args: Any, **kwargs: Any) -> str:
+        def bounded(text: str, /, *args: Any, **kwargs: Any) -> str:
+            if text.count("{") > MAX_FIELDS:
+                raise LimitExceeded(f"a format with more than {MAX_FIELDS} fields")
             if value.__name__ == "format_map":
                 args, kwargs = (), dict(*args, **kwargs)
             formatter = BoundedFormatter(self, escape=getattr(text, "escape", str))
-            return cast("str", type(text)(formatter.vformat(text, args, kwargs)))
+            return type(text)(formatter.vformat(text, args, kwargs))
 
-        return bounded
+        return MethodType(bounded, value.__self__)  # which `call` lets pay for the text
 
     def guarded(self, source: str) -> nodes.Template:
         """Parse a template into the syntax tree that must be compiled."""

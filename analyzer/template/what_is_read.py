@@ -96,17 +96,18 @@ NOT_SWITCHES = frozenset(
 class Probes:
     """Renders conversations with one template; None for what it refuses.
 
-    Some demand a system message first. A template that took too long once is asked no more.
+    Some demand a system message first, or do so where there are tools. A template that took too
+    long once is asked no more.
     """
 
     def __init__(self, render: Render) -> None:
         self._render = render
         self._slow = False
         self.first: list[Message] = []
-        for first in ([], [SYSTEM]):
-            self.first = first
-            if self([QUESTION]) is not None or self([QUESTION], TOOLS) is not None:
-                return
+        for tools in (TOOLS, None):
+            for self.first in ([], [SYSTEM]):
+                if self([QUESTION], tools) is not None:
+                    return
         self.first = []
 
     def __call__(
@@ -159,7 +160,7 @@ def _calls_shown(render: Probes, kind: NoContent, made: str) -> str:
     alone = render([QUESTION, turn], TOOLS)
     answered = render([QUESTION, turn, _result(made)], TOOLS)
     shown = [text for text in (alone, answered) if text is not None and _has_call(text)]
-    if not shown or (kind == "null" and _writes_none(render, turn, shown[0], alone is shown[0])):
+    if not shown or (kind != "empty" and _writes_none(render, turn, shown[0], alone is shown[0])):
         return ""
     return "both" if answered is not None else "calls"
 
@@ -171,7 +172,7 @@ def _has_call(text: str) -> bool:
 
 
 def _writes_none(render: Probes, turn: Message, text: str, alone: bool) -> bool:
-    """Whether a content that is null comes out as `None`."""
+    """Whether a content that is null, or absent, comes out as `None`."""
     if "None" not in text:
         return False
     more = [] if alone else [_result(turn["tool_calls"][0]["id"])]

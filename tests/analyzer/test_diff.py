@@ -71,6 +71,15 @@ def test_what_is_alike_is_the_longest_of_its_kind(texts, before):
     assert common_suffix(*(text[::-1] for text in texts)) == prefix[::-1]
 
 
+@pytest.mark.parametrize("length", range(12))
+def test_what_is_alike_may_be_of_any_length(length):
+    alike = "a" * length
+    for left, right in (("", ""), ("", "b"), ("c", "b"), ("c" * 9, "b"), ("", "b" * 9)):
+        assert common_prefix(alike + left, alike + right) == alike
+        assert common_suffix(left + alike, right + alike) == alike
+    assert common_prefix() == ""
+
+
 def test_what_stands_behind_and_between_probes():
     assert after("a X b X c", "X") == " c"
     assert between("a X b X c Y d Y", "X", "Y") == " c "

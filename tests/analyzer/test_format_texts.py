@@ -47,6 +47,8 @@ def test_texts_are_of_markers_and_more_than_white_space(name):
 
 def test_an_empty_format_has_no_texts():
     assert list(texts_of(WireFormat())) == []
+    settings = WireFormat(switches={"deep": ("prompt",)}).replace(proved={"calls": ("deep=true",)})
+    assert list(texts_of(settings)) == []
 
 
 def test_other_spellings_of_reasoning_are_preserved_too():

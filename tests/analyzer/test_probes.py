@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse.analyzer import probes
-from deltaparse.analyzer.probes import ABSENT, assistant, call, result
+from deltaparse.analyzer.probes import ABSENT, assistant, call, result, thinking, told, user
 
 
 def test_every_text_is_there_and_tells_apart():
@@ -16,8 +16,7 @@ def test_every_text_is_there_and_tells_apart():
 
 
 def test_tools_are_functions_with_arguments_that_are_strings():
-    assert [made["function"]["name"] for made in probes.TOOLS] == [*probes.FUNCTIONS]
-    for made in probes.TOOLS:
+    for made in probes.TOOLS + probes._tools({}, {}):
         assert made.keys() == {"type", "function"}
         assert made["type"] == "function"
         function = made["function"]
@@ -31,6 +30,22 @@ def test_tools_are_functions_with_arguments_that_are_strings():
             assert part.keys() == {"type", "description"}
             assert part["type"] == "string"
             assert part["description"]
+    for tools in (probes.TOOLS, probes._tools({}, {})):
+        assert [made["function"]["name"] for made in tools] == [*probes.FUNCTIONS]
+
+
+def test_messages_are_those_of_the_system_and_the_user():
+    assert told() == {"role": "system", "content": probes.SYSTEM}
+    assert user() == {"role": "user", "content": probes.USER}
+    assert user("a") == {"role": "user", "content": "a"}
+
+
+def test_reasoning_stands_under_every_key_that_is_read_at_once():
+    keys = ["reasoning_content", "reasoning", "thinking", "thought"]
+    thought = dict.fromkeys([*keys, "musing"], probes.REASONING)
+    said = assistant(None, calls=[call(1)])
+    assert thinking(None, [call(1)], ["musing", "content.musing"]) == thought | said
+    assert thinking() == dict.fromkeys(keys, probes.REASONING) | assistant()
 
 
 def test_all_of_tools_is_more_of_the_same():

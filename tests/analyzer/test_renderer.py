@@ -134,6 +134,17 @@ def test_content_that_is_absent_is_no_key():
     assert list(CallStyle().applied([bare])) == [bare]
 
 
+def test_calls_that_nothing_follows_are_answered_on_request():
+    said = [user(), assistant("", calls=[call(1), call()])]
+    style = CallStyle(answered=True, ids="{name}")
+    *_, first, second = style.applied(said)
+    assert first == result(1) | {"tool_call_id": call(1)["function"]["name"]}
+    assert second == result() | {"tool_call_id": call()["function"]["name"]}
+    for followed in ([*said, result(1), result()], [user()], []):
+        assert len([*style.applied(followed)]) == len(followed)
+    assert len([*CallStyle().applied(said)]) == len(said)
+
+
 def test_switches_are_taken_back_and_the_rest_stays():
     made = Renderer(ChatTemplate("{{ a }}|{{ b }}"), context={"a": 1})
     under = made.under({"b": 2})

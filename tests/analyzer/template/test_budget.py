@@ -77,6 +77,38 @@ def test_the_clock_is_read_now_and_then():
         spent.pay()
 
 
+def test_the_clock_is_not_read_for_each_step(monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        "deltaparse.analyzer.template.budget.thread_time", lambda: read.append(1) or 0
+    )
+    spent = budget()
+    for _ in range(10_000):
+        spent.pay()
+    assert 9 <= len(read) <= 12
+
+
+def test_values_that_are_read_are_paid_for_each_with_a_step_more():
+    budget(seconds=0).pay_for("a" * 500, *([""] * 900))
+    for values in (["a" * 16_000, "a" * 16_000], [""] * 1001):
+        with pytest.raises(LimitExceeded, match="processor time"):
+            budget(seconds=0).pay_for(*values)
+
+
+def test_what_is_weighed_is_paid_for_by_its_items():
+    budget(seconds=0).weigh(["a" * 99_999])
+    with pytest.raises(LimitExceeded, match="processor time"):
+        budget(seconds=0).weigh([0] * 1001)
+
+
+def test_what_is_kept_is_paid_for_and_counted():
+    budget(seconds=0, memory=31_968).keep(31_968)
+    with pytest.raises(LimitExceeded, match=r"^more than 31967 characters of values$"):
+        budget(seconds=0, memory=31_967).keep(31_968)
+    with pytest.raises(LimitExceeded, match="processor time"):
+        budget(seconds=0).keep(31_969)
+
+
 def test_more_input_gets_more_time():
     given = ["a" * (1 << 20), ["b" * (1 << 19)]]
 
@@ -94,6 +126,7 @@ def test_more_input_gets_more_time():
         ([], 0, 1),
         ([1, "abc"], 2 * STEP + 1 + 3, 1),
         (("ab", ["c"]), 3 * STEP + 2 + 1, 2),
+        ([["c"], "ab"], 3 * STEP + 2 + 1, 2),
         ({"k": "abc"}, 2 * STEP + 1 + 3, 1),
         ({"k": {"l": [1]}}, 5 * STEP + 3, 3),
         ({"k": 1}.items(), 2 * STEP + 2, 1),
@@ -108,6 +141,17 @@ def test_a_value_is_weighed_with_all_it_holds(value, size, depth):
     for _ in range(2):
         assert scales.weigh(value) == (size, depth)
         assert scales.size(value) == size
+
+
+def test_a_list_that_is_too_long_is_not_gone_through():
+    class Long(list):
+        __slots__ = ()
+
+        def __iter__(self):
+            raise AssertionError
+
+    with pytest.raises(LimitExceeded, match="a list or dict with more than 319 characters"):
+        budget(value=10 * STEP - 1).weigh(Long([0] * 10))
 
 
 def test_a_macro_weighs_its_name():
@@ -153,6 +197,15 @@ def test_all_that_is_made_adds_up():
     for _ in range(10):
         spent.made("a" * 10)
     with pytest.raises(LimitExceeded, match="more than 100 characters of values"):
+        spent.made("a")
+
+
+def test_a_list_is_kept_once_and_what_a_filter_returns_as_it_is_not_at_all():
+    spent, made, text = budget(memory=STEP), ["a" * 99], "a" * 99
+    for _ in range(3):
+        assert spent.made(made) is made
+        assert spent.derived(text, text) is text
+    with pytest.raises(LimitExceeded, match="more than 32 characters of values"):
         spent.made("a")
 
 
@@ -218,6 +271,7 @@ def test_a_list_that_was_given_or_is_held_may_not_change():
     scales = budget(given)
     scales.made(held)
     scales.made([held])
+    assert scales.made(held) is held  # as a filter may return it
     scales.made(itself)
 
     for items, args in ((given, (1,)), (held, (1,)), (itself, (itself,))):

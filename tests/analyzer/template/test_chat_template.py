@@ -361,8 +361,16 @@ def test_a_call_of_the_older_kind_has_its_arguments_in_the_shape_that_works():
     assert ChatTemplate(source).render([USER, {"role": "assistant", "function_call": call}]) == "1"
 
 
-@pytest.mark.parametrize("wanted", ["c.id | length == 9", "c.function.name in c.id", "true"])
-@pytest.mark.parametrize("arguments", ["'' + ARGS", "ARGS | tojson"])
+@pytest.mark.parametrize(
+    ("wanted", "arguments"),
+    [
+        *(
+            ("c.id | length == 9", shown)
+            for shown in ("'' + ARGS", "ARGS | tojson", "ARGS if ARGS is string")
+        ),
+        *(("c.function.name in c.id", shown) for shown in ("'' + ARGS", "ARGS | tojson")),
+    ],
+)
 def test_ids_and_arguments_are_written_as_they_are_wanted(wanted, arguments):
     source = (
         "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}"

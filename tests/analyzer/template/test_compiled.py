@@ -64,6 +64,11 @@ def test_what_is_sought_is_not_only_written(source, sought):
     assert set(compiled(source, Limits()).sought) == set(sought)
 
 
+def test_keys_are_the_names_of_what_is_read():
+    source = "{{ x.a }}{{ x['b'] }}{{ x.get('c', 'd') }}{{ x[0] }}{{ x.get() }}{{ f(1) }}{{ 'e' }}"
+    assert compiled(source, Limits()).keys == {"a", "b", "c", "get"}
+
+
 @pytest.mark.parametrize(
     ("source", "switches"),
     [
@@ -99,6 +104,8 @@ def test_switches_are_names_that_the_template_does_not_set_for_itself(source, sw
         ("{% set a, b = x, 1 %}{% if x == 'a' or b == 'b' %}{% endif %}", {"x": ("a",)}),
         ("{% set ns.a = x %}{% if ns == 'a' %}{% endif %}", {"ns": ("a",)}),
         ("{% set y = 1 %}{% if y == 'a' %}{% endif %}", {}),
+        ("{% set z = 1 %}{% set y = z ~ x %}{% if y == 'a' %}{% endif %}", {"x": ("a",)}),
+        ("{% set y = 1 %}{% set y = x %}{% if y == 'a' %}{% endif %}", {"x": ("a",)}),
     ],
 )
 def test_choices_are_what_a_variable_is_compared_with(source, choices):

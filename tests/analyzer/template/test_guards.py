@@ -8,7 +8,7 @@ import pytest
 from jinja2 import Environment
 
 from deltaparse.analyzer.template.budget import BUDGET, STEP, Budget, LimitExceeded, Limits
-from deltaparse.analyzer.template.guards import READING, TESTS, guarded_filter
+from deltaparse.analyzer.template.guards import POINTER, READING, TESTS, guarded_filter
 from deltaparse.analyzer.template.sandbox import sandbox
 from deltaparse.analyzer.template.shown import without_addresses
 
@@ -43,6 +43,7 @@ HUGE = {
     "replace nothing": "{{ ('a' * 9999).replace('', 'b' * 9999) }}",
     "join": "{{ range(9999) | join('a' * 9999) }}",
     "join generated": "{{ range(999) | map('string') | join('a' * 9999) }}",
+    "join of a text": "{{ ('a' * 9999) | join(['b' * 999999]) }}",
     "join method": "{{ ('a' * 9999).join(range(999) | map('string')) }}",
     "wordwrap": "{{ ('a ' * 9999) | wordwrap(1, wrapstring='b' * 9999) }}",
     "striptags": "{{ ('<!--' * 99999) | striptags }}",
@@ -87,11 +88,43 @@ def test_a_filter_takes_generators():
     assert run(source, xs=[1, 2, 3]) == "1-2-3[['1', '2'], ['3']]"
 
 
+def test_the_characters_of_a_text_may_be_joined():
+    assert run("{{ s | join }}", s="ab" * 100_000) == "ab" * 100_000
+    assert run("{{ s | join(5) }}{{ s | join(d=['-']) }}", s="ab") == "a5ba['-']b"
+
+
+def test_a_guarded_test_answers():
+    assert run("{{ 3 is odd }}{{ 3 is even }}{{ 3 is in [3] }}") == "TrueFalseTrue"
+
+
+def test_a_slice_is_what_jinja_makes():
+    assert run("{{ 'hello'[1:3] }}{{ [1, 2, 3][::-1] }}") == "el[3, 2, 1]"
+
+
+def test_what_is_concatenated_is_not_made_where_it_is_too_much():
+    written = []
+
+    class Noted(str):
+        __slots__ = ()
+
+        def __str__(self):
+            written.append(1)
+            return super().__str__()
+
+    assert run("{{ s ~ s }}", Limits(text=10), s=Noted("aaaaa")) == "a" * 10
+    assert written.pop()
+    written.clear()
+    with pytest.raises(LimitExceeded, match="a value of more than 10 characters"):
+        run("{{ s ~ s ~ s }}", Limits(text=10), s=Noted("aaaaa"))
+    assert written == []
+
+
 # Each reads `a`, a text of 5000 characters; or `d` or `xs`, which weigh more.
 READS = {
     "comparison": "{% if b == a %}{% endif %}",
     "comparisons": "{% if 1 < 2 != b == a %}{% endif %}",
     "in": "{% if 'x' in a %}{% endif %}",
+    "in a list": "{% if 'x' in [a, 'b'] %}{% endif %}",
     "not in": "{% if 'x' not in xs %}{% endif %}",
     "printing": "{% set x %}{{ a }}{% endset %}",
     "slice": "{% set x = a[1:] %}",
@@ -114,23 +147,24 @@ def test_what_is_read_is_paid_for(source):
     assert paid(source, a="a", b="b", xs=["a"], d={"k": "a"}) < 1000
 
 
-# Each copies `a`, a text of 200 characters, or `xs`, a list of 100 numbers.
+# Each copies `a`, a text of 200 characters, or half of `xs`, a list of 100 numbers, which is
+# counted itself; and how often there is room for that.
 COPIES = {
-    "slice": "{% set x = a[1:] %}",
-    "slice of a list": "{% set x = xs[1:] %}",
-    "set block": "{% set x %}{{ a }}b{% endset %}",
-    "filtered set block": "{% set x | trim %}{{ a }}b{% endset %}",
+    "slice": ("{% set x = a[:100] %}", 100),
+    "slice of a list": ("{% set x = xs[:50] %}", (10_000 - 100 * STEP) // (50 * POINTER)),
+    "set block": ("{% set x %}{{ a }}{{ a }}{% endset %}", 25),
+    "filtered set block": ("{% set x | trim %}{{ a }}{{ a }}{% endset %}", 25),
 }
 
 
-@pytest.mark.parametrize("source", COPIES.values(), ids=COPIES.keys())
-def test_what_is_copied_is_kept_in_memory(source):
+@pytest.mark.parametrize(("source", "most"), COPIES.values(), ids=COPIES.keys())
+def test_what_is_copied_is_kept_in_memory(source, most):
     limits = Limits(memory=10_000)
-    given = {"a": "b " + "a" * 198, "xs": [0] * 100}
+    given = {"a": "a" * 200} | ({"xs": [0] * 100} if "xs" in source else {})
 
-    run(source * 5, limits, **given)
+    run(source * most, limits, **given)
     with pytest.raises(LimitExceeded, match="more than 10000 characters of values"):
-        run(source * 100, limits, **given)
+        run(source * (most + 1), limits, **given)
 
 
 def test_a_slice_of_a_list_takes_less_than_the_list():
@@ -177,6 +211,7 @@ CONSTANTS = [
     "{% if x == 'AAAA' %}{% endif %}",
     "{% if 'AAAA' == x %}{% endif %}",
     "{% if x in 'AAAA' %}{% endif %}",
+    "{% if x in ['AAAA', 'b'] %}{% endif %}",
     "AAAA{{ 'AAAA' }}",
 ]
 
@@ -184,6 +219,10 @@ CONSTANTS = [
 @pytest.mark.parametrize("source", CONSTANTS)
 def test_what_stands_in_the_template_is_not(source):
     assert paid(source.replace("AAAA", "a" * 5000), x="") < 1000
+
+
+def test_a_comparison_with_what_stands_in_the_template_ends_where_that_does():
+    assert paid("{% if 'a' == x %}{% endif %}", x="a" * 5000) < 1000
 
 
 # Filters that go through their value, and arguments with which they do.

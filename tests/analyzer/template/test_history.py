@@ -403,6 +403,15 @@ def test_reasoning_becomes_a_part_once(kind):
     assert as_read(read, [once[0] | {"reasoning": "hm"}]) == [once[0] | {"reasoning": "hm"}]
 
 
+def test_only_the_models_reasoning_is_moved():
+    said = [
+        {"role": role, "content": "a", "reasoning": "hm"} for role in ("user", "system", "tool")
+    ]
+    assert as_read(Read(key="thinking"), said) == said
+    (made,) = as_read(Read(key="thinking"), [{**said[0], "role": "assistant"}])
+    assert made["thinking"] == "hm"
+
+
 def test_a_result_gets_the_name_of_its_call_where_it_is_read():
     chat = [asked("a"), returned("a"), returned("a", name="own"), returned("b")]
     assert [one.get("name") for one in as_read(Read(names=True), chat)[1:]] == ["look", "own", None]

@@ -193,7 +193,7 @@ HUGE = {
 
 @pytest.mark.parametrize("source", HUGE.values(), ids=HUGE.keys())
 def test_a_template_that_asks_for_too_much_is_refused_before_it_gets_it(source):
-    assert_refused(source, USUAL, "characters|deep|bits")
+    assert_refused(source, USUAL, "characters|deep|bits|fields")
 
 
 def test_long_templates_are_not_compiled(monkeypatch):
@@ -225,6 +225,7 @@ def test_long_templates_are_not_compiled(monkeypatch):
         "{% set l = [] %}{{ l.append(l) }}",
         "{% set l = [] %}{% set k = [l] %}{{ l.append(1) }}",
         "{% set l = [] %}{% set k = {'l': l} %}{{ l.pop() }}",
+        "{% set k = [[]] %}{% set l = k | first %}{{ l.append(k) }}",
         "{% for a in [1] %}{{ loop._iterable.x }}{% endfor %}",
         "{{ ([1] | map('loop over', 1) | first)._budget.pay }}",
     ],
@@ -333,6 +334,13 @@ def test_fields_are_written_as_long_as_there_is_room(source, specs):
     assert written == specs
 
 
+@pytest.mark.parametrize("source", ["{{ s.format(0) }}", "{{ s.format_map([0]) }}"])
+def test_a_format_has_few_fields(source):
+    assert run("{{ s.format(0) }}", s="{0}" * 10_000) == "0" * 10_000
+    with pytest.raises(LimitExceeded, match="a format with more than 10000 fields"):
+        run(source, s="{0}" * 10_001)
+
+
 def test_a_format_may_write_as_much_as_a_text_may_hold():
     assert run("{{ '{0:5}{0:5}'.format(a) }}", Limits(text=10), a="aaaa") == "aaaa aaaa "
 
@@ -360,7 +368,7 @@ def test_a_call_with_too_many_arguments_is_an_error(call):
 
 
 CALLS = ["a.find('b')", "d.items()", "','.join(xs)", "d.keys()", "'b'.startswith(a)"]
-CALLS += ["'b'.startswith(xs)", "namespace(k=a)"]
+CALLS += ["'b'.startswith(xs)", "namespace(k=a)", "a.format(1)", "a.format_map(d)"]
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate, ReasoningFormat, analyze
-from deltaparse.analyzer.template.what_is_read import NO_CONTENT, settings_of
+from deltaparse import ChatTemplate, ReasoningFormat, TemplateError, analyze
+from deltaparse.analyzer.template.budget import LimitExceeded
+from deltaparse.analyzer.template.library import Refusal
+from deltaparse.analyzer.template.what_is_read import NO_CONTENT, Probes, settings_of
 
 CALLS = "{% for c in m.tool_calls or [] %}[{{ c.function.name }} {{ c.function.arguments | tojson }}{% if REFUSED %}{{ raise_exception('no') }}{% endif %}]{% endfor %}"
 TURNS = "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}" + CALLS + "{% endfor %}"
@@ -62,16 +64,61 @@ STRICT = "{% for m in messages %}{% if m.tool_calls and (loop.last or messages[l
 def test_what_is_written_as_none_is_not_read(content, beginning):
     turns = beginning + content + CALLS + "{% endfor %}"
     assert template(turns=turns).calls_read.no_content == ("empty", "absent")
+    asked = turns.replace(content, "{{ m.get('content') }}")
+    assert template(turns=asked).calls_read.no_content == ("empty",)
 
 
 def test_none_that_stands_there_anyway_is_no_content():
     assert template(before="None").calls_read.no_content == NO_CONTENT
 
 
-def test_a_system_message_comes_first_where_it_must():
-    first = "{% if messages[0].role != 'system' %}{{ raise_exception('no') }}{% endif %}"
-    assert template("c.id | length != 9", first).calls_read.ids == "nine"
+RESULT = "{% if m.role == 'tool' and REFUSED %}{{ raise_exception('no') }}{% endif %}<{{ m.role }}>"
+
+
+@pytest.mark.parametrize(
+    ("calls", "results", "ids", "no_content"),
+    [
+        ("m.content is none", "true", "any", ("empty", "absent")),
+        ("c.id | length != 9", "true", "nine", NO_CONTENT),
+        ("false", "m.tool_call_id | length != 9", "nine", NO_CONTENT),
+        ("m.content is none and c.id | length != 9", "true", "any", ("empty", "absent")),
+        (
+            "m.content is none and c.id | length != 9",
+            "m.tool_call_id | length != 9",
+            "nine",
+            NO_CONTENT,
+        ),
+    ],
+)
+def test_calls_are_taken_without_results_where_no_result_is(calls, results, ids, no_content):
+    turns = TURNS.replace("<{{ m.role }}>", RESULT.replace("REFUSED", results))
+    read = template(calls, turns=turns).calls_read
+    assert (read.ids, read.no_content) == (ids, no_content)
+
+
+FIRST = "{% if messages[0].role != 'system' IF %}{{ raise_exception('no') }}{% endif %}"
+
+
+@pytest.mark.parametrize("condition", ["", "and tools", "or not tools", "or tools"])
+def test_a_system_message_comes_first_where_it_must(condition):
+    first = FIRST.replace("IF", condition)
+    ids = "any" if condition == "or tools" else "nine"  # no call is shown without tools
+    assert template("c.id | length != 9", first).calls_read.ids == ids
+    thought = TURNS.replace("<{{ m.role }}>", "<{{ m.role }}>{{ m.thought or '' }}")
+    assert template(before=first, turns=thought).reasoning_key == "thought"
     assert template("c.id | length != 9", first + first).reasoning_key == ""
+
+
+@pytest.mark.parametrize(("cause", "times"), [(LimitExceeded("slow"), 1), (Refusal("no"), 5)])
+def test_a_template_that_took_too_long_is_asked_no_more(cause, times):
+    asked = []
+
+    def render(*given):
+        asked.append(given)
+        raise TemplateError("no") from cause
+
+    assert Probes(render)([]) is None
+    assert len(asked) == times
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking", "thought", "musing"])
@@ -223,7 +270,7 @@ def test_what_is_read_is_found_of_templates_that_want_parts():
     assert not parted.joins_parts("user")
 
 
-WHOLE = "{% for t in tools or [] %}{% set f = t.function %}{% if t.type != 'function' or not f.description or f.parameters.type != 'object' %}{{ raise_exception('no') }}{% endif %}{% for p in f.parameters.properties.values() %}{% if p.type != 'string' or not p.description %}{{ raise_exception('no') }}{% endif %}{% endfor %}{% endfor %}"
+WHOLE = "{% for t in tools or [] %}{% set f = t.function %}{% if t.type != 'function' or not f.description or 'parameters' not in f or f.parameters.type != 'object' %}{{ raise_exception('no') }}{% endif %}{% for p in f.parameters.properties.values() %}{% if p.type != 'string' or not p.description %}{{ raise_exception('no') }}{% endif %}{% endfor %}{% endfor %}"
 
 
 def test_calls_are_tried_with_whole_tools():
