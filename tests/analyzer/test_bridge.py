@@ -156,6 +156,7 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
         end = "" if output.endswith("</a>") else "</a>"
         assert PLAIN.bridge(output, [AGAIN]) == f"{end}<u>And?</u><a>"
     assert PLAIN.bridge("Dry.", []) == "</a><a>"
+    assert PLAIN.bridge("Dry.<u>", [AGAIN]) == "</a><u>And?</u><a>"  # which ends nothing there
     assert THINKS.bridge("<t>hm</t>Dry.", [AGAIN]) == "</a><u>And?</u><a>"
 
 

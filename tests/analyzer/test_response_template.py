@@ -101,6 +101,13 @@ def test_one_turn_of_a_kind_is_read_in_chunks_and_cut_off():
     assert len(twice.read) == len(once.read) + 2  # whole, with its end and without
 
 
+def test_white_space_behind_the_end_of_a_turn_is_not_read():
+    wire = Wire("<assistant>", WORDS, "</assistant>\n", WORDS, "", 0)
+    reader = Reader()
+    check(reader, Shown(Turn("content", WORDS), wire, tools=False))
+    assert reader.read[:2] == [[WORDS + "</assistant>"], [WORDS]]
+
+
 def test_what_is_lost_is_not_read_in_chunks():
     reader = Reader(lambda text: True)
     found = check(reader, said("content"))

@@ -259,6 +259,17 @@ def test_what_transformers_refuses_loses_everything():
 
 
 @needs_transformers
+def test_a_limit_of_the_format_is_named_once():
+    found = check_response_template(OWN.elements_in_elements)
+    kinds = [words.partition(" (")[0].partition(":")[0] for words in found.limits]
+    assert kinds == [
+        "objects and lists that are not JSON",
+        "a call that is cut off",
+        "an argument that has the name of a marker",
+    ]
+
+
+@needs_transformers
 def test_what_the_analysis_could_not_prove_is_a_loss_of_what_is_written_from_it():
     found = check_response_template(ENDED)
     (words,) = found.lost

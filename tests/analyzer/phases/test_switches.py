@@ -24,7 +24,7 @@ PLAIN = (f"{USER}<me>", f"{USER}<me>said", f"{USER}<me>called")
 
 def test_a_setting_in_words():
     assert Setting().label == "default"
-    assert Setting((("a", True), ("b", "low"))).label == "a=true, b=low"
+    assert Setting((("a", True), ("b", "Low"))).label == "a=true, b=Low"
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,18 @@ ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
         # What it refuses, how it writes calls, and what it does where another is on.
         ("{% if deep %}{{ raise_exception('no') }}{% endif %}", "", "", []),
         ("", "{% if m.tool_calls %}" + CALL + "{% endif %}", "", [("deep", True, ("calls",))]),
+        (
+            "",
+            "{% if m.tool_calls %}" + CALL.partition("{%")[0] + "!{% endif %}",
+            "{% if deep %}!{% endif %}",
+            [("deep", True, P)],
+        ),
+        (
+            "",
+            "{{ raise_exception('no') if m.reasoning_content and m.content }}",
+            "{% if deep %}!{% endif %}",
+            [("deep", True, P)],
+        ),
         ("{% if day is defined %}{{ day }}{% endif %}", "", "", [("day", True, ("instructions",))]),
         # What is written into the prompt stands for a text.
         ("", "", "{{ answer }}{% if answer %}<user>{% endif %}", []),
