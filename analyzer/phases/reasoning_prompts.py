@@ -53,7 +53,7 @@ def begins_a_call(turns: Turns, prompt: str) -> bool:
     closes the other by its name, or content has them too.
     """
     opened = behind_header(turns, prompt)
-    if not opened or opened.startswith(CLOSERS) or opened in (turns.body() or ""):
+    if opened.startswith(CLOSERS) or opened in (turns.body() or ""):
         return False
     called = turns.body(content="", calls=[call()]) or ""
     _, found, rest = called.partition(FUNCTIONS[0])[0].partition(opened)
