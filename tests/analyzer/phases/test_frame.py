@@ -199,12 +199,17 @@ def test_before_a_prompt_at_the_end_stands_what_turns_of_all_kinds_end_with(said
 
 
 @pytest.mark.parametrize(
-    ("header", "start", "found"),
-    [("<model>", "<x>", "<model>"), ("", "<model>", "<model>"), ("<model>", "::", "<model>")],
+    ("header", "start", "end", "found"),
+    [
+        ("<model>", "<x>", "</m>", "<model>"),
+        ("", "<model>", "</m>", "<model>"),
+        ("<model>", "::", "</m>", "<model>"),
+        ("<model>", "<x>", "end", "<model>"),
+    ],
 )
-def test_what_begins_each_call_is_none_of_the_header(header, start, found):
+def test_what_begins_each_call_is_none_of_the_header(header, start, end, found):
     """But where it is all of the header, each call is a message of its own."""
-    calls = CALLED.replace("CALL", start + NAMED + "</m>")
+    calls = CALLED.replace("CALL", start + NAMED + end)
     content = "{% if m.content %}" + start + "{{ m.content }}</m>{% else %}"
     said = "{% if m.role == 'assistant' %}" + header + content + calls + "{% endif %}"
     source = turns(said + "{% else %}<user>{{ m.content }}</u>{% endif %}", header + start)
