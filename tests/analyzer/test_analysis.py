@@ -16,6 +16,7 @@ from deltaparse import (
     UsageError,
     WireFormat,
     analyze,
+    get_format,
     parse,
 )
 from deltaparse.analyzer import Trace, analysis
@@ -199,6 +200,9 @@ def test_a_format_is_suggested_where_no_calls_were_found(monkeypatch):
     monkeypatch.setattr(analysis, "suggested_format", lambda render: "hermes")
     plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
     assert analyze(plain, trace=Trace()).suggested == "hermes"
+    for accepts in (True, False):
+        fmt = analyze(plain, trace=Trace(), accept_suggestion=accepts)
+        assert (fmt.tools == get_format("hermes").tools) is accepts
     assert analyze(OWN.reasoning_beside_calls_only, trace=Trace()).suggested == ""
     assert analyze(OWN.channels, trace=Trace()).suggested == ""
     fmt = analyze(CHANNELS, trace=Trace())

@@ -309,6 +309,7 @@ def test_what_only_a_switch_adds_to_the_header_is_none_of_it():
         ("<b><c>", "<r>{{ m.content }}</r>", ("<a>", "</r><b><c>")),
         ("<a>", "<r>{{ m.content }}</r>", ("<a>",)),
         ("<b>", "{{ '<r>' ~ m.content ~ '</r>' if not loop.last }}", ("<a>",)),  # not in a prompt
+        ("<b>", "{{ '<r>' if loop.last else raise_exception('no') }}{{ m.content }}", ("<a>",)),
     ],
 )
 def test_a_turn_may_have_another_header_behind_a_result(header, result, headers):
@@ -320,6 +321,21 @@ def test_a_turn_may_have_another_header_behind_a_result(header, result, headers)
     prompt = begun.replace("loop.index0", "0")
     source = turns(said, prompt).replace("HEADER", repr(header))
     assert frame_of(source)[1].turn.headers == headers
+
+
+def test_white_space_round_the_header_of_a_prompt():
+    line = "{{ '\\n' }}"
+    assert frame_of(turns(line + SHOWN + "</m>", line + "<model>"))[1].header == "\n<model>"
+    said = "{% if m.content %}<say>" + line + "{{ m.content }}{% else %}" + line + NAMED_CALLS
+    said = "{% if m.role == 'assistant' %}<model>" + said + "{% endif %}"
+    source = turns(said + "{% else %}<user>{{ m.content }}{% endif %}", "<go><model>" + line)
+    assert frame_of(source)[1].header == "<model>"
+
+
+def test_a_header_that_a_switch_ends_otherwise_is_what_both_begin_with():
+    said = "<m>{{ 'model' if m.role == 'assistant' else m.role }}<c>{{ m.content }}</m>"
+    source = turns(said, "<m>model{{ ' deep<d>' if deep else '<c>' }}")
+    assert frame_under(source, "deep").turn.headers == ("<m>model",)
 
 
 def test_a_switch_may_leave_the_header_out():
