@@ -96,5 +96,6 @@ def test_the_reasoning_in_a_conversation():
         {"role": "user", "content": "x"},
         {"role": "assistant", "reasoning_content": "one", "content": "x"},
         {"role": "assistant", "thinking": "two", "reasoning": ["x"]},
+        "no message",
     ]
     assert [*thoughts_in(chat)] == ["hm", "one", "two"]

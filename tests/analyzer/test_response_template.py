@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -96,6 +97,9 @@ def test_what_is_read_alike_is_proved():
 def test_a_turn_that_shows_no_reasoning_proves_none():
     found = check(Reader(), said("reasoning and content"), said("content"))
     assert (found.proved, found.lost) == (("content",), ())
+    one = said("reasoning and content")
+    found = check(Reader(), replace(one, wire=replace(one.wire, reasoning="words")))
+    assert (found.proved, found.lost) == (("reasoning and content",), ())
 
 
 def test_one_turn_of_a_kind_is_read_in_chunks_and_cut_off():

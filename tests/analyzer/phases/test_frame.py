@@ -140,11 +140,17 @@ def test_white_space_that_ends_the_users_message_is_the_end_of_none():
 
 
 @pytest.mark.parametrize(
-    ("thought", "ends"), [("<m>in<c>{{ m.thinking }}<end>", ("<done>",)), ("", ("<end>", "<done>"))]
+    ("thought", "end", "ends"),
+    [
+        ("<m>in<c>{{ m.thinking }}<end>", "<end>", ("<done>",)),
+        ("<m>in<c>{{ m.thinking }}<end>", "<end>\n", ("<done>",)),
+        ("{{ '<m>in<c>' ~ m.thinking ~ '<end>' if m.tool_calls }}", "<end>", ("<done>",)),
+        ("", "<end>", ("<end>", "<done>")),
+    ],
 )
-def test_what_ends_reasoning_too_ends_no_turn(thought, ends):
-    said = "{% if m.thinking %}" + thought + "{% endif %}<m>out<c>{{ m.content }}"
-    said += "{{ '<done>' if loop.last else '<end>' }}"
+def test_what_ends_reasoning_too_ends_no_turn(thought, end, ends):
+    said = "{% if m.thinking %}" + thought + "{% endif %}<m>out<c>{{ m.content }}" + NAMED_CALLS
+    said += "{{ '<done>' if loop.last else END }}".replace("END", repr(end))
     body = "{% if m.role == 'assistant' %}" + said + "{% else %}<user>{{ m.content }}</u>"
     assert frame_of(turns(body + "{% endif %}", "<m>"))[1].turn.ends == ends
 
