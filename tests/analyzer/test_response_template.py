@@ -120,6 +120,25 @@ def test_white_space_behind_the_end_of_a_turn_is_not_read():
     assert reader.read[:2] == [[WORDS + "</assistant>"], [WORDS]]
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("words</assistant>\n", "words"),
+        ("</assistant>\n", ""),
+        ("words</assistant>", "words</assistant>"),
+        ("words</assistant>\n<user>more", "words</assistant>\n<user>more"),  # that is read too
+        ("words\n", "words\n"),
+    ],
+)
+def test_a_turn_is_read_up_to_its_end_where_that_is_all_of_it(text, read):
+    one = said("content")
+    assert _Trial(FORMAT, Reader())._to_its_end(one, text) == read
+    several = FORMAT.replace(turn={"several_messages": True})
+    assert _Trial(several, Reader())._to_its_end(one, text) == text
+    unended = FORMAT.replace(turn={"ends": ()})
+    assert _Trial(unended, Reader())._to_its_end(one, text) == text
+
+
 def test_what_is_lost_is_not_read_in_chunks():
     reader = Reader(lambda text: True)
     found = check(reader, said("content"))

@@ -338,6 +338,18 @@ def test_white_space_round_the_header_of_a_prompt():
     assert frame_of(source)[1].header == "<model>"
 
 
+def test_white_space_that_turns_go_on_behind_otherwise_is_no_header():
+    said = "{{ '\\n' }}{% if m.content %}<x>{{ m.content }}{% else %}<y>" + NAMED_CALLS
+    said = "{% if m.role == 'assistant' %}" + said + "{% endif %}{% else %}<user>{{ m.content }}"
+    assert frame_of(turns(said + "{% endif %}", "{{ '\\n' }}"))[1].header == ""
+
+
+def test_where_no_message_follows_a_turn_nothing_is_known_to_open_it():
+    said = "{{ '<model>' if m.role == 'assistant' else 'Question?' }}{{ m.content }}"
+    assert frame_of(turns(LAST_ONLY + said))[1].opening == ""
+    assert frame_of(turns(said))[1].opening == "Question?"
+
+
 def test_a_header_that_a_switch_ends_otherwise_is_what_both_begin_with():
     said = "<m>{{ 'model' if m.role == 'assistant' else m.role }}<c>{{ m.content }}</m>"
     source = turns(said, "<m>model{{ ' deep<d>' if deep else '<c>' }}")
