@@ -117,7 +117,7 @@ def _closed_pair(prompts: list[str], header: str = "", body: str = "") -> tuple[
     for shorter in (prompt for prompt in prompts if header.strip() in prompt):
         for longer in prompts:
             known, rest = shorter.strip(), longer.strip()
-            if known == rest or not rest.startswith(known):
+            if not rest.startswith(known):
                 continue
             added = rest[len(known) :].strip()
             more = segments(added)

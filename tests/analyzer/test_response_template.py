@@ -133,6 +133,8 @@ def test_white_space_behind_the_end_of_a_turn_is_not_read():
 def test_a_turn_is_read_up_to_its_end_where_that_is_all_of_it(text, read):
     one = said("content")
     assert _Trial(FORMAT, Reader())._to_its_end(one, text) == read
+    spaced = FORMAT.replace(turn={"ends": ("\n</assistant>",)})
+    assert _Trial(spaced, Reader())._to_its_end(one, text) == read
     several = FORMAT.replace(turn={"several_messages": True})
     assert _Trial(several, Reader())._to_its_end(one, text) == text
     unended = FORMAT.replace(turn={"ends": ()})
