@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from deltaparse import (
     ChatTemplate,
+    FormatError,
     ReasoningFormat,
     TemplateError,
     UsageError,
@@ -77,6 +78,15 @@ def test_a_template_that_renders_no_conversation(source, words):
     assert issue.startswith("the template renders no simple conversation: ")
     assert words in issue
     assert analyze(source) == WireFormat(issues=(issue,))
+
+
+def test_what_makes_no_format_is_an_issue(monkeypatch):
+    def contradicts(*_):
+        raise FormatError("an end is its own start")
+
+    monkeypatch.setattr(analysis, "_derived", contradicts)
+    (issue,) = analyze(OWN.json_list_behind_words, trace=Trace()).issues
+    assert issue == "what the template shows makes no format: an end is its own start"
 
 
 def test_a_template_that_renders_no_prompt():

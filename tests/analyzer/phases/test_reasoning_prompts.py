@@ -25,6 +25,7 @@ from .small_templates import CALLS, THOUGHT, turns
         (["<me><t></t>\n", "<me>"], ("<t>", "</t>")),
         (["<me>\n", "<me><t></t>"], ("<t>", "</t>")),
         (["<me>", "\n<me><t></t>"], ("<t>", "</t>")),
+        (["<me><t>", "<me><t><so>"], ("<t>", "<so>")),
         (["<me><t>", "<me><t>\n</t>\n"], ("<t>", "</t>")),
         (["<me>", "<me><t>a</t>"], None),
         (["<me>", "<me><t></t><u>"], None),
