@@ -141,6 +141,11 @@ def test_a_turn_is_read_up_to_its_end_where_that_is_all_of_it(text, read):
     assert _Trial(unended, Reader())._to_its_end(one, text) == text
 
 
+def test_of_two_ends_the_first_ends_what_is_read_of_a_turn():
+    two = FORMAT.replace(turn={"ends": ("</s>", "</assistant>")})
+    assert _Trial(two, Reader())._to_its_end(said("content"), "words</assistant></s>") == "words"
+
+
 def test_what_is_lost_is_not_read_in_chunks():
     reader = Reader(lambda text: True)
     found = check(reader, said("content"))
