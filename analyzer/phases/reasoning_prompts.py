@@ -53,7 +53,7 @@ def begins_a_call(turns: Turns, prompt: str) -> bool:
     closes the other by its name, or content has them too.
     """
     opened = behind_header(turns, prompt)
-    if not opened or opened.startswith(CLOSERS) or opened in (turns.body() or ""):
+    if opened.startswith(CLOSERS) or opened in (turns.body() or ""):
         return False
     called = turns.body(content="", calls=[call()]) or ""
     _, found, rest = called.partition(FUNCTIONS[0])[0].partition(opened)
@@ -117,7 +117,7 @@ def _closed_pair(prompts: list[str], header: str = "", body: str = "") -> tuple[
     for shorter in (prompt for prompt in prompts if header.strip() in prompt):
         for longer in prompts:
             known, rest = shorter.strip(), longer.strip()
-            if known == rest or not rest.startswith(known):
+            if not rest.startswith(known):
                 continue
             added = rest[len(known) :].strip()
             more = segments(added)

@@ -9,8 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaparse import ChatTemplate, TemplateError, UsageError, WireFormat, analyze, parse
+from deltaparse import (
+    ChatTemplate,
+    FormatError,
+    ReasoningFormat,
+    TemplateError,
+    UsageError,
+    WireFormat,
+    analyze,
+    get_format,
+    parse,
+)
 from deltaparse.analyzer import Trace, analysis
+from deltaparse.analyzer.phases.reasoning import ReasoningFinding
+from deltaparse.analyzer.probes import PROBE_TEXTS
 from deltaparse.analyzer.proof.proof import Proof
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.template.budget import Limits
@@ -66,6 +78,15 @@ def test_a_template_that_renders_no_conversation(source, words):
     assert issue.startswith("the template renders no simple conversation: ")
     assert words in issue
     assert analyze(source) == WireFormat(issues=(issue,))
+
+
+def test_what_makes_no_format_is_an_issue(monkeypatch):
+    def contradicts(*_):
+        raise FormatError("an end is its own start")
+
+    monkeypatch.setattr(analysis, "_derived", contradicts)
+    (issue,) = analyze(OWN.json_list_behind_words, trace=Trace()).issues
+    assert issue == "what the template shows makes no format: an end is its own start"
 
 
 def test_a_template_that_renders_no_prompt():
@@ -189,6 +210,9 @@ def test_a_format_is_suggested_where_no_calls_were_found(monkeypatch):
     monkeypatch.setattr(analysis, "suggested_format", lambda render: "hermes")
     plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
     assert analyze(plain, trace=Trace()).suggested == "hermes"
+    for accepts in (True, False):
+        fmt = analyze(plain, trace=Trace(), accept_suggestion=accepts)
+        assert (fmt.tools == get_format("hermes").tools) is accepts
     assert analyze(OWN.reasoning_beside_calls_only, trace=Trace()).suggested == ""
     assert analyze(OWN.channels, trace=Trace()).suggested == ""
     fmt = analyze(CHANNELS, trace=Trace())
@@ -213,15 +237,41 @@ def test_settings_that_change_no_turn_are_not_proved_as_found(monkeypatch):
     assert all(one.matters for one in some)
 
 
-def test_reasoning_that_a_template_reads_and_nothing_shows_is_a_doubt():
-    render = Renderer(ChatTemplate("{{ messages[0].thinking }}"))
+JSON_CALLS = {
+    "format": "JSON_NATIVE",
+    "section_start": "<c>",
+    "name_field": "name",
+    "arguments_field": "arguments",
+}
+BY_TAGS = {"mode": "TAG_BASED", "start": "<t>", "end": "</t>"}
+NOTHING = "nothing came back that would prove it"
+UNSHOWN = "the template reads reasoning and thinking of a message, and no rendering shows it"
 
-    def words(*, known=False, **shown):
-        proof = Proof(labels=["content"], **shown)
-        return [*analysis._unproved(render, WireFormat(), proof, known=known)]
 
-    assert words() == ["the template reads thinking of a message, and no rendering shows it"]
-    assert words(reasoning={"default": 1}) == words(known=True) == []
+@pytest.mark.parametrize(
+    ("fmt", "proof", "known", "doubts"),
+    [
+        ({}, {}, False, [UNSHOWN]),
+        ({}, {"labels": []}, False, [NOTHING, UNSHOWN]),
+        ({}, {}, True, []),
+        ({}, {"reasoning": {"default": 1}}, False, []),
+        ({"reasoning": BY_TAGS}, {}, False, []),
+        ({"tools": JSON_CALLS}, {}, True, [NOTHING]),
+        ({"tools": JSON_CALLS}, {"calls": {"default": 1}}, True, []),
+    ],
+)
+def test_what_no_turn_that_came_back_has_shown_is_a_doubt(fmt, proof, known, doubts):
+    render = Renderer(ChatTemplate("{{ messages[0].thinking or messages[0].reasoning }}"))
+    came = Proof(**({"labels": ["content"]} | proof))
+    assert [*analysis._unproved(render, WireFormat().replace(**fmt), came, known=known)] == doubts
+
+
+@pytest.mark.parametrize("probe", PROBE_TEXTS)
+def test_a_probe_in_a_format_is_a_doubt(probe):
+    render = Renderer(ChatTemplate(OWN.json_list_behind_words))
+    given = render, WireFormat().replace(turn={"ends": (f"<{probe}>",)}), Proof(labels=["content"])
+    found = ReasoningFinding(ReasoningFormat())
+    assert [*analysis._doubts(*given, found)] == [f"the probe {probe!r} got into the format"]
 
 
 def test_a_content_that_is_an_object_is_a_doubt_where_no_calls_are_shown():

@@ -15,7 +15,9 @@ from deltaparse import (
     Message,
     TemplateError,
     ToolCall,
+    analyze,
 )
+from deltaparse.analyzer import bridge
 from deltaparse.analyzer.bridge import IN_SOME, NEW, _saying_new
 from deltaparse.analyzer.template.chat_template import CARD_NAMES
 from deltaparse.partial import UsageError
@@ -156,6 +158,7 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
         end = "" if output.endswith("</a>") else "</a>"
         assert PLAIN.bridge(output, [AGAIN]) == f"{end}<u>And?</u><a>"
     assert PLAIN.bridge("Dry.", []) == "</a><a>"
+    assert PLAIN.bridge("Dry.<u>", [AGAIN]) == "</a><u>And?</u><a>"  # which ends nothing there
     assert THINKS.bridge("<t>hm</t>Dry.", [AGAIN]) == "</a><u>And?</u><a>"
 
 
@@ -323,6 +326,22 @@ def test_a_bridge_stands_behind_whole_calls_only(output, reason):
     why = CALLS.why_no_bridge(output, [result], tools=TOOLS)
     assert text == (None if reason else "</a><r>Sun.</r><a>")
     assert why.startswith(reason) if reason else not why
+
+
+@pytest.mark.parametrize(
+    ("part", "output", "words"),
+    [
+        ("calls", CALL, "tool calls"),
+        ("reasoning", "<t>hm</t>Dry.", "reasoning"),
+        ("content", "Dry.", "content"),
+    ],
+)
+def test_there_is_no_bridge_behind_what_the_proof_did_not_show(part, output, words, monkeypatch):
+    fmt = analyze(CALLS)
+    assert CALLS.bridge(output, [AGAIN], tools=TOOLS)
+    monkeypatch.setattr(bridge, "analyze", lambda template: fmt.replace(proved={part: ()}))
+    why = CALLS.why_no_bridge(output, [AGAIN], tools=TOOLS)
+    assert why == f"the template does not show {words}"
 
 
 def test_ids_that_a_parser_made_answer_the_calls_in_turn_or_by_name():

@@ -13,6 +13,7 @@ from deltaparse.analyzer.bridge_turns import (
     answered,
     end_of_texts,
     saying,
+    squeezed,
     thoughts_in,
 )
 
@@ -81,11 +82,20 @@ def test_where_the_last_text_of_a_turn_ends(turn, rest):
         assert turn[end_of_texts(turn, *said) :] == rest
 
 
+def test_a_turn_that_says_nothing_has_no_last_text():
+    assert end_of_texts("</a>", *saying(Message([]), "zqw")) == 0
+
+
+def test_a_text_without_its_white_space():
+    assert squeezed(" a\n\tb ") == squeezed("ab") == "ab"
+
+
 def test_the_reasoning_in_a_conversation():
     chat = [
         SAID,
         {"role": "user", "content": "x"},
         {"role": "assistant", "reasoning_content": "one", "content": "x"},
         {"role": "assistant", "thinking": "two", "reasoning": ["x"]},
+        "no message",
     ]
     assert [*thoughts_in(chat)] == ["hm", "one", "two"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from deltaparse import (
@@ -11,15 +14,21 @@ from deltaparse import (
     Reasoning,
     StreamParser,
     ToolCall,
+    UsageError,
     analyze,
+    check_response_template,
     get_format,
+    to_response_template,
 )
+from deltaparse.analyzer import response_template
 from deltaparse.analyzer.probes import call
 from deltaparse.analyzer.proof.conversations import NAMED_AS_MARKERS, PROOF_TOOLS, Turn
 from deltaparse.analyzer.proof.shown import Shown, Wire
 from deltaparse.analyzer.quoting import value_of
 from deltaparse.analyzer.response_template import CUT_CALL, IDS, _problems, _Trial
 from deltaparse.analyzer.transformers_parser import Judge
+
+from ..strategies.templates import OWN
 
 TEMPLATE = (
     "{% for m in messages %}{{ '<' ~ m.role ~ '>' ~ (m.content or '') }}"
@@ -88,6 +97,9 @@ def test_what_is_read_alike_is_proved():
 def test_a_turn_that_shows_no_reasoning_proves_none():
     found = check(Reader(), said("reasoning and content"), said("content"))
     assert (found.proved, found.lost) == (("content",), ())
+    one = said("reasoning and content")
+    found = check(Reader(), replace(one, wire=replace(one.wire, reasoning="words")))
+    assert (found.proved, found.lost) == (("reasoning and content",), ())
 
 
 def test_one_turn_of_a_kind_is_read_in_chunks_and_cut_off():
@@ -99,6 +111,39 @@ def test_one_turn_of_a_kind_is_read_in_chunks_and_cut_off():
     assert ["".join(chunks) for chunks in once.read if len(chunks) > 1] == [WORDS + "</assistant>"]
     assert [WORDS[: len(WORDS) // 2]] in once.read
     assert len(twice.read) == len(once.read) + 2  # whole, with its end and without
+
+
+def test_white_space_behind_the_end_of_a_turn_is_not_read():
+    wire = Wire("<assistant>", WORDS, "</assistant>\n", WORDS, "", 0)
+    reader = Reader()
+    check(reader, Shown(Turn("content", WORDS), wire, tools=False))
+    assert reader.read[:2] == [[WORDS + "</assistant>"], [WORDS]]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("words</assistant>\n", "words"),
+        ("</assistant>\n", ""),
+        ("words</assistant>", "words</assistant>"),
+        ("words</assistant>\n<user>more", "words</assistant>\n<user>more"),  # that is read too
+        ("words\n", "words\n"),
+    ],
+)
+def test_a_turn_is_read_up_to_its_end_where_that_is_all_of_it(text, read):
+    one = said("content")
+    assert _Trial(FORMAT, Reader())._to_its_end(one, text) == read
+    spaced = FORMAT.replace(turn={"ends": ("\n</assistant>",)})
+    assert _Trial(spaced, Reader())._to_its_end(one, text) == read
+    several = FORMAT.replace(turn={"several_messages": True})
+    assert _Trial(several, Reader())._to_its_end(one, text) == text
+    unended = FORMAT.replace(turn={"ends": ()})
+    assert _Trial(unended, Reader())._to_its_end(one, text) == text
+
+
+def test_of_two_ends_the_first_ends_what_is_read_of_a_turn():
+    two = FORMAT.replace(turn={"ends": ("</s>", "</assistant>")})
+    assert _Trial(two, Reader())._to_its_end(said("content"), "words</assistant></s>") == "words"
 
 
 def test_what_is_lost_is_not_read_in_chunks():
@@ -242,3 +287,52 @@ def test_why_no_response_template_could_bring_a_value_back(fmt, said, value, rea
     one = Shown(turn, Wire(said.get("prompt", PROMPT), said.get("text", ""), "", "", "", 1), True)
     trial = _Trial(THINKS.replace(**fmt), Reader())
     assert trial._beyond(one, said.get("ours", Message([])), value) == reason
+
+
+def judge_with(reader):
+    return lambda: SimpleNamespace(name="a parser", reader=reader)
+
+
+@pytest.mark.parametrize("given", ["{}", [{}], 7])
+def test_a_response_template_is_a_dict(given):
+    with pytest.raises(UsageError, match="a response template is a dict"):
+        check_response_template(TEMPLATE, given)
+
+
+def test_where_none_can_be_written_nothing_is_lost_and_nothing_is_right():
+    found = check_response_template(OWN.names_as_keys)
+    assert found.limits == ("a response template cannot say: names that are keys",)
+    assert (found.response_template, found.judge, found.lost) == (None, "", ())
+    assert not found.ok
+
+
+def test_what_the_parser_refuses_loses_everything(monkeypatch):
+    monkeypatch.setattr(response_template, "judge", judge_with(lambda template: "not so"))
+    found = check_response_template(TEMPLATE, {"fields": {}})
+    assert (found.judge, found.lost) == ("a parser", ("everything: not so",))
+    assert not found.ok
+
+
+def test_what_is_given_is_checked_and_stays_as_it_is(monkeypatch):
+    monkeypatch.setattr(
+        response_template, "judge", judge_with(lambda made: made.clear() or Reader())
+    )
+    given = {"fields": {"content": {}}}
+    found = check_response_template(TEMPLATE, given)
+    assert found.ok
+    assert found.response_template is given
+    assert given == {"fields": {"content": {}}}
+    assert "content" in found.proved
+
+
+def test_doubts_of_the_analysis_are_losses_of_what_is_written_from_it(monkeypatch):
+    def doubtful(template, *, trace, **switches):
+        assert switches == {}
+        return analyze(template, trace=trace).replace(issues=("a doubt",))
+
+    monkeypatch.setattr(response_template, "judge", judge_with(lambda template: Reader()))
+    monkeypatch.setattr(response_template, "analyze", doubtful)
+    found = check_response_template(TEMPLATE)
+    assert found.lost == ("a doubt",)
+    assert found.response_template == to_response_template(FORMAT)
+    assert check_response_template(TEMPLATE, found.response_template).ok

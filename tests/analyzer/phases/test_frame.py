@@ -140,11 +140,17 @@ def test_white_space_that_ends_the_users_message_is_the_end_of_none():
 
 
 @pytest.mark.parametrize(
-    ("thought", "ends"), [("<m>in<c>{{ m.thinking }}<end>", ("<done>",)), ("", ("<end>", "<done>"))]
+    ("thought", "end", "ends"),
+    [
+        ("<m>in<c>{{ m.thinking }}<end>", "<end>", ("<done>",)),
+        ("<m>in<c>{{ m.thinking }}<end>", "<end>\n", ("<done>",)),
+        ("{{ '<m>in<c>' ~ m.thinking ~ '<end>' if m.tool_calls }}", "<end>", ("<done>",)),
+        ("", "<end>", ("<end>", "<done>")),
+    ],
 )
-def test_what_ends_reasoning_too_ends_no_turn(thought, ends):
-    said = "{% if m.thinking %}" + thought + "{% endif %}<m>out<c>{{ m.content }}"
-    said += "{{ '<done>' if loop.last else '<end>' }}"
+def test_what_ends_reasoning_too_ends_no_turn(thought, end, ends):
+    said = "{% if m.thinking %}" + thought + "{% endif %}<m>out<c>{{ m.content }}" + NAMED_CALLS
+    said += "{{ '<done>' if loop.last else END }}".replace("END", repr(end))
     body = "{% if m.role == 'assistant' %}" + said + "{% else %}<user>{{ m.content }}</u>"
     assert frame_of(turns(body + "{% endif %}", "<m>"))[1].turn.ends == ends
 
@@ -199,12 +205,17 @@ def test_before_a_prompt_at_the_end_stands_what_turns_of_all_kinds_end_with(said
 
 
 @pytest.mark.parametrize(
-    ("header", "start", "found"),
-    [("<model>", "<x>", "<model>"), ("", "<model>", "<model>"), ("<model>", "::", "<model>")],
+    ("header", "start", "end", "found"),
+    [
+        ("<model>", "<x>", "</m>", "<model>"),
+        ("", "<model>", "</m>", "<model>"),
+        ("<model>", "::", "</m>", "<model>"),
+        ("<model>", "<x>", "end", "<model>"),
+    ],
 )
-def test_what_begins_each_call_is_none_of_the_header(header, start, found):
+def test_what_begins_each_call_is_none_of_the_header(header, start, end, found):
     """But where it is all of the header, each call is a message of its own."""
-    calls = CALLED.replace("CALL", start + NAMED + "</m>")
+    calls = CALLED.replace("CALL", start + NAMED + end)
     content = "{% if m.content %}" + start + "{{ m.content }}</m>{% else %}"
     said = "{% if m.role == 'assistant' %}" + header + content + calls + "{% endif %}"
     source = turns(said + "{% else %}<user>{{ m.content }}</u>{% endif %}", header + start)
@@ -304,6 +315,7 @@ def test_what_only_a_switch_adds_to_the_header_is_none_of_it():
         ("<b><c>", "<r>{{ m.content }}</r>", ("<a>", "</r><b><c>")),
         ("<a>", "<r>{{ m.content }}</r>", ("<a>",)),
         ("<b>", "{{ '<r>' ~ m.content ~ '</r>' if not loop.last }}", ("<a>",)),  # not in a prompt
+        ("<b>", "{{ '<r>' if loop.last else raise_exception('no') }}{{ m.content }}", ("<a>",)),
     ],
 )
 def test_a_turn_may_have_another_header_behind_a_result(header, result, headers):
@@ -315,6 +327,33 @@ def test_a_turn_may_have_another_header_behind_a_result(header, result, headers)
     prompt = begun.replace("loop.index0", "0")
     source = turns(said, prompt).replace("HEADER", repr(header))
     assert frame_of(source)[1].turn.headers == headers
+
+
+def test_white_space_round_the_header_of_a_prompt():
+    line = "{{ '\\n' }}"
+    assert frame_of(turns(line + SHOWN + "</m>", line + "<model>"))[1].header == "\n<model>"
+    said = "{% if m.content %}<say>" + line + "{{ m.content }}{% else %}" + line + NAMED_CALLS
+    said = "{% if m.role == 'assistant' %}<model>" + said + "{% endif %}"
+    source = turns(said + "{% else %}<user>{{ m.content }}{% endif %}", "<go><model>" + line)
+    assert frame_of(source)[1].header == "<model>"
+
+
+def test_white_space_that_turns_go_on_behind_otherwise_is_no_header():
+    said = "{{ '\\n' }}{% if m.content %}<x>{{ m.content }}{% else %}<y>" + NAMED_CALLS
+    said = "{% if m.role == 'assistant' %}" + said + "{% endif %}{% else %}<user>{{ m.content }}"
+    assert frame_of(turns(said + "{% endif %}", "{{ '\\n' }}"))[1].header == ""
+
+
+def test_where_no_message_follows_a_turn_nothing_is_known_to_open_it():
+    said = "{{ '<model>' if m.role == 'assistant' else 'Question?' }}{{ m.content }}"
+    assert frame_of(turns(LAST_ONLY + said))[1].opening == ""
+    assert frame_of(turns(said))[1].opening == "Question?"
+
+
+def test_a_header_that_a_switch_ends_otherwise_is_what_both_begin_with():
+    said = "<m>{{ 'model' if m.role == 'assistant' else m.role }}<c>{{ m.content }}</m>"
+    source = turns(said, "<m>model{{ ' deep<d>' if deep else '<c>' }}")
+    assert frame_under(source, "deep").turn.headers == ("<m>model",)
 
 
 def test_a_switch_may_leave_the_header_out():

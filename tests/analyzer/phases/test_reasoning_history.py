@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ReasoningMode, analyze
+from deltaparse import ChatTemplate, ReasoningMode, analyze
+from deltaparse.analyzer.phases.reasoning_history import cut_markers
+from deltaparse.analyzer.renderer import Renderer
 
 from .small_templates import THOUGHT, turns
 
@@ -28,6 +30,7 @@ def test_what_the_template_cuts_earlier_turns_at_ends_the_reasoning_that_a_promp
             "<t>",
             "</t>",
         ),
+        ("{{ '' if 'now' in m.content }}{{ m.content.split('</t>')[-1] }}", "<t>", "</t>"),
         ("{{ m.content.split('[so]')[-1] }}", "", ""),
         ("{{ m.content.split('</t>\\n</u>')[-1] }}", "", ""),
         ("{{ m.content.split('</" + 40 * "t" + ">')[-1] }}", "", ""),
@@ -82,3 +85,11 @@ def test_a_word_that_drops_all_of_a_message_ends_no_reasoning(dropped):
     said = "{{ m.content if '[no]' not in m.content else " + (dropped or "''") + " }}"
     fmt = analyze(turns(said, "<|muse|>"))
     assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+def test_a_template_that_cuts_at_no_word_is_not_asked_for_each():
+    words = "".join("{{ '!' if 'word" + str(at) + "' in m.content }}" for at in range(20))
+    render = Renderer(ChatTemplate(turns(words + "{{ m.content }}")))
+    before = render.trace.rendered.total()
+    assert cut_markers(render) == []
+    assert render.trace.rendered.total() == before + 1

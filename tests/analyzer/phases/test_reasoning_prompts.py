@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningMode, analyze, parse
-from deltaparse.analyzer.phases.reasoning_prompts import _closed_pair, _counts
+from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.phases.reasoning_prompts import (
+    _closed_pair,
+    _counts,
+    prompts_after_words,
+)
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.trace import Trace
+from deltaparse.analyzer.turns import Turns
 
 from .small_templates import CALLS, THOUGHT, turns
 
@@ -18,6 +24,8 @@ from .small_templates import CALLS, THOUGHT, turns
         (["<me>", "<me><t></t>"], ("<t>", "</t>")),
         (["<me><t></t>\n", "<me>"], ("<t>", "</t>")),
         (["<me>\n", "<me><t></t>"], ("<t>", "</t>")),
+        (["<me>", "\n<me><t></t>"], ("<t>", "</t>")),
+        (["<me><t>", "<me><t><so>"], ("<t>", "<so>")),
         (["<me><t>", "<me><t>\n</t>\n"], ("<t>", "</t>")),
         (["<me>", "<me><t>a</t>"], None),
         (["<me>", "<me><t></t><u>"], None),
@@ -41,6 +49,15 @@ def test_words_count_where_the_prompt_ends_otherwise():
     assert not _counts(render, [], "<me>")
     refuses = "{{ raise_exception('no') if 'stop' in messages[0].content }}"
     assert _counts(Renderer(ChatTemplate(refuses + source)), ["no", "stop"], "<me>")
+
+
+def test_prompts_after_words_have_what_stands_before_the_header_of_the_default():
+    opened = "{{ '<t>' if 'yes' in messages[0].content }}"
+    opened += "{{ raise_exception('no') if 'stop' in messages[0].content }}"
+    render = Renderer(ChatTemplate(turns("{{ m.content }}", opened)))
+    found = Turns(render, find_frame(render))
+    assert prompts_after_words(found, "the default</you><me>") == ["the default</you><me><t>"]
+    assert prompts_after_words(found, "another header") == []
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_a_setting_in_words():
     listed = Setting((("a", LIST), ("b", "low"), ("c", False)))
     assert listed.label == "a=[...], b=low, c=false"
     assert listed.given == "a=[...], b='low', c=False"
-    assert Setting((("a", True), ("b", "low"))).label == "a=true, b=low"
+    assert Setting((("a", True), ("b", "Low"))).label == "a=true, b=Low"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,18 @@ ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
         # What it refuses, how it writes calls, and what it does where another is on.
         ("{% if deep %}{{ raise_exception('no') }}{% endif %}", "", "", []),
         ("", "{% if m.tool_calls %}" + CALL + "{% endif %}", "", [("deep", True, ("calls",))]),
+        (
+            "",
+            "{% if m.tool_calls %}" + CALL.partition("{%")[0] + "!{% endif %}",
+            "{% if deep %}!{% endif %}",
+            [("deep", True, P)],
+        ),
+        (
+            "",
+            "{{ raise_exception('no') if m.reasoning_content and m.content }}",
+            "{% if deep %}!{% endif %}",
+            [("deep", True, P)],
+        ),
         ("{% if day is defined %}{{ day }}{% endif %}", "", "", [("day", True, ("instructions",))]),
         # What is written into the prompt stands for a text.
         ("", "", "{{ answer }}{% if answer %}<user>{% endif %}", []),
@@ -227,10 +239,23 @@ def test_where_the_default_shows_reasoning_it_is_the_setting():
 
 
 def test_a_template_that_is_no_prompt_has_no_switches():
-    refuses = "{{ raise_exception('no') if add_generation_prompt }}{% if deep %}x{% endif %}"
+    refuses = "{{ raise_exception('no') if add_generation_prompt and not deep }}"
     assert settings_of(refuses + turns()) == []
+
+
+def test_what_ends_reasoning_belongs_to_it():
+    shown = "{{ m.reasoning_content ~ ('</t>' if deep else '</u>') if m.reasoning_content }}"
+    source = turns().replace("{{ m.content }}", shown + "{{ m.content }}")
+    (deep,) = settings_of(source + PROMPT.replace("PROMPT", ""))
+    assert deep.changes == ("reasoning",)
 
 
 def test_a_call_that_is_refused_shows_nothing():
     refused = "{% if m.tool_calls %}{{ raise_exception('no') }}{% endif %}"
-    assert views_with_reasoning(Renderer(ChatTemplate(turns(refused))))[1] == ""
+    said, called = views_with_reasoning(Renderer(ChatTemplate(turns(refused))))
+    assert said
+    assert called == ""
+    refused = refused.replace("m.tool_calls", "m.content and m.reasoning_content")
+    said, called = views_with_reasoning(Renderer(ChatTemplate(turns(refused))))
+    assert said == ""
+    assert called
