@@ -47,13 +47,14 @@ class JsonInText:
 def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
     """Read off how a call is written; None if it is no JSON object, nor in a list of them."""
     found = _json_with(calls.turn(call()), FUNCTIONS[0])
-    if found is None or not isinstance(found.value, dict | list):
+    if found is None:
         return None
     two = calls.turn(call(), call(1))
     if inner := _inner_list(found):
         # An object round the list of calls is no more than a marker with brackets in it.
-        found, both = inner, _json_with(two, FUNCTIONS[0])
-        two = both.text[both.text.index("[") :] if both and "[" in both.text else ""
+        both = _json_with(two, FUNCTIONS[0])
+        listed = _inner_list(both) if both else None
+        found, two = inner, listed.text if listed else ""
     layout, pair = _layout(found.value, _made_second(two)), _json_pair(two)
     if layout is None:
         return ToolsFinding(issues=(NO_LAYOUT,))

@@ -75,8 +75,8 @@ def tagged_arguments(
         closed, closers = closers.removesuffix(rest), rest
     if not (prefix.strip() or closers.strip() or closed.strip()):
         return None  # nothing would end the last of them
-    if opened == separator and not separator.strip():
-        # White space before each of them, and not where there is none.
+    if opened == separator:
+        # White space, or none: it stands before each of them.
         prefix, opened, separator = separator + prefix, "", ""
     blank = not suffix.strip() and "\n" not in suffix
     if blank and (suffix or not prefix.strip()):

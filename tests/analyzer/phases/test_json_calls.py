@@ -201,11 +201,19 @@ def test_few_brackets_are_read_from_however_many_stand_before_a_call(monkeypatch
     assert json_calls._json_with("{" * 20 + whole, NAME).text == whole
 
 
-def test_a_list_in_an_object_of_a_template_that_refuses_two_calls():
-    refuses = "{% if m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}"
+@pytest.mark.parametrize(
+    ("refuses", "parallel"),
+    [
+        ("", True),
+        ("{% if m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}", False),
+    ],
+)
+def test_a_list_in_an_object(refuses, parallel):
     fmt = analyze(template(ONE, '{"calls": [', "]}", refuses))
+    tools = fmt.tools
     assert fmt.verified
-    assert (fmt.tools.section_start, fmt.tools.supports_parallel_calls) == ('{"calls": ', False)
+    assert (tools.section_start, tools.section_end) == ('{"calls": ', "}")
+    assert (tools.supports_parallel_calls, tools.separator) == (parallel, ", " * parallel)
 
 
 def test_white_space_that_stands_between_content_and_calls_alone():

@@ -98,12 +98,30 @@ SEVERAL, ONE = "m.tool_calls | length > 1", "m.tool_calls | length == 1"
 
 @pytest.mark.parametrize(
     ("behind", "end"),
-    [("{{ '</s>' if " + SEVERAL + " }}", "</s>"), ("{{ '\\n' if " + ONE + " }}", "\n")],
+    [
+        ("{{ '</s>' if " + SEVERAL + " }}", "</s>"),
+        (LINE + "{{ '</s>' if " + SEVERAL + " }}", "\n</s>"),
+        ("{{ '\\n' if " + ONE + " }}", "\n"),
+        ("</s>{{ '<more>' if " + SEVERAL + " }}", "</s>"),
+    ],
 )
 def test_a_section_may_end_behind_several_calls_alone(behind, end):
     """What stands behind one call alone is no part of its end."""
     fmt = analyzed("<f>" + NAME + JSON + "</f>", "<s>", behind)
     assert fmt.tools.section_end == end
+
+
+def test_a_section_does_not_end_behind_calls_that_are_not_shown():
+    one = "{% if loop.first %}<f>" + NAME + JSON + "</f>{% endif %}"
+    fmt = analyzed(one, behind="{{ '<more>' if " + SEVERAL + " }}")
+    assert (fmt.tools.section_end, fmt.tools.supports_parallel_calls) == ("", False)
+    assert not any("<more>" in end for end in fmt.turn.ends)
+
+
+def test_a_call_without_its_arguments_is_not_understood():
+    fmt = analyzed(f"<f>{NAME}</f>")
+    assert fmt.tools.format == "NONE"
+    assert any("not understood, '<f>NAME</f>'" in issue for issue in fmt.issues)
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,21 @@ END = "{% endfor %}"
 KINDS = "'boolean' if v is boolean else 'number' if v is number else 'other'"
 
 
+@pytest.mark.parametrize("space", [" ", "\n"])
+def test_white_space_before_each_argument_belongs_to_its_marker(space):
+    fmt = analyzed(FOR + "{{ '" + space + "' }}" + ONE + END)
+    made = fmt.arguments
+    assert fmt.verified
+    assert (made.start, made.separator, made.name_prefix) == ("", "", space + "<a=")
+
+
+@pytest.mark.parametrize("one", ["{{ '\n' }}{{ k }}: " + V, "{{ k }}: " + V + ";"])
+def test_the_end_of_the_call_ends_the_last_of_arguments_that_no_marker_begins(one):
+    fmt = analyzed(FOR + one + END, end="{{ '\n' }}</f>")
+    assert fmt.verified
+    assert (fmt.arguments.name_prefix.strip(), fmt.function.close.strip()) == ("", "</f>")
+
+
 def test_an_argument_that_nothing_ends_where_two_are_refused():
     made = analyzed(FOR + "<a={{ k }}>" + V + END, NO_TWO, end="").arguments
     assert (made.name_suffix, made.value_suffix) == (">", "")
