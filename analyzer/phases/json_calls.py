@@ -110,7 +110,7 @@ def _made_second(two: str) -> Any:
     """The second of two calls, None where there is none."""
     found = _json_with(two, FUNCTIONS[1])
     both = found.value if found is not None else None
-    return both[-1] if isinstance(both, list) and both else both
+    return both[-1] if isinstance(both, list) else both
 
 
 def _layout(value: Any, second: Any = None) -> ToolsFormat | None:

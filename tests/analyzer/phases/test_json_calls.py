@@ -230,6 +230,10 @@ def test_white_space_behind_each_call_is_no_marker(then):
     assert fmt.verified
     assert (fmt.tools.per_call_start, fmt.tools.per_call_end) == ("<c>", "")
     assert fmt.tools.separator == then
+    # But where a marker stands behind the last of them, it stands before that too.
+    fmt = analyze(template(one, "<s>", "</s>").replace("{{ ', ' if not loop.last }}", ""))
+    assert fmt.verified
+    assert (fmt.tools.per_call_end, fmt.tools.section_end) == ("\n", "</s>")
 
 
 TAGGED = (
@@ -260,7 +264,13 @@ def test_a_code_block_round_calls(before, behind, marker, language):
     assert fmt.verified
     found = fmt.tools.code_block_marker, fmt.tools.code_block_language
     assert found == (marker, language)
+    assert fmt.tools.supports_tools
     assert fmt.tools.supports_parallel_calls
+
+
+def test_a_marker_that_begins_like_a_list_of_calls():
+    tools = analyze(template(ONE, "[c][", "]")).tools
+    assert (tools.section_start, tools.behind_content) == ("[c]", False)
 
 
 def test_white_space_before_calls_that_no_content_stands_before():

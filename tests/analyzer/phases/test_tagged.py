@@ -41,6 +41,7 @@ JSON = "{{ c.function.arguments | tojson }}"
 TAGS = "{% for k, v in c.function.arguments.items() %}<a={{ k }}>"
 TAGS += "{{ v if v is string else v | tojson }}</a>{% endfor %}"
 LINE = "{{ '\n' }}"
+ID = "{{ c.id }}"
 
 
 def analyzed(one: str, before: str = "", behind: str = "") -> WireFormat:
@@ -118,6 +119,21 @@ def test_a_section_does_not_end_behind_calls_that_are_not_shown():
     assert not any("<more>" in end for end in fmt.turn.ends)
 
 
+def test_white_space_before_a_call_separates_it():
+    fmt = analyzed(f"{LINE}<f>{NAME}{JSON}</f>")
+    assert fmt.verified
+    assert (fmt.tools.content_separator, fmt.tools.separator) == ("\n", "\n")
+    fmt = analyzed(f"{LINE}{ID}>{NAME}({JSON}</f>", "<s>", "</s>")
+    assert fmt.verified
+    assert (fmt.tools.per_call_start, fmt.function.close) == ("\n", "</f>")
+
+
+@pytest.mark.parametrize("before", ["", LINE])
+def test_json_that_the_template_spoils_is_no_marker(before):
+    one = f'{before}{{"name": "{NAME}", "arguments": {JSON} oops}}'
+    assert analyzed(one).tools.format == "NONE"
+
+
 def test_a_call_without_its_arguments_is_not_understood():
     fmt = analyzed(f"<f>{NAME}</f>")
     assert fmt.tools.format == "NONE"
@@ -171,7 +187,6 @@ def test_text_behind_arguments_in_json_ends_them_and_a_marker_the_call():
     assert (fmt.function.close, fmt.tools.per_call_end) == ("", "</f>")
 
 
-ID = "{{ c.id }}"
 NOT_NONE = "{% if not c.function.arguments %}{{ raise_exception('none') }}{% endif %}"
 
 

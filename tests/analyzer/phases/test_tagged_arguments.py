@@ -134,6 +134,12 @@ def test_white_space_before_each_argument_belongs_to_its_marker(space):
     assert (made.start, made.separator, made.name_prefix) == ("", "", space + "<a=")
 
 
+def test_white_space_alone_does_not_say_where_an_argument_begins():
+    fmt = analyzed(FOR + "{{ ' ' }}{{ k }}=" + V + END)
+    assert fmt.tools.format == "NONE"
+    assert any("'<f=NAME> KEY=VALUE</f>'" in issue for issue in fmt.issues)
+
+
 @pytest.mark.parametrize("one", ["{{ '\n' }}{{ k }}: " + V, "{{ k }}: " + V + ";"])
 def test_the_end_of_the_call_ends_the_last_of_arguments_that_no_marker_begins(one):
     fmt = analyzed(FOR + one + END, end="{{ '\n' }}</f>")
