@@ -99,10 +99,7 @@ def without_repeated_keys(calls: CallTexts) -> tuple[CallTexts, str]:
 
     Returns also what stands behind the name there, "" where no marker repeats it.
     """
-    behind = calls(call()).partition(VALUES[0])[2]
-    if ARGUMENT not in behind:
-        return calls, ""
-    before, _, rest = behind.partition(ARGUMENT)
+    before, _, rest = calls(call()).partition(VALUES[0])[2].partition(ARGUMENT)
     suffix = KEY_SUFFIX.match(rest)
     if not before.strip() or suffix is None:
         return calls, ""

@@ -71,6 +71,7 @@ def test_arguments_are_an_object_or_its_text(value, holds):
         ({"calls": {"a": [1]}}, None),
         ({"a": 1, "b": [1]}, None),
         ({"a": [1], "b": 1}, None),
+        ({'a"[': 1}, None),
         ([[1]], None),
     ],
 )
@@ -90,6 +91,8 @@ def test_markers_round_an_array_are_those_of_the_section():
     assert _markers("", (";", ""), ";", in_array=False).per_call_end == ";"
     made = _markers("\n", (", \n", ""), "", in_array=False)
     assert (made.section_start, made.separator, made.per_call_start) == ("\n", ", \n", "")
+    made = _markers("", ("\n;", ""), "\n", in_array=False)
+    assert (made.separator, made.per_call_end, made.section_end) == ("\n;", "", "\n")
     made = _markers(" ", None, "\n", in_array=False)
     assert (made.per_call_start, made.per_call_end, made.section_end) == (" ", "\n", "")
 
@@ -230,6 +233,8 @@ def test_white_space_behind_each_call_is_no_marker(then):
     assert fmt.verified
     assert (fmt.tools.per_call_start, fmt.tools.per_call_end) == ("<c>", "")
     assert fmt.tools.separator == then
+    fmt = analyze(template(one, "", "{{ '\\n' }}").replace("{{ ', ' if not loop.last }}", ""))
+    assert (fmt.verified, fmt.tools.per_call_end) == (True, "")
     # But where a marker stands behind the last of them, it stands before that too.
     fmt = analyze(template(one, "<s>", "</s>").replace("{{ ', ' if not loop.last }}", ""))
     assert fmt.verified

@@ -156,6 +156,8 @@ def test_a_call_without_its_arguments_is_not_understood():
 def test_what_stands_round_a_name(one, found):
     fmt = analyzed(one)
     assert fmt.verified
+    assert fmt.tools.supports_tools
+    assert fmt.tools.supports_parallel_calls
     assert {key: getattr(fmt.function, key) for key in found} == found
 
 
