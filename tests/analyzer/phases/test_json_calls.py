@@ -273,6 +273,12 @@ def test_a_code_block_round_calls(before, behind, marker, language):
     assert fmt.tools.supports_parallel_calls
 
 
+def test_a_member_that_changes_within_a_list_says_nothing():
+    one = '{"at": {{ loop.index }}, "name": "{{ c.function.name }}", "arguments": '
+    fmt = analyze(template(one + "{{ c.function.arguments | tojson }}}", "<c>[", "]</c>"))
+    assert fmt.tools.constants == ("at", "")
+
+
 def test_a_marker_that_begins_like_a_list_of_calls():
     tools = analyze(template(ONE, "[c][", "]")).tools
     assert (tools.section_start, tools.behind_content) == ("[c]", False)

@@ -10,22 +10,22 @@ from deltaparse.analyzer.probes import ARGUMENT, FUNCTIONS, REPEATED, VALUES
 
 
 @pytest.mark.parametrize(
-    ("arguments", "suffix"),
+    "arguments",
     [
-        (ArgumentsFormat(name_prefix="<", name_suffix=">"), ""),
-        (ArgumentsFormat(name_prefix="<", name_suffix=">", value_suffix="</arg>"), ">"),
+        ArgumentsFormat(name_prefix="<", name_suffix=">", value_suffix="</arg>"),
+        ArgumentsFormat(name_prefix=" ", name_suffix=">", value_suffix=f"</{REPEATED}>"),
     ],
 )
-def test_no_name_is_repeated(arguments, suffix):
-    assert with_elements(arguments, suffix, None) is arguments
+def test_no_name_is_repeated(arguments):
+    assert with_elements(arguments, None) is arguments
 
 
 def test_a_name_that_is_repeated_behind_its_value():
     made = ArgumentsFormat(name_prefix="<", name_suffix=">", value_suffix=f"</{REPEATED}>")
-    found = with_elements(made, ">", lambda *_: "")
+    found = with_elements(made, lambda *_: "")
     assert (found.value_suffix, found.key_suffix, found.item) == ("</", ">", "")
-    listed = f"<{ARGUMENT}><item>{VALUES[1]}</item><item>{VALUES[0]}</item></{ARGUMENT}>"
-    assert with_elements(made, ">", lambda *_: listed).item == "item"
+    listed = f"<{ARGUMENT}><item>{VALUES[0]}</item></{ARGUMENT}>"
+    assert with_elements(made, lambda *_: listed).item == "item"
 
 
 def written(text: str) -> _Others:
@@ -324,7 +324,7 @@ def test_the_items_of_lists_are_named_by_one_word():
         listed = (
             f"<{ARGUMENT}><{item}>{VALUES[1]}</{item}><{item}>{VALUES[0]}</{item}></{ARGUMENT}>"
         )
-        assert with_elements(made, ">", lambda *_, text=listed: text).item == found
+        assert with_elements(made, lambda *_, text=listed: text).item == found
     blank = ArgumentsFormat(name_prefix="\n", name_suffix=">", value_suffix=f"</{REPEATED}>")
     assert with_elements(blank, ">", None) is blank
 
