@@ -321,12 +321,12 @@ def test_null_that_is_not_shown_is_written_as_numbers_are():
 def test_the_items_of_lists_are_named_by_one_word():
     made = ArgumentsFormat(name_prefix="\n<", name_suffix=">", value_suffix=f"</{REPEATED}>")
     for item, found in (("item", "item"), ("an item", "")):
-        listed = (
-            f"<{ARGUMENT}><{item}>{VALUES[1]}</{item}><{item}>{VALUES[0]}</{item}></{ARGUMENT}>"
-        )
+        listed = f"<{ARGUMENT}><{item}>{VALUES[0]}</{item}></{ARGUMENT}>"
         assert with_elements(made, lambda *_, text=listed: text).item == found
-    blank = ArgumentsFormat(name_prefix="\n", name_suffix=">", value_suffix=f"</{REPEATED}>")
-    assert with_elements(blank, ">", None) is blank
+    each = "{% for x in v %}<item>{{ x }}</item>{% endfor %}"
+    listed = "{% if v is sequence and v is not string %}" + each + "{% else %}" + V + "{% endif %}"
+    made = analyzed(FOR + "<{{ k }}>" + listed + "</{{ k }}>" + END).arguments
+    assert (made.value_suffix, made.key_suffix, made.item) == ("</", ">", "item")
 
 
 @pytest.mark.parametrize(
