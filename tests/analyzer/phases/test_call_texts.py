@@ -240,6 +240,11 @@ def test_a_template_that_refuses_calls_has_no_texts_of_them():
     assert calls.turn(call()) == calls(call()) == calls.separator("<c>") == ""
 
 
+def test_a_turn_that_names_no_function_has_no_calls():
+    calls = texts_of(ALWAYS.replace("BODY", "{{ m.content or 'none' }}"))
+    assert (calls.turn(call()), calls(call())) == ("none", "")
+
+
 @pytest.mark.parametrize(
     ("around", "found"),
     [
