@@ -50,15 +50,16 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
     Nor where its id stands outside of that: then what is round the name is markers, as in tags.
     """
     found = _json_with(calls.turn(call()), FUNCTIONS[0])
-    if found is None or not isinstance(found.value, dict | list):
+    if found is None:
         return None
     if any(calls.number) or CALL_IDS[0] in found.before + found.after:
         return None
     two = calls.turn(call(), call(1))
     if inner := _inner_list(found):
         # An object round the list of calls is no more than a marker with brackets in it.
-        found, both = inner, _json_with(two, FUNCTIONS[0])
-        two = both.text[both.text.index("[") :] if both and "[" in both.text else ""
+        both = _json_with(two, FUNCTIONS[0])
+        listed = _inner_list(both) if both else None
+        found, two = inner, listed.text if listed else ""
     layout, pair = _layout(found.value, _made_second(two)), _json_pair(two)
     if layout is None:
         return ToolsFinding(issues=(NO_LAYOUT,))
@@ -119,7 +120,7 @@ def _made_second(two: str) -> Any:
     """The second of two calls, None where there is none."""
     found = _json_with(two, FUNCTIONS[1])
     both = found.value if found is not None else None
-    return both[-1] if isinstance(both, list) and both else both
+    return both[-1] if isinstance(both, list) else both
 
 
 def _layout(value: Any, second: Any = None) -> ToolsFormat | None:

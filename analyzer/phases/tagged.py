@@ -76,7 +76,7 @@ COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
 
 def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     """Read off how a call is written; None if it is not written like this."""
-    calls, key_suffix = without_repeated_keys(_without_repeated_names(calls))
+    calls = without_repeated_keys(_without_repeated_names(calls))
     one = parts_of(calls(call()))
     if one is not None and one.quote and f"{one.quote}{NUMBER}" in calls(_with_number()):
         one = parts_of(calls(call()), quotes_all=True)
@@ -103,7 +103,7 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
         if tagged is None:
             return None
         arguments, name_suffix, closers = tagged
-        arguments = with_elements(arguments, key_suffix, calls)
+        arguments = with_elements(arguments, calls)
     if call_id.position is Position.POST_ARGS:
         *own, prefix = texts_of_markers(closers) or [""]
         arguments = replace(arguments, end=arguments.end + "".join(own))
@@ -152,10 +152,10 @@ def _last_of(text: str) -> str:
 def _without_repeated_names(calls: CallTexts) -> CallTexts:
     """The texts with one word for each function's name in the marker that closes its call."""
     _, _, behind = calls(call()).partition(VALUE)
-    before, found, rest = behind.partition(FUNCTIONS[0])
+    before, _, rest = behind.partition(FUNCTIONS[0])
     opened = OPENED.search(before)
     suffix = KEY_SUFFIX.match(rest)
-    if not found or opened is None or suffix is None:
+    if opened is None or suffix is None:
         return calls
     return replace(calls, closer=(opened[0], suffix[0]))
 

@@ -75,8 +75,8 @@ def tagged_arguments(
         closed, closers = closers.removesuffix(rest), rest
     if not (prefix.strip() or closers.strip() or closed.strip()):
         return None  # nothing would end the last of them
-    if opened == separator and not separator.strip():
-        # White space before each of them, and not where there is none.
+    if opened == separator:
+        # White space, or none: it stands before each of them.
         prefix, opened, separator = separator + prefix, "", ""
     blank = not suffix.strip() and "\n" not in suffix
     if blank and (suffix or not prefix.strip()):
@@ -94,31 +94,23 @@ def without_arguments(calls: CallTexts) -> str:
     return calls(call(0, {})).partition(FUNCTIONS[0])[2]
 
 
-def without_repeated_keys(calls: CallTexts) -> tuple[CallTexts, str]:
-    """The texts with one word for each argument's name in the marker behind its value.
-
-    Returns also what stands behind the name there, "" where no marker repeats it.
-    """
-    behind = calls(call()).partition(VALUES[0])[2]
-    if ARGUMENT not in behind:
-        return calls, ""
-    before, _, rest = behind.partition(ARGUMENT)
+def without_repeated_keys(calls: CallTexts) -> CallTexts:
+    """The texts with one word for each argument's name in the marker behind its value."""
+    before, _, rest = calls(call()).partition(VALUES[0])[2].partition(ARGUMENT)
     suffix = KEY_SUFFIX.match(rest)
     if not before.strip() or suffix is None:
-        return calls, ""
-    return replace(calls, repeated=(before, suffix[0])), suffix[0]
+        return calls
+    return replace(calls, repeated=(before, suffix[0]))
 
 
-def with_elements(arguments: ArgumentsFormat, key_suffix: str, calls: CallTexts) -> ArgumentsFormat:
+def with_elements(arguments: ArgumentsFormat, calls: CallTexts) -> ArgumentsFormat:
     """The same with what stands behind a repeated name, and the name of the items of lists."""
-    if not key_suffix:
-        return arguments
     suffix, found, behind = arguments.value_suffix.partition(REPEATED)
     if not found or not arguments.name_prefix.strip():
         return arguments
     arguments = replace(arguments, value_suffix=suffix, key_suffix=behind)
-    listed = calls(call(0, {ARGUMENT: [VALUES[1], VALUES[0]]})).partition(ARGUMENT)[2]
-    _, opened, rest = listed.partition(VALUES[1])[0].rpartition(arguments.name_prefix.strip())
+    listed = calls(call(0, {ARGUMENT: [VALUES[0]]})).partition(ARGUMENT)[2]
+    _, opened, rest = listed.partition(VALUES[0])[0].rpartition(arguments.name_prefix.strip())
     item = rest.partition(arguments.name_suffix.strip() or " ")[0].strip()
     return replace(arguments, item=item if opened and WORD.fullmatch(item) else "")
 

@@ -238,6 +238,28 @@ def test_a_template_that_refuses_calls_has_no_texts_of_them():
     refuses = "{{ raise_exception('no') if m.tool_calls }}{{ m.content }}"
     calls = texts_of(ALWAYS.replace("BODY", refuses))
     assert calls.turn(call()) == calls(call()) == calls.separator("<c>") == ""
+    assert calls.behind_content("<c>") is None
+
+
+@pytest.mark.parametrize(
+    ("body", "first", "space"),
+    [
+        ("SAID{{ '\\n' }}CALLS", "<c>", "\n"),
+        ("SAID!CALLS", "<c>", None),
+        ("CALLSSAID", NAME, None),
+        ("CALLSSAID{{ '\\n' }}", NAME, None),
+    ],
+)
+def test_white_space_alone_stands_between_content_and_calls(body, first, space):
+    source = body.replace("SAID", "{{ m.content or '' }}").replace("CALLS", NAMES)
+    calls = texts_of(ALWAYS.replace("BODY", source))
+    assert calls.behind_content(first) == space
+    assert calls.separator(first, default=" ") == (" " if space is None else space)
+
+
+def test_a_turn_that_names_no_function_has_no_calls():
+    calls = texts_of(ALWAYS.replace("BODY", "{{ m.content or 'none' }}"))
+    assert (calls.turn(call()), calls(call())) == ("none", "")
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def test_arguments_are_an_object_or_its_text(value, holds):
         ({"calls": {"a": [1]}}, None),
         ({"a": 1, "b": [1]}, None),
         ({"a": [1], "b": 1}, None),
+        ({'a"[': 1}, None),
         ([[1]], None),
     ],
 )
@@ -90,6 +91,8 @@ def test_markers_round_an_array_are_those_of_the_section():
     assert _markers("", (";", ""), ";", in_array=False).per_call_end == ";"
     made = _markers("\n", (", \n", ""), "", in_array=False)
     assert (made.section_start, made.separator, made.per_call_start) == ("\n", ", \n", "")
+    made = _markers("", ("\n;", ""), "\n", in_array=False)
+    assert (made.separator, made.per_call_end, made.section_end) == ("\n;", "", "\n")
     made = _markers(" ", None, "\n", in_array=False)
     assert (made.per_call_start, made.per_call_end, made.section_end) == (" ", "\n", "")
 
@@ -225,11 +228,19 @@ def test_few_brackets_are_read_from_however_many_stand_before_a_call(monkeypatch
     assert json_calls._json_with("{" * 20 + whole, NAME).text == whole
 
 
-def test_a_list_in_an_object_of_a_template_that_refuses_two_calls():
-    refuses = "{% if m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}"
+@pytest.mark.parametrize(
+    ("refuses", "parallel"),
+    [
+        ("", True),
+        ("{% if m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}", False),
+    ],
+)
+def test_a_list_in_an_object(refuses, parallel):
     fmt = analyze(template(ONE, '{"calls": [', "]}", refuses))
+    tools = fmt.tools
     assert fmt.verified
-    assert (fmt.tools.section_start, fmt.tools.supports_parallel_calls) == ('{"calls": ', False)
+    assert (tools.section_start, tools.section_end) == ('{"calls": ', "}")
+    assert (tools.supports_parallel_calls, tools.separator) == (parallel, ", " * parallel)
 
 
 def test_white_space_that_stands_between_content_and_calls_alone():
@@ -246,6 +257,12 @@ def test_white_space_behind_each_call_is_no_marker(then):
     assert fmt.verified
     assert (fmt.tools.per_call_start, fmt.tools.per_call_end) == ("<c>", "")
     assert fmt.tools.separator == then
+    fmt = analyze(template(one, "", "{{ '\\n' }}").replace("{{ ', ' if not loop.last }}", ""))
+    assert (fmt.verified, fmt.tools.per_call_end) == (True, "")
+    # But where a marker stands behind the last of them, it stands before that too.
+    fmt = analyze(template(one, "<s>", "</s>").replace("{{ ', ' if not loop.last }}", ""))
+    assert fmt.verified
+    assert (fmt.tools.per_call_end, fmt.tools.section_end) == ("\n", "</s>")
 
 
 TAGGED = (
@@ -276,7 +293,19 @@ def test_a_code_block_round_calls(before, behind, marker, language):
     assert fmt.verified
     found = fmt.tools.code_block_marker, fmt.tools.code_block_language
     assert found == (marker, language)
+    assert fmt.tools.supports_tools
     assert fmt.tools.supports_parallel_calls
+
+
+def test_a_member_that_changes_within_a_list_says_nothing():
+    one = '{"at": {{ loop.index }}, "name": "{{ c.function.name }}", "arguments": '
+    fmt = analyze(template(one + "{{ c.function.arguments | tojson }}}", "<c>[", "]</c>"))
+    assert fmt.tools.constants == ("at", "")
+
+
+def test_a_marker_that_begins_like_a_list_of_calls():
+    tools = analyze(template(ONE, "[c][", "]")).tools
+    assert (tools.section_start, tools.behind_content) == ("[c]", False)
 
 
 def test_white_space_before_calls_that_no_content_stands_before():

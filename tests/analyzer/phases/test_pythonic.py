@@ -93,6 +93,17 @@ def test_white_space_round_an_argument_is_no_part_of_it(equals, space):
     assert (fmt.tools.format, fmt.tools.separator, fmt.verified) == ("PYTHONIC", ", ", True)
 
 
+def test_calls_that_show_no_arguments_are_not_understood():
+    fmt = analyze(template("<|c|>[", "]<|d|>").replace(CALL, "{{ c.function.name }}()"))
+    assert fmt.tools.format == "NONE"
+
+
+def test_json_in_brackets_is_no_call_in_python():
+    call = "{{ c.function.name }}({{ c.function.arguments | tojson }})"
+    fmt = analyze(template("<|c|>", "<|d|>").replace(CALL, call))
+    assert (fmt.tools.format, fmt.verified) == ("TAG_WITH_JSON", True)
+
+
 @pytest.mark.parametrize("value", ["<q>{{ v }}<q>", "{{ v | tojson }};", '"{{ v }}', "'{{ v }}\""])
 def test_a_value_ends_in_its_quote_before_the_bracket(value):
     call = CALL.replace("{{ v | tojson }}", value)

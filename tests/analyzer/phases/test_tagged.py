@@ -41,6 +41,7 @@ JSON = "{{ c.function.arguments | tojson }}"
 TAGS = "{% for k, v in c.function.arguments.items() %}<a={{ k }}>"
 TAGS += "{{ v if v is string else v | tojson }}</a>{% endfor %}"
 LINE = "{{ '\n' }}"
+ID = "{{ c.id }}"
 
 
 def analyzed(one: str, before: str = "", behind: str = "") -> WireFormat:
@@ -98,12 +99,45 @@ SEVERAL, ONE = "m.tool_calls | length > 1", "m.tool_calls | length == 1"
 
 @pytest.mark.parametrize(
     ("behind", "end"),
-    [("{{ '</s>' if " + SEVERAL + " }}", "</s>"), ("{{ '\\n' if " + ONE + " }}", "\n")],
+    [
+        ("{{ '</s>' if " + SEVERAL + " }}", "</s>"),
+        (LINE + "{{ '</s>' if " + SEVERAL + " }}", "\n</s>"),
+        ("{{ '\\n' if " + ONE + " }}", "\n"),
+        ("</s>{{ '<more>' if " + SEVERAL + " }}", "</s>"),
+    ],
 )
 def test_a_section_may_end_behind_several_calls_alone(behind, end):
     """What stands behind one call alone is no part of its end."""
     fmt = analyzed("<f>" + NAME + JSON + "</f>", "<s>", behind)
     assert fmt.tools.section_end == end
+
+
+def test_a_section_does_not_end_behind_calls_that_are_not_shown():
+    one = "{% if loop.first %}<f>" + NAME + JSON + "</f>{% endif %}"
+    fmt = analyzed(one, behind="{{ '<more>' if " + SEVERAL + " }}")
+    assert (fmt.tools.section_end, fmt.tools.supports_parallel_calls) == ("", False)
+    assert not any("<more>" in end for end in fmt.turn.ends)
+
+
+def test_white_space_before_a_call_separates_it():
+    fmt = analyzed(f"{LINE}<f>{NAME}{JSON}</f>")
+    assert fmt.verified
+    assert (fmt.tools.content_separator, fmt.tools.separator) == ("\n", "\n")
+    fmt = analyzed(f"{LINE}{ID}>{NAME}({JSON}</f>", "<s>", "</s>")
+    assert fmt.verified
+    assert (fmt.tools.per_call_start, fmt.function.close) == ("\n", "</f>")
+
+
+@pytest.mark.parametrize("before", ["", LINE])
+def test_json_that_the_template_spoils_is_no_marker(before):
+    one = f'{before}{{"name": "{NAME}", "arguments": {JSON} oops}}'
+    assert analyzed(one).tools.format == "NONE"
+
+
+def test_a_call_without_its_arguments_is_not_understood():
+    fmt = analyzed(f"<f>{NAME}</f>")
+    assert fmt.tools.format == "NONE"
+    assert any("not understood, '<f>NAME</f>'" in issue for issue in fmt.issues)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +156,8 @@ def test_a_section_may_end_behind_several_calls_alone(behind, end):
 def test_what_stands_round_a_name(one, found):
     fmt = analyzed(one)
     assert fmt.verified
+    assert fmt.tools.supports_tools
+    assert fmt.tools.supports_parallel_calls
     assert {key: getattr(fmt.function, key) for key in found} == found
 
 
@@ -153,7 +189,6 @@ def test_text_behind_arguments_in_json_ends_them_and_a_marker_the_call():
     assert (fmt.function.close, fmt.tools.per_call_end) == ("", "</f>")
 
 
-ID = "{{ c.id }}"
 NOT_NONE = "{% if not c.function.arguments %}{{ raise_exception('none') }}{% endif %}"
 
 

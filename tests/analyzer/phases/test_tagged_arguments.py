@@ -10,22 +10,22 @@ from deltaparse.analyzer.probes import ARGUMENT, FUNCTIONS, REPEATED, VALUES
 
 
 @pytest.mark.parametrize(
-    ("arguments", "suffix"),
+    "arguments",
     [
-        (ArgumentsFormat(name_prefix="<", name_suffix=">"), ""),
-        (ArgumentsFormat(name_prefix="<", name_suffix=">", value_suffix="</arg>"), ">"),
+        ArgumentsFormat(name_prefix="<", name_suffix=">", value_suffix="</arg>"),
+        ArgumentsFormat(name_prefix=" ", name_suffix=">", value_suffix=f"</{REPEATED}>"),
     ],
 )
-def test_no_name_is_repeated(arguments, suffix):
-    assert with_elements(arguments, suffix, None) is arguments
+def test_no_name_is_repeated(arguments):
+    assert with_elements(arguments, None) is arguments
 
 
 def test_a_name_that_is_repeated_behind_its_value():
     made = ArgumentsFormat(name_prefix="<", name_suffix=">", value_suffix=f"</{REPEATED}>")
-    found = with_elements(made, ">", lambda *_: "")
+    found = with_elements(made, lambda *_: "")
     assert (found.value_suffix, found.key_suffix, found.item) == ("</", ">", "")
-    listed = f"<{ARGUMENT}><item>{VALUES[1]}</item><item>{VALUES[0]}</item></{ARGUMENT}>"
-    assert with_elements(made, ">", lambda *_: listed).item == "item"
+    listed = f"<{ARGUMENT}><item>{VALUES[0]}</item></{ARGUMENT}>"
+    assert with_elements(made, lambda *_: listed).item == "item"
 
 
 def written(text: str) -> _Others:
@@ -124,6 +124,27 @@ def test_what_stands_round_text_that_has_markup_in_it(end, escape):
 
 END = "{% endfor %}"
 KINDS = "'boolean' if v is boolean else 'number' if v is number else 'other'"
+
+
+@pytest.mark.parametrize("space", [" ", "\n"])
+def test_white_space_before_each_argument_belongs_to_its_marker(space):
+    fmt = analyzed(FOR + "{{ '" + space + "' }}" + ONE + END)
+    made = fmt.arguments
+    assert fmt.verified
+    assert (made.start, made.separator, made.name_prefix) == ("", "", space + "<a=")
+
+
+def test_white_space_alone_does_not_say_where_an_argument_begins():
+    fmt = analyzed(FOR + "{{ ' ' }}{{ k }}=" + V + END)
+    assert fmt.tools.format == "NONE"
+    assert any("'<f=NAME> KEY=VALUE</f>'" in issue for issue in fmt.issues)
+
+
+@pytest.mark.parametrize("one", ["{{ '\n' }}{{ k }}: " + V, "{{ k }}: " + V + ";"])
+def test_the_end_of_the_call_ends_the_last_of_arguments_that_no_marker_begins(one):
+    fmt = analyzed(FOR + one + END, end="{{ '\n' }}</f>")
+    assert fmt.verified
+    assert (fmt.arguments.name_prefix.strip(), fmt.function.close.strip()) == ("", "</f>")
 
 
 def test_an_argument_that_nothing_ends_where_two_are_refused():
@@ -300,12 +321,12 @@ def test_null_that_is_not_shown_is_written_as_numbers_are():
 def test_the_items_of_lists_are_named_by_one_word():
     made = ArgumentsFormat(name_prefix="\n<", name_suffix=">", value_suffix=f"</{REPEATED}>")
     for item, found in (("item", "item"), ("an item", "")):
-        listed = (
-            f"<{ARGUMENT}><{item}>{VALUES[1]}</{item}><{item}>{VALUES[0]}</{item}></{ARGUMENT}>"
-        )
-        assert with_elements(made, ">", lambda *_, text=listed: text).item == found
-    blank = ArgumentsFormat(name_prefix="\n", name_suffix=">", value_suffix=f"</{REPEATED}>")
-    assert with_elements(blank, ">", None) is blank
+        listed = f"<{ARGUMENT}><{item}>{VALUES[0]}</{item}></{ARGUMENT}>"
+        assert with_elements(made, lambda *_, text=listed: text).item == found
+    each = "{% for x in v %}<item>{{ x }}</item>{% endfor %}"
+    listed = "{% if v is sequence and v is not string %}" + each + "{% else %}" + V + "{% endif %}"
+    made = analyzed(FOR + "<{{ k }}>" + listed + "</{{ k }}>" + END).arguments
+    assert (made.value_suffix, made.key_suffix, made.item) == ("</", ">", "item")
 
 
 @pytest.mark.parametrize(
