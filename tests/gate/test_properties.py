@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from dataclasses import replace
 from typing import get_args
 
 import jsonschema
@@ -12,8 +13,17 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from deltaparse import Content, Message, Reasoning, ToolCall, UsageError
+from deltaparse import (
+    Content,
+    Message,
+    Reasoning,
+    StreamParser,
+    ToolCall,
+    ToolCallDelta,
+    UsageError,
+)
 from deltaparse.gate import Decision, Reason, ToolGate
+from deltaparse.testing import outputs
 
 from ..strategies.gate_samples import BLOCK, BRACKET, CITY, TOOLS, tag, tool
 
@@ -332,3 +342,30 @@ def test_what_is_quoted_is_not_executed(text):
     text = text.replace("</", "")
     for quoted in (f"```\n{text.replace('`', '')}\n```", f"<pre>{text}</pre>"):
         assert not GATE.decide(quoted).calls
+
+
+FORMATS = ["hermes", "qwen3_coder", "gpt_oss", "llama3_json", "pythonic", "mistral"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data(), reason=st.sampled_from(["stop", "length", None]))
+def test_every_way_in_decides_alike(name, data, reason):
+    text = data.draw(outputs(name, TOOLS, faults=True))
+    assume("<tool " not in text and "</tool>" not in text)
+    parser = StreamParser(name, tools=TOOLS)
+    early = []
+    for char in text:
+        for delta in parser.feed(char):
+            if isinstance(delta, ToolCallDelta) and delta.last:
+                call = parser.message.tool_calls[delta.index]
+                early.append(GATE.decide_call(call, issues=parser.issues).executable)
+    parser.finish(reason)
+    decision, message = GATE.decide(parser), parser.message
+    assert GATE.decide(text, name, finish_reason=reason) == decision
+    if message.tool_calls:
+        # Only the form in which it is asked to write again differs.
+        assert replace(GATE.decide(message), re_emit=decision.re_emit) == decision
+    if decision.executable:
+        assert all(early)
+        alone = [GATE.decide_call(call, issues=parser.issues) for call in message.tool_calls]
+        assert tuple(one.calls[0] for one in alone) == decision.calls
