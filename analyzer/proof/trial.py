@@ -150,8 +150,9 @@ class Trial:
                 # No end is known that stands here: it is all up to what begins the next message.
                 ends = self.fmt.channels.ends
                 parts = [*self.turns.frame.before_the_next(rendered, behind, ends)]
-            begun = bool(prompt) and not then and rendered.startswith(prompt or "")
             own = rendered[len(prompt or "") :].removesuffix(self.turns.frame.trailer)
+            begun = bool(prompt) and not then and rendered.startswith(prompt or "")
+            begun = begun and RESULT not in own  # behind calls that must be answered
             key = turn.label, tools, (prompt or "").rpartition(behind)[2], after(rendered, behind)
             yield (
                 key,
