@@ -103,6 +103,15 @@ def test_plain_text_takes_the_short_way(fmt, start, text, monkeypatch):
     assert not longer
 
 
+def test_a_call_behind_text_that_passed_by_is_read():
+    parser = parser_in(TAGS, "x")
+    for text in ("y", "<call>", '{"na', 'me": "f"', ', "arguments"', ": {}}", "</call>", "z"):
+        parser.feed(text)
+    parser.finish("stop")
+    assert parser.message.content == "xyz"
+    assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [("f", "{}")]
+
+
 def test_what_took_the_short_way_is_written_down_in_time():
     parser = parser_in(TAGS, "x")
     for _ in range(3 * MOST_PASSED):

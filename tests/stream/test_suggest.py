@@ -22,6 +22,8 @@ def test_each_format_is_recognised(name):
 
     assert mine.calls == 2
     assert mine.calls == max(one.calls for one in found)
+    likely = [(one.calls, len(one.evidence)) for one in found]
+    assert likely == sorted(likely, reverse=True)
     assert all(marker in WIRES[name].two for marker in mine.evidence)
 
 

@@ -319,6 +319,16 @@ class Arguments:
         ({"name": "f", "parameters": Arguments}, SCHEMA),
         ({"name": "f", "parameters": Arguments()}, {"type": "null"}),
         ({"name": "f", "parameters": {"type": "TYPE_UNSPECIFIED", "x_y": None}}, {}),
+        *(
+            (
+                {
+                    "name": "f",
+                    "parameters": {"type": "TYPE_UNSPECIFIED", "nullable": True, key: []},
+                },
+                {key: [{"type": "null"}]},
+            )
+            for key in ("anyOf", "oneOf")
+        ),
         (
             {"name": "f", "parameters": {"type": "OBJECT", "x": None, "required": ["a"]}},
             {"type": "object", "required": ["a"]},
@@ -449,6 +459,7 @@ def test_a_schema_that_nests_without_end():
     tools = [{"name": "f", "parameters": deep}]
     with pytest.raises(UsageError, match="'f' nests too deep"):
         Tools(tools)
+    assert read_tools(tools).schemas["f"] is deep
     # A parser has an output to read: such a schema says nothing of its types.
     assert parse(CALL, QWEN, tools=tools).tool_calls[0].arguments == '{"a": 5, "b": 5}'
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deltaparse import MalformedOutput, Policies, Vocabulary, get_format
+from deltaparse import MalformedOutput, Policies, TokenParser, Vocabulary, get_format
 from deltaparse.stream.tokens.token_format import token_format
 from deltaparse.stream.tokens.trail import TokenTrail
 
@@ -135,6 +135,7 @@ def test_a_stray_token_in_pythons_strings_is_its_text(backslashes):
 @example([1, 1, 1], 1, 0)
 @example([1, 1, 1, 1, 1], 2, 0)
 @example([1, 1, 1, 1, 1], 2, 2)
+@example([1, 1, 1, 1, 1, 1], 4, 1)
 @example([1, 1], 2, 0)
 def test_the_tokens_of_a_stretch_are_those_that_have_some_of_it(sizes, behind, length):
     end = sum(sizes) - behind
@@ -253,3 +254,16 @@ def test_what_the_prompt_began_goes_on_as_what_it_was():
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.arguments_tokens) == ('{"a": "long"}', (0, 2))
     assert (call.tokens, call.name_tokens) == ((0, 2), None)
+
+
+def test_half_a_character_is_what_the_character_is():
+    ids = [*"é".encode(), 300, *"é".encode(), 301, *"é".encode()]
+    vocabulary = Vocabulary(
+        {id: bytes([id]) for id in range(256)} | {300: b"<think>", 301: b"</think>"},
+        special=[300, 301],
+    )
+    parser = TokenParser(FMT, vocabulary)
+    parser.feed(ids)
+    assert parser.roles == [
+        *("content", "content", "marker", "reasoning", "reasoning", "marker", "content", "content")
+    ]
