@@ -258,3 +258,16 @@ def test_a_bug_of_ours_within_a_call_cuts_it():
     ]
     (issue,) = parser.issues
     assert issue.detail == "ZeroDivisionError(); not emitted: 'x: 1, y: [2]'; the rest is content"
+
+
+def test_a_bug_of_ours_within_reasoning_ends_it():
+    def breaks():
+        raise ZeroDivisionError
+        yield
+
+    parser = StreamParser(TAGS)
+    parser.feed("<think>hm")
+    parser._steps = breaks()
+    assert parser.feed("</think>") == [ContentDelta("</think>")]
+    assert not parser.in_reasoning
+    assert (parser.message.reasoning_content, parser.message.content) == ("hm", "</think>")
