@@ -47,7 +47,11 @@ def test_the_likeliest_comes_first_and_says_why(text, name, why):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Hello.", "I would write <tool_call> here.", "{not json", "a < b [c]", "functools"]
+    "text",
+    [
+        *("", "Hello.", "I would write <tool_call> here.", "{not json", "a < b [c]", "functools"),
+        'Hi\n\n{"name": "f", "arguments": {"a": 1}}',
+    ],
 )
 def test_what_looks_like_none(text):
     assert suggest_formats(text) == []
