@@ -57,7 +57,7 @@ class TokenBuilder(MessageBuilder):
         trail, kind, end = self._trail, self.kind, self._trail.offset
         trail.stand(end - len(text), end)
         if kind is Content or kind is Reasoning:
-            trail.said(end - len(text), end, self._role(kind))
+            trail.said(end - len(text), end, self._role())
             trail.look(text, end)
 
     def forget(self) -> None:
@@ -65,17 +65,16 @@ class TokenBuilder(MessageBuilder):
         super().forget()
         self._trail.parts.clear()
 
-    def _role(self, kind: type[Part]) -> Said:
+    def _role(self) -> Said:
         # Reasoning may come as content.
-        reasons = kind is Reasoning or self.section == "reasoning"
-        return Said.REASONING if reasons else Said.CONTENT
+        return Said.REASONING if self.section == "reasoning" else Said.CONTENT
 
     def _emit(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
         if not text:
             return
         trail, end = self._trail, self._trail.offset
         start = end - len(text)
-        trail.said(start, end, self._role(kind))
+        trail.said(start, end, self._role())
         trail.look(text, end)
         shown = text if text.isascii() or is_whole(text) else trail.text_of(text)
         if shown:

@@ -103,6 +103,15 @@ def test_plain_text_takes_the_short_way(fmt, start, text, monkeypatch):
     assert not longer
 
 
+def test_a_call_behind_text_that_passed_by_is_read():
+    parser = parser_in(TAGS, "x")
+    for text in ("y", "<call>", '{"na', 'me": "f"', ', "arguments"', ": {}}", "</call>", "z"):
+        parser.feed(text)
+    parser.finish("stop")
+    assert parser.message.content == "xyz"
+    assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [("f", "{}")]
+
+
 def test_what_took_the_short_way_is_written_down_in_time():
     parser = parser_in(TAGS, "x")
     for _ in range(3 * MOST_PASSED):
@@ -249,3 +258,16 @@ def test_a_bug_of_ours_within_a_call_cuts_it():
     ]
     (issue,) = parser.issues
     assert issue.detail == "ZeroDivisionError(); not emitted: 'x: 1, y: [2]'; the rest is content"
+
+
+def test_a_bug_of_ours_within_reasoning_ends_it():
+    def breaks():
+        raise ZeroDivisionError
+        yield
+
+    parser = StreamParser(TAGS)
+    parser.feed("<think>hm")
+    parser._steps = breaks()
+    assert parser.feed("</think>") == [ContentDelta("</think>")]
+    assert not parser.in_reasoning
+    assert (parser.message.reasoning_content, parser.message.content) == ("hm", "</think>")

@@ -37,7 +37,7 @@ def test_a_call_whose_marker_was_lost_is_reported(name):
     [
         ("qwen3", f"x<|im_end|>\n<|im_start|>user\n<tool_call>{LOST['hermes']}", {}),
         ("qwen3", f"Sure! {LOST['hermes']}", {"calls": "json"}),
-        ("kimi_k2", f"{LOST['kimi_k2']}, <|tool_calls_section_begin|>", {}),
+        ("kimi_k2", f"{LOST['kimi_k2']}<|im_end|>user<|tool_call_begin|>", {}),
         ("qwen3", f"<think><tool_call>{LOST['hermes']}</think>{LOST['hermes']}", {}),
     ],
 )

@@ -241,7 +241,7 @@ def test_what_can_be_asked_on_the_way():
         told.append((parser.in_reasoning, *chars, len(parser.attempts), parser.issue_count))
     assert told == [
         *((False, 0, 0, 0, 0), (True, 3, 0, 0, 0), (True, 5, 0, 0, 0)),
-        *((False, 5, 0, 0, 0), (False, 5, 2, 0, 0), (False, 5, 8, 0, 0), (False, 5, 8, 1, 1)),
+        *((False, 5, 0, 0, 0), (False, 5, 3, 0, 0), (False, 5, 8, 0, 0), (False, 5, 8, 1, 1)),
     ]
     assert [(one.name, one.status) for one in parser.attempts] == [("f", "unknown_tool")]
 

@@ -22,6 +22,8 @@ def test_each_format_is_recognised(name):
 
     assert mine.calls == 2
     assert mine.calls == max(one.calls for one in found)
+    likely = [(one.calls, len(one.evidence)) for one in found]
+    assert likely == sorted(likely, reverse=True)
     assert all(marker in WIRES[name].two for marker in mine.evidence)
 
 
@@ -45,7 +47,11 @@ def test_the_likeliest_comes_first_and_says_why(text, name, why):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Hello.", "I would write <tool_call> here.", "{not json", "a < b [c]", "functools"]
+    "text",
+    [
+        *("", "Hello.", "I would write <tool_call> here.", "{not json", "a < b [c]", "functools"),
+        'Hi\n\n{"name": "f", "arguments": {"a": 1}}',
+    ],
 )
 def test_what_looks_like_none(text):
     assert suggest_formats(text) == []

@@ -230,6 +230,7 @@ OTHERS = [
     {"type": "custom", "name": "shell", "format": {"type": "text"}},
     SimpleNamespace(type="code_interpreter"),
     dumping({"function_declarations": None, "google_search": {}}),
+    {"type": "computer", "name": "computer", "input_schema": SCHEMA},
 ]
 
 
@@ -250,7 +251,7 @@ def test_a_tool_that_is_no_function_is_left_aside(other):
 )
 def test_what_is_no_list(tools):
     for use in (read_tools, Tools, ToolGate):
-        with pytest.raises(UsageError, match=f"a list of OpenAI tools, not {type(tools).__name__}"):
+        with pytest.raises(UsageError, match=rf"not {type(tools).__name__}(; make a list of it)?$"):
             use(tools)
 
 
@@ -289,6 +290,53 @@ def test_what_is_said_of_a_function_is_kept(key, more):
     read = {"type": "function", "function": {"name": "f", "parameters": SCHEMA} | more}
     for tool in ({"name": "f", key: SCHEMA} | more, {"name": "f", key: json.dumps(SCHEMA)} | more):
         assert list(Tools([tool])) == [read]
+
+
+@pytest.mark.parametrize(
+    "key", ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]
+)
+def test_names_of_schemas_are_no_keywords(key):
+    named = {name: {"type": "STRING"} for name in ("default", "x_y", "enum")}
+    read = {"type": "object", key: {name: {"type": "string"} for name in named}}
+    assert schemas([{"name": "f", "parameters": {"type": "OBJECT", key: named}}]) == {"f": read}
+
+
+class Arguments:
+    """What pydantic makes of a class, and of an object."""
+
+    @classmethod
+    def model_json_schema(cls):
+        return SCHEMA
+
+    def model_dump(self):
+        return {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "schema"),
+    [
+        ({"name": "f", "parameters": None, "input_schema": SCHEMA}, SCHEMA),
+        ({"name": "f", "parameters": Arguments}, SCHEMA),
+        ({"name": "f", "parameters": Arguments()}, {"type": "null"}),
+        ({"name": "f", "parameters": {"type": "TYPE_UNSPECIFIED", "x_y": None}}, {}),
+        *(
+            (
+                {
+                    "name": "f",
+                    "parameters": {"type": "TYPE_UNSPECIFIED", "nullable": True, key: []},
+                },
+                {key: [{"type": "null"}]},
+            )
+            for key in ("anyOf", "oneOf")
+        ),
+        (
+            {"name": "f", "parameters": {"type": "OBJECT", "x": None, "required": ["a"]}},
+            {"type": "object", "required": ["a"]},
+        ),
+    ],
+)
+def test_where_a_schema_is_found_and_how(tool, schema):
+    assert schemas([tool]) == {"f": schema}
 
 
 def test_other_members_of_a_function_are_kept_where_it_is_openais():
@@ -411,6 +459,7 @@ def test_a_schema_that_nests_without_end():
     tools = [{"name": "f", "parameters": deep}]
     with pytest.raises(UsageError, match="'f' nests too deep"):
         Tools(tools)
+    assert read_tools(tools).schemas["f"] is deep
     # A parser has an output to read: such a schema says nothing of its types.
     assert parse(CALL, QWEN, tools=tools).tool_calls[0].arguments == '{"a": 5, "b": 5}'
 
@@ -500,6 +549,7 @@ def test_a_choice_of_what_is_no_tool(choice):
         ({"type": "function"}, "a tool choice object is"),
         ({"type": []}, "a tool choice object is"),
         ({"function": "f"}, "a tool choice object is"),
+        ({"type": "tool", "name": 5}, "a tool choice object is"),
         ({"type": "web_search"}, "a tool choice object is"),
         ({"type": "custom", "name": "f"}, "a tool choice object is"),
         ({"type": "allowed_tools"}, "allowed_tools are"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import accumulate
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deltaparse import MalformedOutput, Policies, Vocabulary, get_format
+from deltaparse import MalformedOutput, Policies, TokenParser, Vocabulary, get_format
 from deltaparse.stream.tokens.token_format import token_format
 from deltaparse.stream.tokens.trail import TokenTrail
 
@@ -33,7 +33,13 @@ def test_what_is_spelled_is_reported_once_wherever_it_is_cut():
     spelled = "a <tool_call> b</tool_call><tool_call>"
     for size in (1, 2, 5, len(spelled)):
         texts = [spelled[at : at + size] for at in range(0, len(spelled), size)]
-        issues = Text(FMT, HERMES, texts).read().issues
+        text = Text(FMT, HERMES, texts)
+        parser = text.parser()
+        for id in text.ids:
+            parser.feed(id)
+            assert parser.message.content  # which is written down with each token
+        issues = parser.issues
+        assert issues == text.read().issues
         assert {issue.kind for issue in issues} == {"spelled_marker"}
         assert [spelled[slice(*issue.span)] for issue in issues] == [
             *("<tool_call>", "</tool_call>", "<tool_call>")
@@ -126,6 +132,11 @@ def test_a_stray_token_in_pythons_strings_is_its_text(backslashes):
 
 
 @given(st.lists(st.integers(0, 3), max_size=6), st.integers(0, 12), st.integers(-2, 9))
+@example([1, 1, 1], 1, 0)
+@example([1, 1, 1, 1, 1], 2, 0)
+@example([1, 1, 1, 1, 1], 2, 2)
+@example([1, 1, 1, 1, 1, 1], 4, 1)
+@example([1, 1], 2, 0)
 def test_the_tokens_of_a_stretch_are_those_that_have_some_of_it(sizes, behind, length):
     end = sum(sizes) - behind
     start = end - length  # it may be empty, or begin in the prompt
@@ -164,6 +175,40 @@ def test_stray_tokens_are_reported_where_they_stand():
         assert [whole[slice(*span)] for span in spans] == [
             token for token in text.tokens if token in HERMES
         ]
+
+
+def test_stray_tokens_in_arguments_that_come_late_are_reported_where_they_stand():
+    tokens = [*JSON[:3], "z", *JSON[2:]]
+    text = Text(FMT, HERMES, tokens)
+    whole = "".join(tokens)
+    parser = text.read(policies=Policies(malformed_arguments="text"))
+    (call,) = parser.message.tool_calls
+    assert call.arguments == f'{{"a": "x{STRAY}z{STRAY} y"}}'
+    assert [whole[slice(*issue.span)] for issue in parser.issues] == [STRAY, STRAY]
+    assert len({issue.span for issue in parser.issues}) == 2
+
+
+def test_what_python_spells_of_a_character_stays_as_it_is():
+    tokens = [PYTHON[0] + "\\ud9ff", *PYTHON[1:]]
+    text = Text(PYTHONIC, HERMES, tokens)
+    parser = text.read(tools=TOOLS, policies=Policies(malformed_arguments="text"))
+    (call,) = parser.message.tool_calls
+    assert call.arguments == f'{{"a": "x\\ud9ff{STRAY} y"}}'
+
+
+def test_parts_have_the_tokens_that_they_stand_in():
+    tokens = ["<think>", "hm", " so", "</think>", "Hi", "!", *CALL]
+    parser = Text(FMT, HERMES, tokens).read(tools=TOOLS, markers="either")
+    assert [part.tokens for part in parser.message.parts] == [(1, 3), (4, 6), (6, len(tokens) - 2)]
+    assert parser.issues == []
+
+
+def test_a_call_that_is_spelled_behind_tokens_is_reported():
+    tokens = ["<think>", "hm", "</think>", *"<tool_call>", *CALL[1:-1], "</tool_call>"]
+    parser = Text(FMT, HERMES, tokens).read(tools=TOOLS, markers="either")
+    (issue,) = parser.issues
+    assert issue.kind == "spelled_marker"
+    assert "".join(tokens)[slice(*issue.span)].startswith("<tool_call>")
 
 
 def test_stray_tokens_are_left_out_or_refused_where_a_policy_says_so():
@@ -209,3 +254,16 @@ def test_what_the_prompt_began_goes_on_as_what_it_was():
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.arguments_tokens) == ('{"a": "long"}', (0, 2))
     assert (call.tokens, call.name_tokens) == ((0, 2), None)
+
+
+def test_half_a_character_is_what_the_character_is():
+    ids = [*"é".encode(), 300, *"é".encode(), 301, *"é".encode()]
+    vocabulary = Vocabulary(
+        {id: bytes([id]) for id in range(256)} | {300: b"<think>", 301: b"</think>"},
+        special=[300, 301],
+    )
+    parser = TokenParser(FMT, vocabulary)
+    parser.feed(ids)
+    assert parser.roles == [
+        *("content", "content", "marker", "reasoning", "reasoning", "marker", "content", "content")
+    ]
