@@ -116,13 +116,14 @@ class HeldText:
                 # No object: scanning on would only emit a scalar or an array.
                 lexer.scan("}")
             self.empty = not text
-        # Half a surrogate pair cannot be sent as text; in JSON it is spelled.
-        src.feed(escape_surrogates(text))
+        src.feed(text)
         if lexer.state not in ENDS:
             pos = lexer.scan(src.text, src.pos)
             certain = pos - (lexer.state in ENDS[:1])
             if certain > src.pos:
-                self._emit(src.take(certain))
+                # Half a surrogate pair cannot be sent as text; in JSON it is spelled. The lexer
+                # saw it as it is: behind a backslash it is no escape.
+                self._emit(escape_surrogates(src.take(certain)))
             self.closer = src.take(pos)
         if lexer.state in ENDS:
             self._behind.append(src.take(len(src.text)))

@@ -94,3 +94,14 @@ def test_arguments_in_a_string_end_with_its_quote():
     parser.finish()
     found = [text[span.start : span.end] for span in parser.role_spans if span.role == "arguments"]
     assert found == ['"{}"']
+
+
+def test_half_a_surrogate_behind_a_backslash_is_no_escape():
+    r"""In `"{\"a\": \"x\\\ud83d\"}"` a backslash stands before the half: no JSON within."""
+    parser = fed(TAGS, HEAD + r'"{\"a\": \"x\\\ud83d\"}"}' + "\n</call>")
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == ('{"a": "x', False)
+    assert "malformed_arguments" in kinds(parser)
+    parser = fed(TAGS, HEAD + r'"{\"a\": \"x\\\\\ud83d\"}"}' + "\n</call>")
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == ('{"a": "x\\\\\\ud83d"}', True)
