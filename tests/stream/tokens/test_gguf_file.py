@@ -102,7 +102,7 @@ def test_lists_in_lists_are_read_up_to_a_depth(path, depth, asked):
     assert read_gguf(path, expected) == expected
     head = gguf([("key 0", 9, (9, []))]).removesuffix(b"weights")[:-8]
     one = (1).to_bytes(8, "little")
-    path.write_bytes(head + (one + b"\x09\0\0\0") * (depth - 1) + one + b"\x04\0\0\0" + one)
+    path.write_bytes(head + (one + b"\x09\0\0\0") * (depth - 2) + one + b"\x04\0\0\0" + one)
     with pytest.raises(UsageError, match="not a GGUF file: 9"):
         read_gguf(path, expected if asked else ())
 

@@ -103,9 +103,10 @@ def test_a_value_of_another_type_is_named(path, odd):
 
 @pytest.mark.parametrize("texts", [(4, [1]), (9, [(8, ["a"])]), (8, [])])
 def test_tokens_are_texts(path, texts):
-    path.write_bytes(gguf([("tokenizer.ggml.tokens", 9, texts)]))
-    with pytest.raises(UsageError, match="no vocabulary in it"):
-        gguf_tokens(path)
+    for given in ((9, texts), (4, 1), (8, "a")):
+        path.write_bytes(gguf([("tokenizer.ggml.tokens", *given)]))
+        with pytest.raises(UsageError, match="no vocabulary in it"):
+            gguf_tokens(path)
 
 
 @pytest.mark.parametrize("kind", [b"llama", b"\xff", b"new"])

@@ -267,3 +267,13 @@ def test_half_a_character_is_what_the_character_is():
     assert parser.roles == [
         *("content", "content", "marker", "reasoning", "reasoning", "marker", "content", "content")
     ]
+
+
+@pytest.mark.parametrize("markers", ["token", "either"])
+def test_raw_markers_come_out_as_they_stand(markers):
+    tokens = ["<think>", "hm", "</think>", "Hi", STRAY, "<|x|>"]
+    parser = Text(FMT, ["<think>", "</think>", STRAY, "<|x|>"], tokens).read(
+        reasoning="raw", markers={"<think>": markers, "</think>": markers}
+    )
+    assert parser.message.content == "".join(tokens)
+    assert [issue.span for issue in parser.issues] == [(31, 36)]
