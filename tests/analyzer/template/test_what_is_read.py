@@ -72,6 +72,11 @@ def test_none_that_stands_there_anyway_is_no_content():
     assert template(before="None").calls_read.no_content == NO_CONTENT
 
 
+def test_a_call_that_stands_before_the_question_is_none():
+    turns = TURNS.replace("in messages", "in messages | reverse")
+    assert template("c.id | length != 9", turns=turns).calls_read.ids == "any"
+
+
 RESULT = "{% if m.role == 'tool' and REFUSED %}{{ raise_exception('no') }}{% endif %}<{{ m.role }}>"
 
 
