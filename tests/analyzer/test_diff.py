@@ -42,11 +42,21 @@ def test_segments_add_up(text):
         ("a <b", "a <c", "a <", ""),
         ("<a>same</a>", "<a>same</a>", "<a>same</a>", ""),
         ("1\n<t>", "2\n<t>", "", "\n<t>"),
+        ("<|a|>x", "<|a y", "", ""),
+        ("<a|b>", "c|b>", "", ""),
+        ("c|b>", "d|b>", "", "|b>"),
+        ("ab", "ab", "ab", ""),
+        ("axa", "aya", "a", "a"),
     ],
 )
 def test_borders_are_moved_out_of_markers(left, right, prefix, suffix):
     parts = split(left, right)
     assert (parts.prefix, parts.suffix) == (prefix, suffix)
+
+
+def test_what_stands_between_markers_is_a_segment():
+    parts = [(part.text, part.marker) for part in segments("<a>x<b>y[c]")]
+    assert parts == [("<a>", True), ("x", False), ("<b>", True), ("y", False), ("[c]", True)]
 
 
 def test_more_than_two_texts():
