@@ -207,3 +207,19 @@ def test_what_is_joined_by_nothing_is_as_long_as_it_is():
 def test_a_text_is_not_rounded():
     with pytest.raises(TypeError, match=r"^round needs a number, not str$"):
         ESTIMATES["round"](Budget(Limits(), []), "a", (9,), {})
+
+
+@pytest.mark.parametrize(
+    ("form", "args", "kwargs", "widths", "times"),
+    [
+        ("%d", (9,), {}, 0, 1),
+        ("%5d", (9,), {}, 5, 1),
+        ("%*d", (9, 1), {}, 10, 1),
+        ("%*d", ((9, 1),), {}, 10, 1),
+        ("%(a)s", (), {"a": "x"}, 0, 1),
+        ("%(a)s%(a)s%(a)s", (), {"a": "x"}, 0, 3),
+    ],
+)
+def test_what_is_formatted_is_estimated_by_widths_and_arguments(form, args, kwargs, widths, times):
+    size = len(form) + widths + weight((*args, kwargs)) * times
+    assert ESTIMATES["format"](Budget(Limits(), []), form, args, kwargs) == size
