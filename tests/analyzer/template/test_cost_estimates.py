@@ -223,3 +223,20 @@ def test_a_text_is_not_rounded():
 def test_what_is_formatted_is_estimated_by_widths_and_arguments(form, args, kwargs, widths, times):
     size = len(form) + widths + weight((*args, kwargs)) * times
     assert ESTIMATES["format"](Budget(Limits(), []), form, args, kwargs) == size
+
+
+@pytest.mark.parametrize(
+    ("operator", "left", "right", "size"),
+    [
+        ("%", "%5d", 1, 3 + 5 + 33 + 32),
+        ("%", 7, 2, 0),
+        ("*", "ab", 3, 6),
+        ("*", 3, "ab", 6),
+        ("*", "ab", 1.5, 0),
+        ("*", "ab", "cd", 0),
+        ("+", "ab", "cde", 5),
+        ("**", 2, "a", 0),
+    ],
+)
+def test_what_an_operator_makes_is_estimated(operator, left, right, size):
+    assert operator_estimate(Budget(Limits(), []), operator, left, right) == size
