@@ -252,12 +252,6 @@ def test_which_roles_have_parts_for_a_content(user, other, roles):
     assert made.roles_in_parts == roles
 
 
-def test_parts_are_not_tried_where_their_texts_are_not_read(monkeypatch):
-    made = ChatTemplate("{% for m in messages %}{{ m.content[0] }}{% endfor %}")
-    monkeypatch.setattr(type(made._program.room), "run", None)
-    assert made.roles_in_parts == frozenset()
-
-
 def test_what_is_read_is_found_of_templates_that_want_parts():
     parted = template(turns=TURNS.replace("{{ m.content or '' }}", REFUSING))
     assert parted.calls_read.no_content == ("empty", "absent")
