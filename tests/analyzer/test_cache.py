@@ -82,6 +82,12 @@ def test_what_is_no_format_is_made_again(tmp_path, junk):
     assert [left.name for left in tmp_path.iterdir()] == [path.name]
 
 
+def test_a_format_with_an_issue_is_kept(tmp_path):
+    odd = FOUND.replace(issues=("content is not shown",))
+    assert load_or_analyze(tmp_path, ChatTemplate(SOURCE), {}, lambda: odd) == odd
+    assert load_or_analyze(tmp_path, ChatTemplate(SOURCE), {}, unneeded) == odd
+
+
 def test_half_a_character_is_kept(tmp_path):
     odd = FOUND.replace(turn={"ends": ("<\ud800>",)})
     template = ChatTemplate(SOURCE)

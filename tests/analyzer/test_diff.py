@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from deltaparse.analyzer.diff import (
     after,
+    begins_with_marker,
     between,
     common_prefix,
     common_suffix,
+    first_marker,
+    last_marker,
     segments,
     split,
 )
@@ -39,11 +42,21 @@ def test_segments_add_up(text):
         ("a <b", "a <c", "a <", ""),
         ("<a>same</a>", "<a>same</a>", "<a>same</a>", ""),
         ("1\n<t>", "2\n<t>", "", "\n<t>"),
+        ("<|a|>x", "<|a y", "", ""),
+        ("<a|b>", "c|b>", "", ""),
+        ("c|b>", "d|b>", "", "|b>"),
+        ("ab", "ab", "ab", ""),
+        ("axa", "aya", "a", "a"),
     ],
 )
 def test_borders_are_moved_out_of_markers(left, right, prefix, suffix):
     parts = split(left, right)
     assert (parts.prefix, parts.suffix) == (prefix, suffix)
+
+
+def test_what_stands_between_markers_is_a_segment():
+    parts = [(part.text, part.marker) for part in segments("<a>x<b>y[c]")]
+    assert parts == [("<a>", True), ("x", False), ("<b>", True), ("y", False), ("[c]", True)]
 
 
 def test_more_than_two_texts():
@@ -78,6 +91,25 @@ def test_what_is_alike_may_be_of_any_length(length):
         assert common_prefix(alike + left, alike + right) == alike
         assert common_suffix(left + alike, right + alike) == alike
     assert common_prefix() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "begins", "last"),
+    [
+        ("", "", False, ""),
+        (" \n", "", False, ""),
+        ("<a>", "<a>", True, "<a>"),
+        (" \n<a> b <c>\n", "<a>", True, "<c>\n"),
+        ("a <b>", "a", False, "<b>"),
+        ("<a> b", "<a>", True, ""),
+        ("<a><b>", "<a>", True, "<b>"),
+        ("a <b> c <d> e", "a", False, ""),
+    ],
+)
+def test_the_markers_at_the_ends_of_a_text(text, first, begins, last):
+    assert first_marker(text) == first
+    assert begins_with_marker(text) is begins
+    assert last_marker(text) == last
 
 
 def test_what_stands_behind_and_between_probes():

@@ -134,6 +134,13 @@ def test_content_that_is_absent_is_no_key():
     assert list(CallStyle().applied([bare])) == [bare]
 
 
+def test_only_results_of_calls_get_their_ids():
+    style = CallStyle(ids="{name}")
+    assert [*style.applied([result(), user()])] == [result(), user()]
+    *_, last = style.applied([assistant("", calls=[call()]), user()])
+    assert last == user()
+
+
 def test_calls_that_nothing_follows_are_answered_on_request():
     said = [user(), assistant("", calls=[call(1), call()])]
     style = CallStyle(answered=True, ids="{name}")

@@ -150,7 +150,7 @@ def test_a_phase_ends_when_its_function_raises():
 
 def test_a_rendering_is_compared_with_no_refusal():
     trace, chat = Trace(), [{"role": "user", "content": "a"}]
-    for settings, text in (({"deep": 1}, "x"), ({"deep": 2}, None), ({"deep": 2, "b": 1}, "y")):
+    for settings, text in (({"deep": 1}, "x"), ({"deep": 2}, None), ({"deep": 2, "b": 3}, "y")):
         trace.note(chat, settings, text)
     first, refused, last = trace.comparisons()
     assert (refused.base, refused.diff) == (first.rendering, None)

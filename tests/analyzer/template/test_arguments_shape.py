@@ -15,7 +15,9 @@ from deltaparse.analyzer.template.arguments_shape import (
     PROBE_TEXTS,
     _probes,
     _shape_shown,
+    wanted_shape,
 )
+from deltaparse.analyzer.template.budget import LimitExceeded
 
 from .conversations import USER, calling
 
@@ -153,9 +155,12 @@ def test_a_shape_is_wanted_where_only_it_is_shown():
 
 def test_the_probes_are_messages_and_tools_as_apis_have_them():
     for messages, tools in _probes():
+        assert messages[0] == {"role": "user", "content": messages[0]["content"] or None}
         made = messages[1]["tool_calls"][0]
+        assert made["type"] == "function"
         for message in messages[2:]:
             assert message["role"] == "tool"
+            assert message["content"]
             assert message["name"] == made["function"]["name"]
             assert message["tool_call_id"] == made["id"]
         for tool in tools or ():
@@ -169,3 +174,15 @@ def test_the_probes_are_messages_and_tools_as_apis_have_them():
             for part in schema["properties"].values():
                 assert part["type"] == "string"
                 assert part["description"]
+
+
+@pytest.mark.parametrize(("cause", "times"), [(LimitExceeded("slow"), 1), (ValueError(), 16)])
+def test_a_template_that_takes_too_long_is_tried_once(cause, times):
+    asked = []
+
+    def render(*given):
+        asked.append(given)
+        raise TemplateError("no") from cause
+
+    assert wanted_shape(render) is None
+    assert len(asked) == times

@@ -403,6 +403,12 @@ def test_content_is_left_out_only_where_it_is_refused_beside_reasoning_and_calls
             ChatTemplate(blind).render([said])
 
 
+def test_parts_are_not_tried_where_their_texts_are_not_read(monkeypatch):
+    made = ChatTemplate("{% for m in messages %}{{ m.content[0] }}{% endfor %}")
+    monkeypatch.setattr(type(made._program.room), "run", None)
+    assert made.roles_in_parts == frozenset()
+
+
 # Hostile templates; more of them in `test_sandbox.py`.
 
 

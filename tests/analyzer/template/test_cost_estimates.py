@@ -12,6 +12,7 @@ from deltaparse.analyzer.template.cost_estimates import (
     METHOD_ESTIMATES,
     attribute_steps,
     operator_estimate,
+    widths,
 )
 
 
@@ -173,3 +174,69 @@ def test_the_steps_of_an_attribute_are_its_parts():
     assert attribute_steps(["a"]) == 1
     assert attribute_steps(["a.b,c", 3, "d"]) == 4
     assert attribute_steps([]) == 0
+
+
+def test_widths_are_all_numbers_of_a_form():
+    assert widths("%5d of %10s.") == 15
+    assert widths("no number") == 0
+    assert widths("\u0661\u0662") == 12
+    assert widths("0" * 17 + "5") == 5
+    assert widths("0" * 18 + "5") > 1 << 60
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "size"),
+    [
+        (("a", "xyz"), {}, 9),
+        (("a", "xyz", 1), {}, 6),
+        (("a", "xyz", 9), {}, 9),
+        ((), {"old": "a", "new": "xyz"}, 9),
+        ((), {"old": "a", "new": "xyz", "count": 0}, 3),
+        (("q", "xyz"), {}, 3),
+    ],
+)
+def test_what_is_replaced_is_estimated_by_its_places(args, kwargs, size):
+    assert ESTIMATES["replace"](Budget(Limits(), []), "aab", args, kwargs) == size
+
+
+def test_what_is_joined_by_nothing_is_as_long_as_it_is():
+    assert ESTIMATES["join"](Budget(Limits(), []), "abc", (), {}) == 3
+    assert METHOD_ESTIMATES["join"](Budget(Limits(), []), ", ", (), {}) == 0
+
+
+def test_a_text_is_not_rounded():
+    with pytest.raises(TypeError, match=r"^round needs a number, not str$"):
+        ESTIMATES["round"](Budget(Limits(), []), "a", (9,), {})
+
+
+@pytest.mark.parametrize(
+    ("form", "args", "kwargs", "widths", "times"),
+    [
+        ("%d", (9,), {}, 0, 1),
+        ("%5d", (9,), {}, 5, 1),
+        ("%*d", (9, 1), {}, 10, 1),
+        ("%*d", ((9, 1),), {}, 10, 1),
+        ("%(a)s", (), {"a": "x"}, 0, 1),
+        ("%(a)s%(a)s%(a)s", (), {"a": "x"}, 0, 3),
+    ],
+)
+def test_what_is_formatted_is_estimated_by_widths_and_arguments(form, args, kwargs, widths, times):
+    size = len(form) + widths + weight((*args, kwargs)) * times
+    assert ESTIMATES["format"](Budget(Limits(), []), form, args, kwargs) == size
+
+
+@pytest.mark.parametrize(
+    ("operator", "left", "right", "size"),
+    [
+        ("%", "%5d", 1, 3 + 5 + 33 + 32),
+        ("%", 7, 2, 0),
+        ("*", "ab", 3, 6),
+        ("*", 3, "ab", 6),
+        ("*", "ab", 1.5, 0),
+        ("*", "ab", "cd", 0),
+        ("+", "ab", "cde", 5),
+        ("**", 2, "a", 0),
+    ],
+)
+def test_what_an_operator_makes_is_estimated(operator, left, right, size):
+    assert operator_estimate(Budget(Limits(), []), operator, left, right) == size

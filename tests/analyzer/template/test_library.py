@@ -105,3 +105,13 @@ def test_each_sum_of_lists_is_a_list_that_is_made():
     assert run("{{ xs | sum(start=[]) }}", limits, xs=[[1]] * 9) == str([1] * 9)
     with pytest.raises(LimitExceeded, match="more than 20000 characters of values"):
         run("{{ xs | sum(start=[]) }}", limits, xs=[[1]] * 100)
+
+
+def test_what_stands_before_an_item_of_json_is_short():
+    assert run("{{ [1] | tojson(indent='-' * 100) }}") == "[\n" + "-" * 100 + "1\n]"
+    with pytest.raises(LimitExceeded, match="more than 100 characters between two items"):
+        run("{{ [1] | tojson(indent='-' * 101) }}")
+
+
+def test_names_in_a_namespace_may_be_of_any_type():
+    assert run("{{ namespace({1: 2}) }}") == "<namespace>"

@@ -72,6 +72,11 @@ def test_none_that_stands_there_anyway_is_no_content():
     assert template(before="None").calls_read.no_content == NO_CONTENT
 
 
+def test_a_call_that_stands_before_the_question_is_none():
+    turns = TURNS.replace("in messages", "in messages | reverse")
+    assert template("c.id | length != 9", turns=turns).calls_read.ids == "any"
+
+
 RESULT = "{% if m.role == 'tool' and REFUSED %}{{ raise_exception('no') }}{% endif %}<{{ m.role }}>"
 
 
@@ -253,12 +258,6 @@ def test_which_roles_have_parts_for_a_content(user, other, roles):
     body = "{% if m.role == 'user' %}" + user + "{% else %}" + other + "{% endif %}"
     made = ChatTemplate("{% for m in messages %}<{{ m.role }}>" + body + "{% endfor %}")
     assert made.roles_in_parts == roles
-
-
-def test_parts_are_not_tried_where_their_texts_are_not_read(monkeypatch):
-    made = ChatTemplate("{% for m in messages %}{{ m.content[0] }}{% endfor %}")
-    monkeypatch.setattr(type(made._program.room), "run", None)
-    assert made.roles_in_parts == frozenset()
 
 
 def test_what_is_read_is_found_of_templates_that_want_parts():
