@@ -69,6 +69,7 @@ def test_forced_reasoning_is_read_after_the_prompt():
     ("source", "words"),
     [
         ("{{ raise_exception('no') }}", ": no"),
+        ("{{ raise_exception('no ' ~ (tools or []) | length) }}", ": no 0"),  # the first
         ("the same for all", ": the texts do not come out"),
         ("{% for m in messages %}{{ m.x.y }}{% endfor %}", "'x'"),
     ],
@@ -78,6 +79,14 @@ def test_a_template_that_renders_no_conversation(source, words):
     assert issue.startswith("the template renders no simple conversation: ")
     assert words in issue
     assert analyze(source) == WireFormat(issues=(issue,))
+
+
+def test_a_trace_has_what_came_back():
+    trace = Trace()
+    fmt = analyze(OWN.reasoning_beside_calls_only, trace=trace)
+    assert {one.turn.label for one in trace.shown} >= set(trace.proved) > set()
+    assert all(trace.conversations[part] for part in ("content", "reasoning", "calls"))
+    assert fmt.verified
 
 
 def test_what_makes_no_format_is_an_issue(monkeypatch):

@@ -400,6 +400,9 @@ def test_a_marker_of_the_next_message_must_follow_a_turn_of_this_kind():
     assert made.bridge(output, [result], tools=TOOLS) == "<r>Sun.</r><a>"
     assert made.bridge(output + "<r>", [result], tools=TOOLS) == "Sun.</r><a>"
     assert made.bridge("Dry.<r>", [result], tools=TOOLS) is None
+    other = ChatTemplate(source.replace("</a>", "{{ '</s>' if m.tool_calls }}"), eos_token="</s>")
+    assert other.bridge(output, [result], tools=TOOLS) == "</s><r>Sun.</r><a>"
+    assert other.bridge("Dry.<u>", [AGAIN], tools=TOOLS) == "And?</u><a>"
 
 
 @pytest.mark.parametrize(

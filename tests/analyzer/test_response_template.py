@@ -46,9 +46,11 @@ class Reader:
     def __init__(self, spoilt=lambda text: False):
         self.spoilt = spoilt
         self.read = []
+        self.tools = []
 
     def __call__(self, chunks, prompt, tools):
         self.read.append(list(chunks))
+        self.tools.append(tools)
         text = "".join(chunks)
         if self.spoilt(text):
             return {}
@@ -118,6 +120,16 @@ def test_white_space_behind_the_end_of_a_turn_is_not_read():
     reader = Reader()
     check(reader, Shown(Turn("content", WORDS), wire, tools=False))
     assert reader.read[:2] == [[WORDS + "</assistant>"], [WORDS]]
+    assert not any("\n" in "".join(chunks) for chunks in reader.read)
+
+
+def test_a_turn_is_read_with_the_tools_that_it_was_rendered_with():
+    reader, called_reader = Reader(), Reader()
+    check(reader, said("content"))
+    check(called_reader, called("a call"))
+    assert {str(tools) for tools in reader.tools} == {"None"}
+    assert all(tools == PROOF_TOOLS for tools in called_reader.tools)
+    assert [""] not in reader.read + called_reader.read  # of no text a half is cut off
 
 
 @pytest.mark.parametrize(
