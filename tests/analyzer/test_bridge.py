@@ -236,6 +236,15 @@ def test_the_end_of_an_output_is_the_longest_that_stands_there(output, text):
     assert ChatTemplate(source, eos_token="</s>").bridge(output, [AGAIN]) == text
 
 
+def test_what_follows_a_turn_must_not_depend_on_what_was_said():
+    before = "{{ messages[loop.index0 - 1].content[2] if loop.index0 }}"
+    made = template("{{ m.content }}", user="<u" + before + ">{{ m.content }}</u>")
+    for output in ("Dry.", "zqone", "zqtwo"):  # be it as one of those that prove it
+        assert made.bridge(output, [AGAIN]) is None
+        why = made.why_no_bridge(output, [AGAIN])
+        assert why.startswith("what follows a turn depends on what was said")
+
+
 def test_the_proof_may_be_for_one_conversation():
     made = template("{{ m.content }}", user="<u>{{ loop.index }}:{{ m.content }}</u>")
     assert made.bridge("Dry.", [AGAIN], messages=[ASKED]) == "</a><u>3:And?</u><a>"
