@@ -283,6 +283,28 @@ def test_a_probe_in_a_format_is_a_doubt(probe):
     assert [*analysis._doubts(*given, found)] == [f"the probe {probe!r} got into the format"]
 
 
+PREFIXED = (
+    "{% for c in m.tool_calls or [] %}]<]m[>[<call>]<]m[>[<f>{{ c.function | tojson }}"
+    "]<]m[>[</f>]<]m[>[</call>{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        "false",
+        "(m.tool_calls or []) | length > 1",
+        "m.role == 'tool'",
+        "m.tool_calls and loop.last",
+    ],
+)
+def test_tokens_before_tags_are_found_in_what_a_template_does_not_refuse(refused):
+    refuses = "{{ raise_exception('no') if " + refused + " }}"
+    source = "{% for m in messages %}" + refuses + "{{ m.content }}" + PREFIXED + "{% endfor %}"
+    render = analysis.with_brackets(Renderer(ChatTemplate(source)))
+    assert render.brackets.prefixes == ("]<]m[>[",)
+
+
 REACT = (
     "{% for m in messages %}{% if m.role == 'assistant' %}"
     "{% if m.reasoning_content %}Thought: {{ m.reasoning_content }}\n{% endif %}"

@@ -255,6 +255,7 @@ def test_the_proof_may_be_for_one_conversation():
     ("before", "tools"),
     [
         ("messages[0].role == 'system'", None),
+        ("messages[0].role == 'system' and messages[0].content", None),
         ("messages | selectattr('role', 'eq', 'assistant') | list | length > 1", None),
         ("messages[1:-2] | selectattr('reasoning_content') | list", None),
         ("messages | selectattr('role', 'eq', 'tool') | list", TOOLS),
