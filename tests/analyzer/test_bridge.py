@@ -274,6 +274,12 @@ def test_a_bridge_is_right_whatever_was_said_before(before, tools):
         assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
 
 
+def test_calls_were_none_of_what_was_said_before_where_a_template_shows_none():
+    before = "{% if messages | selectattr('role', 'eq', 'tool') | list %}!{% endif %}"
+    made = template("{{ m.content }}", prompt="<a>" + before)
+    assert made.bridge("Dry.", [AGAIN], tools=TOOLS) == "</a><u>And?</u><a>"
+
+
 def test_all_conversations_of_a_proof_are_of_one_moment(monkeypatch):
     seconds = map(str, count())
     monkeypatch.setitem(CARD_NAMES, "datetime", lambda tools: next(seconds))
