@@ -275,6 +275,12 @@ def test_what_no_turn_that_came_back_has_shown_is_a_doubt(fmt, proof, known, dou
     assert [*analysis._unproved(render, WireFormat().replace(**fmt), came, known=known)] == doubts
 
 
+def test_that_nothing_came_back_is_a_doubt():
+    given = Renderer(ChatTemplate(OWN.json_list_behind_words)), WireFormat(), Proof()
+    found = analysis._doubts(*given, ReasoningFinding(ReasoningFormat()))
+    assert [*found] == [NOTHING, analysis.NO_END]
+
+
 @pytest.mark.parametrize("probe", PROBE_TEXTS)
 def test_a_probe_in_a_format_is_a_doubt(probe):
     render = Renderer(ChatTemplate(OWN.json_list_behind_words))

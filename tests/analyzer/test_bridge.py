@@ -259,6 +259,7 @@ def test_the_proof_may_be_for_one_conversation():
         ("messages | selectattr('role', 'eq', 'assistant') | list | length > 1", None),
         ("messages[1:-2] | selectattr('reasoning_content') | list", None),
         ("messages | selectattr('role', 'eq', 'tool') | list", TOOLS),
+        ("messages | selectattr('role', 'eq', 'tool') | selectattr('content') | list", TOOLS),
         ("messages[1].tool_calls", TOOLS),
     ],
 )

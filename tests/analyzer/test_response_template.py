@@ -94,6 +94,13 @@ def test_what_is_read_alike_is_proved():
     assert (found.proved, found.lost) == (("content", "a call"), ())
     assert [words.startswith(CUT_CALL) for words in found.limits] == [True]
     assert found.judge == "a parser"
+    assert not any("ids of calls" in words for words in found.limits)  # nobody has written them
+
+
+def test_a_turn_with_calls_is_cut_off_in_them_and_not_in_its_texts():
+    one, reader = called("a call"), Reader()
+    check(reader, replace(one, wire=replace(one.wire, content="words")))
+    assert [one.wire.text.partition("words")[0] + "wo"] not in reader.read
 
 
 def test_a_turn_that_shows_no_reasoning_proves_none():
