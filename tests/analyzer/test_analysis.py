@@ -281,6 +281,13 @@ def test_that_nothing_came_back_is_a_doubt():
     assert [*found] == [NOTHING, analysis.NO_END]
 
 
+def test_that_there_was_no_time_for_all_of_it_is_a_doubt():
+    render = Renderer(ChatTemplate(OWN.json_list_behind_words))
+    render._left[0] = 0.0
+    given = render, WireFormat(), Proof(labels=["content"])
+    assert analysis.TOO_LONG in analysis._doubts(*given, ReasoningFinding(ReasoningFormat()))
+
+
 @pytest.mark.parametrize("probe", PROBE_TEXTS)
 def test_a_probe_in_a_format_is_a_doubt(probe):
     render = Renderer(ChatTemplate(OWN.json_list_behind_words))

@@ -335,6 +335,7 @@ CALL = '<c>{"name": "look_up", "arguments": {"city": "Ghent"}}</c>'
         ),
         (CALL[:-6], "the output is not a whole turn: truncated_call: the output ends in the call"),
         (CALL + "<c", "the output is not a whole turn: cut_marker"),
+        (CALL + "Dry.", "the output has its parts in an order in which no history has them"),
     ],
 )
 def test_a_bridge_stands_behind_whole_calls_only(output, reason):
