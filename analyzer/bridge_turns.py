@@ -47,7 +47,7 @@ def _texts_of(said: Message) -> Iterator[tuple[str, str]]:
     """The texts of such a turn that must be shown, each with words for where it is not."""
     for part in said.parts:
         if isinstance(part, ToolCall):
-            yield part.name, "tool calls are"
+            yield part.name, f"{WORDS[ToolCall]} are"
             yield json.loads(part.arguments)[KEY], "the arguments of calls are"
         else:
             yield part.text, f"{WORDS[type(part)]} is"

@@ -69,6 +69,7 @@ def test_forced_reasoning_is_read_after_the_prompt():
     ("source", "words"),
     [
         ("{{ raise_exception('no') }}", ": no"),
+        ("{{ raise_exception('no ' ~ (tools or []) | length) }}", ": no 0"),  # the first
         ("the same for all", ": the texts do not come out"),
         ("{% for m in messages %}{{ m.x.y }}{% endfor %}", "'x'"),
     ],
@@ -78,6 +79,14 @@ def test_a_template_that_renders_no_conversation(source, words):
     assert issue.startswith("the template renders no simple conversation: ")
     assert words in issue
     assert analyze(source) == WireFormat(issues=(issue,))
+
+
+def test_a_trace_has_what_came_back():
+    trace = Trace()
+    fmt = analyze(OWN.reasoning_beside_calls_only, trace=trace)
+    assert {one.turn.label for one in trace.shown} >= set(trace.proved) > set()
+    assert all(trace.conversations[part] for part in ("content", "reasoning", "calls"))
+    assert fmt.verified
 
 
 def test_what_makes_no_format_is_an_issue(monkeypatch):
@@ -266,6 +275,19 @@ def test_what_no_turn_that_came_back_has_shown_is_a_doubt(fmt, proof, known, dou
     assert [*analysis._unproved(render, WireFormat().replace(**fmt), came, known=known)] == doubts
 
 
+def test_that_nothing_came_back_is_a_doubt():
+    given = Renderer(ChatTemplate(OWN.json_list_behind_words)), WireFormat(), Proof()
+    found = analysis._doubts(*given, ReasoningFinding(ReasoningFormat()))
+    assert [*found] == [NOTHING, analysis.NO_END]
+
+
+def test_that_there_was_no_time_for_all_of_it_is_a_doubt():
+    render = Renderer(ChatTemplate(OWN.json_list_behind_words))
+    render._left[0] = 0.0
+    given = render, WireFormat(), Proof(labels=["content"])
+    assert analysis.TOO_LONG in analysis._doubts(*given, ReasoningFinding(ReasoningFormat()))
+
+
 @pytest.mark.parametrize("probe", PROBE_TEXTS)
 def test_a_probe_in_a_format_is_a_doubt(probe):
     render = Renderer(ChatTemplate(OWN.json_list_behind_words))
@@ -287,6 +309,28 @@ def test_a_content_that_is_an_object_is_a_doubt_where_no_calls_are_shown():
     [issue] = analyze(source.replace("CALLS", "")).issues
     assert issue.startswith(words)
     assert analyze(source.replace("CALLS", calls)).verified
+
+
+PREFIXED = (
+    "{% for c in m.tool_calls or [] %}]<]m[>[<call>]<]m[>[<f>{{ c.function | tojson }}"
+    "]<]m[>[</f>]<]m[>[</call>{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        "false",
+        "(m.tool_calls or []) | length > 1",
+        "m.role == 'tool'",
+        "m.tool_calls and loop.last",
+    ],
+)
+def test_tokens_before_tags_are_found_in_what_a_template_does_not_refuse(refused):
+    refuses = "{{ raise_exception('no') if " + refused + " }}"
+    source = "{% for m in messages %}" + refuses + "{{ m.content }}" + PREFIXED + "{% endfor %}"
+    render = analysis.with_brackets(Renderer(ChatTemplate(source)))
+    assert render.brackets.prefixes == ("]<]m[>[",)
 
 
 REACT = (

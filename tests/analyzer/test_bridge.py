@@ -236,6 +236,15 @@ def test_the_end_of_an_output_is_the_longest_that_stands_there(output, text):
     assert ChatTemplate(source, eos_token="</s>").bridge(output, [AGAIN]) == text
 
 
+def test_what_follows_a_turn_must_not_depend_on_what_was_said():
+    before = "{{ messages[loop.index0 - 1].content[2] if loop.index0 }}"
+    made = template("{{ m.content }}", user="<u" + before + ">{{ m.content }}</u>")
+    for output in ("Dry.", "zqone", "zqtwo"):  # be it as one of those that prove it
+        assert made.bridge(output, [AGAIN]) is None
+        why = made.why_no_bridge(output, [AGAIN])
+        assert why.startswith("what follows a turn depends on what was said")
+
+
 def test_the_proof_may_be_for_one_conversation():
     made = template("{{ m.content }}", user="<u>{{ loop.index }}:{{ m.content }}</u>")
     assert made.bridge("Dry.", [AGAIN], messages=[ASKED]) == "</a><u>3:And?</u><a>"
@@ -246,9 +255,11 @@ def test_the_proof_may_be_for_one_conversation():
     ("before", "tools"),
     [
         ("messages[0].role == 'system'", None),
+        ("messages[0].role == 'system' and messages[0].content", None),
         ("messages | selectattr('role', 'eq', 'assistant') | list | length > 1", None),
         ("messages[1:-2] | selectattr('reasoning_content') | list", None),
         ("messages | selectattr('role', 'eq', 'tool') | list", TOOLS),
+        ("messages | selectattr('role', 'eq', 'tool') | selectattr('content') | list", TOOLS),
         ("messages[1].tool_calls", TOOLS),
     ],
 )
@@ -262,6 +273,12 @@ def test_a_bridge_is_right_whatever_was_said_before(before, tools):
     assert IN_SOME in made.why_no_bridge("Dry.", [AGAIN], tools=tools)
     if tools:
         assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
+
+
+def test_calls_were_none_of_what_was_said_before_where_a_template_shows_none():
+    before = "{% if messages | selectattr('role', 'eq', 'tool') | list %}!{% endif %}"
+    made = template("{{ m.content }}", prompt="<a>" + before)
+    assert made.bridge("Dry.", [AGAIN], tools=TOOLS) == "</a><u>And?</u><a>"
 
 
 def test_all_conversations_of_a_proof_are_of_one_moment(monkeypatch):
@@ -318,6 +335,7 @@ CALL = '<c>{"name": "look_up", "arguments": {"city": "Ghent"}}</c>'
         ),
         (CALL[:-6], "the output is not a whole turn: truncated_call: the output ends in the call"),
         (CALL + "<c", "the output is not a whole turn: cut_marker"),
+        (CALL + "Dry.", "the output has its parts in an order in which no history has them"),
     ],
 )
 def test_a_bridge_stands_behind_whole_calls_only(output, reason):
@@ -400,6 +418,9 @@ def test_a_marker_of_the_next_message_must_follow_a_turn_of_this_kind():
     assert made.bridge(output, [result], tools=TOOLS) == "<r>Sun.</r><a>"
     assert made.bridge(output + "<r>", [result], tools=TOOLS) == "Sun.</r><a>"
     assert made.bridge("Dry.<r>", [result], tools=TOOLS) is None
+    other = ChatTemplate(source.replace("</a>", "{{ '</s>' if m.tool_calls }}"), eos_token="</s>")
+    assert other.bridge(output, [result], tools=TOOLS) == "</s><r>Sun.</r><a>"
+    assert other.bridge("Dry.<u>", [AGAIN], tools=TOOLS) == "And?</u><a>"
 
 
 @pytest.mark.parametrize(

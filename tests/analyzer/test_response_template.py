@@ -46,9 +46,11 @@ class Reader:
     def __init__(self, spoilt=lambda text: False):
         self.spoilt = spoilt
         self.read = []
+        self.tools = []
 
     def __call__(self, chunks, prompt, tools):
         self.read.append(list(chunks))
+        self.tools.append(tools)
         text = "".join(chunks)
         if self.spoilt(text):
             return {}
@@ -92,6 +94,13 @@ def test_what_is_read_alike_is_proved():
     assert (found.proved, found.lost) == (("content", "a call"), ())
     assert [words.startswith(CUT_CALL) for words in found.limits] == [True]
     assert found.judge == "a parser"
+    assert not any("ids of calls" in words for words in found.limits)  # nobody has written them
+
+
+def test_a_turn_with_calls_is_cut_off_in_them_and_not_in_its_texts():
+    one, reader = called("a call"), Reader()
+    check(reader, replace(one, wire=replace(one.wire, content="words")))
+    assert [one.wire.text.partition("words")[0] + "wo"] not in reader.read
 
 
 def test_a_turn_that_shows_no_reasoning_proves_none():
@@ -118,6 +127,16 @@ def test_white_space_behind_the_end_of_a_turn_is_not_read():
     reader = Reader()
     check(reader, Shown(Turn("content", WORDS), wire, tools=False))
     assert reader.read[:2] == [[WORDS + "</assistant>"], [WORDS]]
+    assert not any("\n" in "".join(chunks) for chunks in reader.read)
+
+
+def test_a_turn_is_read_with_the_tools_that_it_was_rendered_with():
+    reader, called_reader = Reader(), Reader()
+    check(reader, said("content"))
+    check(called_reader, called("a call"))
+    assert {str(tools) for tools in reader.tools} == {"None"}
+    assert all(tools == PROOF_TOOLS for tools in called_reader.tools)
+    assert [""] not in reader.read + called_reader.read  # of no text a half is cut off
 
 
 @pytest.mark.parametrize(

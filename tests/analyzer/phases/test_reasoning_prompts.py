@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningMode, analyze, parse
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning_prompts import (
+    OPENED_ONLY,
     _closed_pair,
     _counts,
+    opened_only,
     prompts_after_words,
 )
+from deltaparse.analyzer.phases.switch_values import Holder
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.trace import Trace
 from deltaparse.analyzer.turns import Turns
@@ -51,6 +56,27 @@ def test_words_count_where_the_prompt_ends_otherwise():
     assert _counts(Renderer(ChatTemplate(refuses + source)), ["no", "stop"], "<me>")
 
 
+@pytest.mark.parametrize(
+    ("behind", "known", "shown"),
+    [
+        ("", (), None),
+        ("<go>", (), "<go>"),
+        ("<say>", (), None),  # as all turns have it
+        ("<t>", ("<t>",), None),
+        ("</t>", (), None),
+        ("<t low>", (), None),
+        ("<t low>\n<go>", (), "<go>"),
+        ("<t low>\n<go>", ("<t low>",), None),
+        (f"<go {'a' * 80}>", (), "a" * 59 + ">"),
+    ],
+)
+def test_what_a_prompt_opens_and_nothing_shows_is_reported(behind, known, shown):
+    render = Renderer(ChatTemplate(turns("<say>{{ m.content }}</say>")))
+    found = Turns(render, replace(find_frame(render), header="<me>"))
+    issues = opened_only(found, [f"</you><me>{behind}"], known, [Holder("x", "<t ", ">")])
+    assert issues == (() if shown is None else (OPENED_ONLY.format(rest=shown),))
+
+
 def test_prompts_after_words_have_what_stands_before_the_header_of_the_default():
     opened = "{{ '<t>' if 'yes' in messages[0].content }}"
     opened += "{{ raise_exception('no') if 'stop' in messages[0].content }}"
@@ -64,6 +90,7 @@ def test_prompts_after_words_have_what_stands_before_the_header_of_the_default()
     ("prompt", "start", "end"),
     [
         ("<muse>\n\n</muse>\n\n", "<muse>\n\n", "</muse>"),
+        ("<muse>\n<so></muse>", "<muse>\n<so>", "</muse>"),
         ("[MUSE][/MUSE]", "[MUSE]", "[/MUSE]"),
         ("<|part>muse\n<part|>", "<|part>muse\n", "<part|>"),
         ("<|muse_begin|><|muse_end|>", "<|muse_begin|>", "<|muse_end|>"),
