@@ -54,7 +54,10 @@ def test_the_markers_add_up(before, between, after):
         ("<all><one>", None, "</one></all>", ("", "<all><one>", "", "</one></all>", "")),
         ("say: do ", "; do ", ".", ("say:", " do ", ";", "", ".")),
         ("to] ", "\n[go to] ", "", ("", "to] ", "\n[go ", "", "")),
+        ("", " [go] ", " [", ("", "", "go] ", " [", "")),
         ("\n", "\n", "\n", ("", "\n", "", "", "\n")),
+        ("<one>", "\n<one>", "\n", ("", "<one>", "", "\n", "")),
+        (";", ";", ";", (";", "", "", ";", "")),
     ],
 )
 def test_two_calls_tell_markers_apart(before, between, after, markers):

@@ -196,6 +196,12 @@ NOT_NONE = "{% if not c.function.arguments %}{{ raise_exception('none') }}{% end
     ("one", "position", "prefix", "suffix"),
     [
         (f"<f>{NAME}<id>{ID}</id>{JSON}</f>", Position.BETWEEN_FUNC_AND_ARGS, "<id>", "</id>"),
+        (
+            f"{NOT_NONE}<f>{NAME}<id>{ID}</id>{JSON}</f>",
+            Position.BETWEEN_FUNC_AND_ARGS,
+            "<id>",
+            "</id>",
+        ),
         (f"<f={NAME} id={ID}>{TAGS}</f>", Position.BETWEEN_FUNC_AND_ARGS, " id=", ">"),
         (
             f"{NOT_NONE}<f={NAME} id={ID}><x>{TAGS}</f>",
@@ -226,6 +232,7 @@ def test_where_the_id_of_a_call_stands(one, position, prefix, suffix):
     )
     assert fmt.arguments.end == ("</args><x>" if "</args>" in one else "")
     assert fmt.arguments.name_prefix == ("<a=" if TAGS in one else "")
+    assert TAGS in one or fmt.function.name_suffix == ""
 
 
 def test_an_id_in_no_marker_behind_arguments_has_nothing_before_it():
