@@ -94,6 +94,7 @@ def test_white_space_alone_is_not_what_calls_begin_with():
             f'<do>{NAME} {{"x": {{"{ARGUMENT}": "{VALUE}"}}}}',
             Parts("<do>", ' {"x": ', None, "}", '"}'),
         ),
+        (f'{NAME}{{"{ARGUMENT}": "{VALUE}"}}.', Parts("", "", None, ".", '"}')),
         (
             f"do:{NAME}{{{ARGUMENT}:<q>{VALUE}<q>}}</do>",
             Parts("do:", "", None, "</do>", "<q>}", "<q>"),
@@ -170,8 +171,9 @@ def test_an_object_with_quotes_of_its_own():
     body = f"{NAME}{{{ARGUMENT}:<q>{VALUE}<q>}}."
     assert parts_of(body) == Parts("", "", None, ".", "<q>}", "<q>")
     assert parts_of(body, quotes_all=True) == Parts("", "{", ":<q>", "<q>}.")
-    spaced = f"{NAME}{{{ARGUMENT}: <q>{VALUE}<q>}}."
-    assert parts_of(spaced) == Parts("", "", None, ".", "<q>}", "<q>")
+    for colon in (": ", " : "):
+        spaced = f"{NAME}{{{ARGUMENT}{colon}<q>{VALUE}<q>}}."
+        assert parts_of(spaced) == Parts("", "", None, ".", "<q>}", "<q>")
     two = f"{NAME}>{{{ARGUMENT}:''{VALUE}''}}."
     assert parts_of(two) == Parts("", ">", None, ".", "''}", "''")
 

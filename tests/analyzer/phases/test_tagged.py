@@ -235,6 +235,13 @@ def test_where_the_id_of_a_call_stands(one, position, prefix, suffix):
     assert TAGS in one or fmt.function.name_suffix == ""
 
 
+def test_all_that_an_argument_is_preceded_by_is_its_marker_behind_a_number_too():
+    one = f"<f={NAME} v={{{{ loop.index0 }}}}><x>{TAGS}</f>"
+    fmt = analyzed(one.replace("<a=", "<b><a="))
+    assert fmt.verified
+    assert (fmt.call_id.suffix, fmt.arguments.name_prefix) == ("><x>", "<b><a=")
+
+
 def test_an_id_in_no_marker_behind_arguments_has_nothing_before_it():
     fmt = analyzed(f"<f={NAME}>{TAGS}{ID};</f>")
     assert (fmt.call_id.position, fmt.call_id.prefix) == (Position.POST_ARGS, "")
