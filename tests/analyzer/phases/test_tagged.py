@@ -242,6 +242,14 @@ def test_all_that_an_argument_is_preceded_by_is_its_marker_behind_a_number_too()
     assert (fmt.call_id.suffix, fmt.arguments.name_prefix) == ("><x>", "<b><a=")
 
 
+def test_what_stands_round_all_arguments_behind_a_number_is_none_of_the_number():
+    given = "{% if c.function.arguments %}<x>" + TAGS + "</x>{% endif %}"
+    fmt = analyzed(f"<f={NAME} v={{{{ loop.index0 }}}}{given}</f>")
+    assert fmt.verified
+    assert (fmt.arguments.start, fmt.arguments.end) == ("<x>", "</x>")
+    assert (fmt.call_id.suffix, fmt.function.close) == ("", "</f>")
+
+
 def test_an_id_in_no_marker_behind_arguments_has_nothing_before_it():
     fmt = analyzed(f"<f={NAME}>{TAGS}{ID};</f>")
     assert (fmt.call_id.position, fmt.call_id.prefix) == (Position.POST_ARGS, "")
