@@ -158,6 +158,7 @@ def test_the_white_space_between_content_and_calls():
         ("\n", ": ", " ", False),
         ("(", "", ")", True),
         ("(", "", " ", False),
+        ("(", " ", " ", False),
         (" ", "", ")", False),
         ("{", ":", "}", True),
     ],
