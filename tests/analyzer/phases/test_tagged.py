@@ -21,6 +21,7 @@ def test_the_last_marker(text, last):
     ("call_id", "start", "marker", "before_id", "before_name"),
     [
         (NONE, "<call><name>", "<call>", "", "<name>"),
+        (NONE, "<call><f><name>", "<call>", "", "<f><name>"),
         (NAMED, "<call><name>", "<call>", "", "<name>"),
         (FIRST, "<call><id>", "<call>", "<id>", ""),
         (FIRST, "<call>", "<call>", "", ""),
