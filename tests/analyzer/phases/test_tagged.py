@@ -183,6 +183,12 @@ def test_quotes_round_all_values_are_markers_of_arguments(value, form):
     assert fmt.arguments.quote == ("<q>" if form == "TAG_WITH_JSON" else "")
 
 
+def test_nothing_need_end_a_call_whose_arguments_are_json():
+    fmt = analyzed(f"<f>{NAME}{JSON}")
+    assert fmt.verified
+    assert (fmt.arguments.end, fmt.function.close, fmt.tools.per_call_end) == ("", "", "")
+
+
 def test_text_behind_arguments_in_json_ends_them_and_a_marker_the_call():
     fmt = analyzed(f"<f>{NAME}({JSON})</f>")
     assert fmt.verified
