@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -261,6 +263,18 @@ def test_white_space_alone_stands_between_content_and_calls(body, first, space):
     calls = texts_of(ALWAYS.replace("BODY", source))
     assert calls.behind_content(first) == space
     assert calls.separator(first, default=" ") == (" " if space is None else space)
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_the_end_of_a_message_ends_no_turn_of_several(several):
+    each = "{{ c.function.name }}{{ '<end><assistant>' if not loop.last }}"
+    said = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}" + each + "{% endfor %}"
+    turns = texts_of(ALWAYS.replace("BODY", said)).turns
+    turn = replace(turns.frame.turn, several_messages=several)
+    calls = CallTexts(
+        turns.within(replace(turns.frame, turn=turn)), ReasoningFormat(), ContentFormat()
+    )
+    assert (OTHER in calls(call(), call(1))) is several
 
 
 def test_a_turn_that_names_no_function_has_no_calls():

@@ -270,6 +270,7 @@ def test_an_id_in_no_marker_behind_arguments_has_nothing_before_it():
         (f"<c><f={NAME}>{TAGS}</x></f></c>", "</x></f>", "</c>"),
         (f"<c><f={NAME}>{TAGS}</f></c>", "</f>", "</c>"),
         (f"<f>{NAME}{JSON}{LINE}</f>", "", "\n</f>"),
+        (f"<f={NAME}>{TAGS}</f>", "</f>", ""),
     ],
 )
 def test_the_last_of_several_closers_ends_the_call(one, close, end):
