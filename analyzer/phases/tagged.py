@@ -205,7 +205,7 @@ def _call_id(
         prefix, suffix = one.between[: number.start()], one.between[number.end() :]
         if f"{FUNCTIONS[1]}{prefix}{int(number[0]) + 1}{suffix}" in pair:
             head = common_prefix(one.between, none)
-            key = one.between[len(head) :] if len(head) > number.end() else _last_of(suffix)
+            key = one.between[len(head) :] if len(head) >= number.end() else _last_of(suffix)
             found = CallIdFormat(
                 position=Position.BETWEEN_FUNC_AND_ARGS,
                 prefix=prefix,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +56,10 @@ def test_the_markers_add_up(before, between, after):
         ("<all><one>", None, "</one></all>", ("", "<all><one>", "", "</one></all>", "")),
         ("say: do ", "; do ", ".", ("say:", " do ", ";", "", ".")),
         ("to] ", "\n[go to] ", "", ("", "to] ", "\n[go ", "", "")),
+        ("", " [go] ", " [", ("", "", "go] ", " [", "")),
         ("\n", "\n", "\n", ("", "\n", "", "", "\n")),
+        ("<one>", "\n<one>", "\n", ("", "<one>", "", "\n", "")),
+        (";", ";", ";", (";", "", "", ";", "")),
     ],
 )
 def test_two_calls_tell_markers_apart(before, between, after, markers):
@@ -91,6 +96,7 @@ def test_white_space_alone_is_not_what_calls_begin_with():
             f'<do>{NAME} {{"x": {{"{ARGUMENT}": "{VALUE}"}}}}',
             Parts("<do>", ' {"x": ', None, "}", '"}'),
         ),
+        (f'{NAME}{{"{ARGUMENT}": "{VALUE}"}}.', Parts("", "", None, ".", '"}')),
         (
             f"do:{NAME}{{{ARGUMENT}:<q>{VALUE}<q>}}</do>",
             Parts("do:", "", None, "</do>", "<q>}", "<q>"),
@@ -154,6 +160,7 @@ def test_the_white_space_between_content_and_calls():
         ("\n", ": ", " ", False),
         ("(", "", ")", True),
         ("(", "", " ", False),
+        ("(", " ", " ", False),
         (" ", "", ")", False),
         ("{", ":", "}", True),
     ],
@@ -167,8 +174,9 @@ def test_an_object_with_quotes_of_its_own():
     body = f"{NAME}{{{ARGUMENT}:<q>{VALUE}<q>}}."
     assert parts_of(body) == Parts("", "", None, ".", "<q>}", "<q>")
     assert parts_of(body, quotes_all=True) == Parts("", "{", ":<q>", "<q>}.")
-    spaced = f"{NAME}{{{ARGUMENT}: <q>{VALUE}<q>}}."
-    assert parts_of(spaced) == Parts("", "", None, ".", "<q>}", "<q>")
+    for colon in (": ", " : "):
+        spaced = f"{NAME}{{{ARGUMENT}{colon}<q>{VALUE}<q>}}."
+        assert parts_of(spaced) == Parts("", "", None, ".", "<q>}", "<q>")
     two = f"{NAME}>{{{ARGUMENT}:''{VALUE}''}}."
     assert parts_of(two) == Parts("", ">", None, ".", "''}", "''")
 
@@ -255,6 +263,18 @@ def test_white_space_alone_stands_between_content_and_calls(body, first, space):
     calls = texts_of(ALWAYS.replace("BODY", source))
     assert calls.behind_content(first) == space
     assert calls.separator(first, default=" ") == (" " if space is None else space)
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_the_end_of_a_message_ends_no_turn_of_several(several):
+    each = "{{ c.function.name }}{{ '<end><assistant>' if not loop.last }}"
+    said = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}" + each + "{% endfor %}"
+    turns = texts_of(ALWAYS.replace("BODY", said)).turns
+    turn = replace(turns.frame.turn, several_messages=several)
+    calls = CallTexts(
+        turns.within(replace(turns.frame, turn=turn)), ReasoningFormat(), ContentFormat()
+    )
+    assert (OTHER in calls(call(), call(1))) is several
 
 
 def test_a_turn_that_names_no_function_has_no_calls():

@@ -21,6 +21,7 @@ def test_the_last_marker(text, last):
     ("call_id", "start", "marker", "before_id", "before_name"),
     [
         (NONE, "<call><name>", "<call>", "", "<name>"),
+        (NONE, "<call><f><name>", "<call>", "", "<f><name>"),
         (NAMED, "<call><name>", "<call>", "", "<name>"),
         (FIRST, "<call><id>", "<call>", "<id>", ""),
         (FIRST, "<call>", "<call>", "", ""),
@@ -182,6 +183,12 @@ def test_quotes_round_all_values_are_markers_of_arguments(value, form):
     assert fmt.arguments.quote == ("<q>" if form == "TAG_WITH_JSON" else "")
 
 
+def test_nothing_need_end_a_call_whose_arguments_are_json():
+    fmt = analyzed(f"<f>{NAME}{JSON}")
+    assert fmt.verified
+    assert (fmt.arguments.end, fmt.function.close, fmt.tools.per_call_end) == ("", "", "")
+
+
 def test_text_behind_arguments_in_json_ends_them_and_a_marker_the_call():
     fmt = analyzed(f"<f>{NAME}({JSON})</f>")
     assert fmt.verified
@@ -196,6 +203,12 @@ NOT_NONE = "{% if not c.function.arguments %}{{ raise_exception('none') }}{% end
     ("one", "position", "prefix", "suffix"),
     [
         (f"<f>{NAME}<id>{ID}</id>{JSON}</f>", Position.BETWEEN_FUNC_AND_ARGS, "<id>", "</id>"),
+        (
+            f"{NOT_NONE}<f>{NAME}<id>{ID}</id>{JSON}</f>",
+            Position.BETWEEN_FUNC_AND_ARGS,
+            "<id>",
+            "</id>",
+        ),
         (f"<f={NAME} id={ID}>{TAGS}</f>", Position.BETWEEN_FUNC_AND_ARGS, " id=", ">"),
         (
             f"{NOT_NONE}<f={NAME} id={ID}><x>{TAGS}</f>",
@@ -226,6 +239,22 @@ def test_where_the_id_of_a_call_stands(one, position, prefix, suffix):
     )
     assert fmt.arguments.end == ("</args><x>" if "</args>" in one else "")
     assert fmt.arguments.name_prefix == ("<a=" if TAGS in one else "")
+    assert TAGS in one or fmt.function.name_suffix == ""
+
+
+def test_all_that_an_argument_is_preceded_by_is_its_marker_behind_a_number_too():
+    one = f"<f={NAME} v={{{{ loop.index0 }}}}><x>{TAGS}</f>"
+    fmt = analyzed(one.replace("<a=", "<b><a="))
+    assert fmt.verified
+    assert (fmt.call_id.suffix, fmt.arguments.name_prefix) == ("><x>", "<b><a=")
+
+
+def test_what_stands_round_all_arguments_behind_a_number_is_none_of_the_number():
+    given = "{% if c.function.arguments %}<x>" + TAGS + "</x>{% endif %}"
+    fmt = analyzed(f"<f={NAME} v={{{{ loop.index0 }}}}{given}</f>")
+    assert fmt.verified
+    assert (fmt.arguments.start, fmt.arguments.end) == ("<x>", "</x>")
+    assert (fmt.call_id.suffix, fmt.function.close) == ("", "</f>")
 
 
 def test_an_id_in_no_marker_behind_arguments_has_nothing_before_it():
@@ -241,6 +270,7 @@ def test_an_id_in_no_marker_behind_arguments_has_nothing_before_it():
         (f"<c><f={NAME}>{TAGS}</x></f></c>", "</x></f>", "</c>"),
         (f"<c><f={NAME}>{TAGS}</f></c>", "</f>", "</c>"),
         (f"<f>{NAME}{JSON}{LINE}</f>", "", "\n</f>"),
+        (f"<f={NAME}>{TAGS}</f>", "</f>", ""),
     ],
 )
 def test_the_last_of_several_closers_ends_the_call(one, close, end):
