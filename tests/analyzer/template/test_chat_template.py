@@ -404,9 +404,11 @@ def test_content_is_left_out_only_where_it_is_refused_beside_reasoning_and_calls
 
 
 def test_parts_are_not_tried_where_their_texts_are_not_read(monkeypatch):
+    runs = []
     made = ChatTemplate("{% for m in messages %}{{ m.content[0] }}{% endfor %}")
-    monkeypatch.setattr(type(made._program.room), "run", None)
+    monkeypatch.setattr(type(made._program.room), "run", lambda *_: runs.append(1) or "")
     assert made.roles_in_parts == frozenset()
+    assert runs == []
 
 
 # Hostile templates; more of them in `test_sandbox.py`.
