@@ -89,7 +89,9 @@ def test_the_marker_that_closes_a_call_may_repeat_its_name(behind, close, suffix
     assert (fmt.function.close, fmt.function.close_suffix) == (close, suffix)
 
 
-@pytest.mark.parametrize("behind", [" (" + NAME, "</f" + NAME, "</f " + NAME + " done"])
+@pytest.mark.parametrize(
+    "behind", [" (" + NAME, " (" + NAME + ")", "</f" + NAME, "</f " + NAME + " done"]
+)
 def test_a_name_that_is_repeated_in_no_marker_closes_nothing(behind):
     fmt = analyzed("<f=" + NAME + ">" + TAGS + behind)
     assert fmt.function.close_suffix == ""
