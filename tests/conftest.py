@@ -33,6 +33,7 @@ from deltaparse.analyzer import analysis
 from deltaparse.stream.wire.named import registry
 
 from . import corpus, vocabularies
+from .hangs import LONGEST, LONGEST_TEST, no_hang
 
 TEMPLATES = {
     path.stem
@@ -141,6 +142,13 @@ def pytest_xdist_make_scheduler(config, log):
             return together(nodeid)
 
     return Together(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """Let a test that never ends fail, also where Hypothesis tries its input again."""
+    with no_hang(LONGEST_TEST, again=LONGEST):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 
 LONGEST = 20
 """Seconds for one input. This is no measure of speed: what ends at all does so in milliseconds."""
+LONGEST_TEST = 300
+"""Seconds for one test, which may try many inputs."""
 WAITS = 30
 """So many times as long may it take by the clock, beside other programs."""
 
@@ -23,24 +25,31 @@ class Hang(BaseException):
 
 
 def _raise(signum: int, frame: object) -> None:
-    waits = signum == signal.SIGALRM
-    raise Hang(f"still {'waiting' if waits else 'running'} after {LONGEST * WAITS**waits} seconds")
+    raise Hang(f"still {'waiting' if signum == signal.SIGALRM else 'running'}, and for too long")
 
 
 @contextmanager
-def no_hang() -> Iterator[None]:
-    """Raise `Hang` in a body that takes over `LONGEST` seconds; one in another does nothing."""
-    alarms = hasattr(signal, "SIGPROF") and threading.current_thread() is threading.main_thread()
-    if not alarms or signal.getsignal(signal.SIGPROF) is _raise:
+def no_hang(seconds: float | None = None, *, again: float = 0) -> Iterator[None]:
+    """Raise `Hang` in a body that takes over so many seconds, `LONGEST` where none are given.
+
+    With `again`, it is raised again each time that what handles it has taken so many. Around
+    another, it waits until that is over.
+    """
+    if not hasattr(signal, "SIGPROF") or threading.current_thread() is not threading.main_thread():
         yield
         return
+    seconds = seconds or LONGEST
     before = {signum: signal.signal(signum, _raise) for signum in (signal.SIGPROF, signal.SIGALRM)}
-    signal.setitimer(signal.ITIMER_PROF, LONGEST)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST * WAITS)
+    left = {
+        signal.ITIMER_PROF: signal.setitimer(signal.ITIMER_PROF, seconds, again),
+        signal.ITIMER_REAL: signal.setitimer(signal.ITIMER_REAL, seconds * WAITS, again * WAITS),
+    }
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for timer in left:
+            signal.setitimer(timer, 0)
         for signum, handler in before.items():
             signal.signal(signum, handler or signal.SIG_DFL)
+        for timer, times in left.items():
+            signal.setitimer(timer, *times)

@@ -20,9 +20,8 @@ def run(ended):
 def test_what_runs_for_ever_fails(monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 0.05)
     before = time.process_time()
-    with pytest.raises(hangs.Hang, match=r"still running after 0\.05 seconds"), hangs.no_hang():
+    with pytest.raises(hangs.Hang, match="still running"), hangs.no_hang():
         run(lambda: time.process_time() > before + 5)
-    assert signal.getsignal(signal.SIGPROF) is not hangs._raise
 
 
 def test_what_others_take_of_the_processor_is_not_counted(monkeypatch):
@@ -34,15 +33,37 @@ def test_what_others_take_of_the_processor_is_not_counted(monkeypatch):
 def test_what_waits_for_ever_fails(monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 0.02)
     monkeypatch.setattr(hangs, "WAITS", 2)
-    with pytest.raises(hangs.Hang, match=r"still waiting after 0\.04 seconds"), hangs.no_hang():
+    with pytest.raises(hangs.Hang, match="still waiting"), hangs.no_hang():
         time.sleep(5)
 
 
 def test_no_alarm_goes_off_later(monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 0.02)
     monkeypatch.setattr(hangs, "WAITS", 1)
+    before = signal.getitimer(signal.ITIMER_PROF)[0]
     with hangs.no_hang(), hangs.no_hang():
         pass
     end = time.monotonic() + 0.1
     run(lambda: time.monotonic() > end)
-    assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+    assert signal.getitimer(signal.ITIMER_PROF)[0] <= before
+
+
+def test_one_around_another_goes_off_behind_it(monkeypatch):
+    monkeypatch.setattr(hangs, "WAITS", 1)
+    with pytest.raises(hangs.Hang), hangs.no_hang(0.05):
+        with hangs.no_hang(20):
+            time.sleep(0.1)
+        time.sleep(5)
+
+
+def test_what_handles_it_and_goes_on_fails_again():
+    with pytest.raises(hangs.Hang), hangs.no_hang(0.02, again=0.02):
+        try:
+            run(lambda: False)
+        except hangs.Hang:
+            run(lambda: False)
+
+
+def test_each_test_has_such_alarms():
+    assert signal.getsignal(signal.SIGPROF) is hangs._raise
+    assert 0 < signal.getitimer(signal.ITIMER_PROF)[0] < 2 * hangs.LONGEST_TEST

@@ -112,7 +112,9 @@ def _call(
         names = {*tools, *(namespace + name for name in tools)}
     start = src.offset
     name = yield from python_head(src, sure=sure, after=after, names=names, strays=True)
-    if name is None and (sure or src.previous == "[") and not sink.natural:
+    # Where only the look of calls tells, the bracket of a list does that the output ends behind.
+    begun = sure or (reading.tables.told_by_look and src.previous == "[")
+    if name is None and begun and not sink.natural:
         return (yield from settle(reading, call, CUT))
     if not name:
         return False

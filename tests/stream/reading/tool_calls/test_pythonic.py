@@ -497,6 +497,15 @@ def test_calls_that_end_where_one_may_begin_are_cut():
         assert kinds(fed(SECTION, "<calls>" + text, "length")) == said
 
 
+@pytest.mark.parametrize("reason", ["length", None, "stop"])
+def test_an_output_ends_behind_a_marker_that_ends_in_the_bracket_of_a_list(reason):
+    tools = ToolsFormat(format="PYTHONIC", section_start="<calls>[", section_end="]</calls>")
+    parser = fed(SECTION.replace(tools=tools), "<calls>[", reason)
+    said = [] if reason == "stop" else ["truncated_call"]
+    assert (calls(parser), kinds(parser)) == ([], said)
+    assert parser.message.content == ("" if said else "<calls>[")
+
+
 def test_an_empty_list_is_no_text_where_a_marker_says_that_it_is_one():
     parser = fed(SECTION, "<calls>[ ]</calls>x")
     assert (parser.message.content, calls(parser)) == ("x", [])
