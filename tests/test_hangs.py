@@ -50,18 +50,29 @@ def test_no_alarm_goes_off_later(monkeypatch):
 
 def test_one_around_another_goes_off_behind_it(monkeypatch):
     monkeypatch.setattr(hangs, "WAITS", 1)
+    ended = []
     with pytest.raises(hangs.Hang), hangs.no_hang(0.05):
-        with hangs.no_hang(20):
-            time.sleep(0.1)
-        time.sleep(5)
+        waits_inside(0.1, ended)
+    assert ended == [0.1]
+
+
+def waits_inside(seconds, ended):
+    with hangs.no_hang(20):
+        time.sleep(seconds)
+    ended.append(seconds)
+    time.sleep(5)
 
 
 def test_what_handles_it_and_goes_on_fails_again():
     with pytest.raises(hangs.Hang), hangs.no_hang(0.02, again=0.02):
-        try:
-            run(lambda: False)
-        except hangs.Hang:
-            run(lambda: False)
+        runs_on()
+
+
+def runs_on():
+    try:
+        run(lambda: False)
+    except hangs.Hang:
+        run(lambda: False)
 
 
 def test_each_test_has_such_alarms():
