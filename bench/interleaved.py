@@ -123,6 +123,10 @@ def spent(run: Run, feeds: Sequence[Feed], texts: Sequence[str]) -> float:
         return time.process_time() - start
 
 
+SHORTEST = time.get_clock_info("process_time").resolution
+"""A clock that counts slowly may see no time pass."""
+
+
 def ratio(make: Make, texts: Sequence[str], run: Run, how: Settings) -> float:
     """Measure one way, in rounds."""
     found = []
@@ -132,7 +136,7 @@ def ratio(make: Make, texts: Sequence[str], run: Run, how: Settings) -> float:
         if run is in_tasks:
             cost -= spent(run, [nothing] * how.parsers, texts)
             base -= spent(alone, [nothing] * how.parsers, texts)
-        found.append(cost / base)
+        found.append(cost / max(base, SHORTEST))
     return statistics.median(found)
 
 

@@ -437,7 +437,7 @@ def test_the_prompt_is_any_iterable_of_ids():
 
 @pytest.mark.parametrize("record", [False, True])
 def test_the_format_is_the_one_that_was_given(record):
-    assert TokenParser("qwen3", QWEN.vocabulary, record=record).format is QWEN3
+    assert TokenParser("qwen3", QWEN.vocabulary, record=record).format == QWEN3
 
 
 def test_what_passes_by_is_written_down_in_time():
