@@ -39,7 +39,9 @@ def tag_form_formats(draw):
 
 
 def closed_by_name(draw, fmt):
-    close = draw(st.sampled_from(["</", "[/", "</fn=", '<end of="', "end:"]))
+    # A closer that is a word is a part of a name that stands right before it.
+    words = ["end:"] if fmt.function.name_suffix.strip() else []
+    close = draw(st.sampled_from(["</", "[/", "</fn=", '<end of="', *words]))
     suffix = draw(st.sampled_from([">", "]", ">\n", '"/>', ">>"]))
     return fmt.replace(function={"close": close, "close_suffix": suffix})
 

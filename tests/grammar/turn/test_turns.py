@@ -359,6 +359,16 @@ def test_calls_in_channels_come_back(fmt, keys, seed):
         check_back(fmt, tools, text)
 
 
+@pytest.mark.parametrize("channel", ["commentary", "analysis", "an", "analysis_of"])
+def test_a_call_may_stand_on_a_channel_whose_name_begins_as_that_of_reasoning(channel):
+    rules = gbnf("gpt_oss", [{"name": "now"}], tool_choice="auto", lazy=False).rules
+    call = f"<|channel|>{channel} to=functions.now<|constrain|>json<|message|>{{}}"
+    thought = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"
+    for text in (call, thought + call):
+        assert accepts(rules, text)
+        assert Lark(rules).accepts(text)
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("tools", "words"),

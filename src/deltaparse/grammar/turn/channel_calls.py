@@ -84,7 +84,8 @@ class ChannelCalls:
         marker = channels.channel if channels.channel.strip() else channels.recipient
         if not (channels.reasoning and channels.ends and marker.strip()):
             return EMPTY
-        names = choice(*map(literal, channels.reasoning))
+        # A word of its own: a lexer that began the whole header takes no other name back.
+        names = choice(*(token(literal(name)) for name in channels.reasoning))
         header = seq(literal(marker), names, literal(channels.message))
         message = seq(header, self._any_body(self.budget), self.next)
         # No notation counts the tokens of several.
