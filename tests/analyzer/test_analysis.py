@@ -308,7 +308,49 @@ def test_a_content_that_is_an_object_is_a_doubt_where_no_calls_are_shown():
     words = "the template reads blocks of a content that is an object: what it shows of that"
     [issue] = analyze(source.replace("CALLS", "")).issues
     assert issue.startswith(words)
+    [issue] = analyze(source.replace("CALLS", "{{ m.content.asked }}")).issues
+    assert issue.startswith(words.replace("blocks", "asked and blocks"))
     assert analyze(source.replace("CALLS", calls)).verified
+
+
+def test_a_content_that_is_an_object_is_no_doubt_where_there_are_channels():
+    blocks = "{{ m.content.blocks if m.content is mapping else m.content }}"
+    fmt = analyze(CHANNELS.replace("{{ m.content }}<|end|>{% else", blocks + "<|end|>{% else"))
+    assert (fmt.verified, fmt.facts.has_channels, fmt.tools.format) == (True, True, "NONE")
+
+
+SIMPLE = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}<a>TURN{% else %}<u>{{ m.content }}</u>"
+    "{% endif %}{% endfor %}{% if add_generation_prompt %}PROMPT{% endif %}"
+)
+
+
+def test_a_header_ends_before_reasoning_though_white_space_follows_its_start_in_turns_only():
+    turn = "<t>{{ '\n' ~ m.reasoning_content }}</t>{{ m.content }}</a>"
+    fmt = analyze(SIMPLE.replace("TURN", turn).replace("PROMPT", "<a><t>"))
+    assert (fmt.verified, fmt.turn.headers, fmt.reasoning.start) == (True, ("<a>",), "<t>\n")
+
+
+def test_what_ends_content_ends_before_the_turn_does():
+    """Whatever white space stands behind the end of the turn."""
+    turn = (
+        "{{ '<t>' ~ m.reasoning_content ~ '</t><say>' if m.reasoning_content }}{{ m.content }}"
+        "{{ '<end>' if m.reasoning_content and loop.last }}"
+        "{{ '<stop>' if loop.last else '<end>\n' }}"
+    )
+    fmt = analyze(SIMPLE.replace("TURN", turn).replace("PROMPT", "<a>"))
+    assert fmt.turn.ends == ("<end>\n", "<stop>")
+    assert (fmt.content.start, fmt.content.end) == ("<say>", "")
+
+
+def test_tokens_round_words_are_found_by_the_names_of_two_functions():
+    call = "<|do|>{{ c.function.name }}<|is|>{{ c.function.arguments | tojson }}"
+    call += "<|done|>{{ c.function.name }}<|is|>"
+    calls = "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}"
+    turn = "{{ m.content or '' }}" + calls + "</a>"
+    fmt = analyze(SIMPLE.replace("TURN", turn).replace("PROMPT", "<a>"))
+    assert fmt.verified
+    assert (fmt.function.name_prefix, fmt.function.close) == ("<|do|>", "<|done|>")
 
 
 PREFIXED = (
