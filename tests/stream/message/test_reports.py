@@ -8,6 +8,7 @@ from deltaparse import Issue, StreamParser, get_format
 from deltaparse.stream.message.reports import MOST_OF_A_KIND, Issues
 
 from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED, chunkings, kinds
+from ...strategies.wire_channels import HARMONY
 
 TOOLS = [{"name": "f"}]
 HOSTILE = {
@@ -56,6 +57,44 @@ def test_one_more_counts_the_others_and_spans_them():
     parser.feed("<call>" * 3 + f"x{CALL}" * (MOST_OF_A_KIND + 2))
     *_, last = parser.attempts
     assert (last.name, last.status, last.detail) == ("", "complete", "2 more of this status")
+
+
+def tried(*calls):
+    """The attempts of calls in messages, each of a name and of what stands for its arguments."""
+    parser = StreamParser(HARMONY, tools=TOOLS)
+    for name, arguments in calls:
+        header = f"<|start|>assistant<|channel|>commentary to=functions.{name}<|message|>"
+        parser.feed(f"{header}{arguments}<|call|>")
+    return parser.attempts
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "status"),
+    [
+        ("f", "{}", "complete"),
+        ("f", "{}}", "repaired"),
+        ("f", "{'a': 1}}", "repaired"),
+        ("g", "{}}", "unknown_tool"),
+    ],
+)
+def test_a_bracket_behind_a_call_repairs_it_if_it_was_complete(name, arguments, status):
+    found = tried(("f", "{}"), (name, arguments), ("f", "{}"))
+    assert [attempt.status for attempt in found] == ["complete", status, "complete"]
+
+
+def test_what_was_repaired_later_does_not_count_as_complete():
+    *kept, last = tried(*[("f", "{}}")] * 3, *[("f", "{}")] * (MOST_OF_A_KIND + 1))
+    assert [attempt.status for attempt in kept] == [
+        *["repaired"] * 3,
+        *["complete"] * MOST_OF_A_KIND,
+    ]
+    assert last.detail == "1 more of this status"
+
+
+def test_calls_that_are_only_counted_are_counted_as_they_were_before_a_repair():
+    *_, last = found = tried(*[("f", "{}")] * MOST_OF_A_KIND, *[("f", "{}}")] * 2)
+    assert len(found) == MOST_OF_A_KIND + 1
+    assert (last.status, last.detail) == ("complete", "2 more of this status")
 
 
 def many(*spans):

@@ -667,10 +667,30 @@ def test_a_header_is_no_longer_than_it_may_be(more):
     assert kinds(parser) == ["odd_header"] * (more + 1)
 
 
-def test_a_recipient_is_reported_where_it_stands():
-    text = "<|channel|>commentary to=  functions.g <|message|>{}<|call|>"
-    (issue,) = fed(HARMONY, text, tools=TOOLS).issues
-    assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("g <|message|>"))
+def test_what_is_too_long_for_a_header_is_content_at_once():
+    parser = StreamParser(HARMONY)
+    header = "<|channel|>" + "x" * (MAX_HEADER - len("<|channel|>"))
+    assert parser.feed(header[:-1]) == []
+    assert joined(parser.feed(header[-1])).content == header
+
+
+@pytest.mark.parametrize(
+    ("namespace", "before", "name"),
+    [("functions.", "  functions.", "g"), ("functions.", "   ", "to"), ("fn_", "  fn_", "g")],
+    ids=["a name", "a name that is the marker", "a name that is a part of a word"],
+)
+def test_a_recipient_is_reported_where_it_stands(namespace, before, name):
+    fmt = HARMONY.replace(function={"namespace": namespace}, channels={"channel": ""})
+    text = f"to={before}{name} <|message|>{{}}<|call|>"
+    (issue,) = fed(fmt, text, tools=TOOLS).issues
+    start = text.index(f"{name} <|message|>")
+    assert (issue.kind, issue.span) == ("unknown_tool", (start, start + len(name)))
+
+
+def test_a_message_to_nobody_is_for_the_reader():
+    text = "<|channel|>final to=<|message|>Hello<|return|>"
+    parser = fed(HARMONY, text, tools=TOOLS)
+    assert (parser.message.parts, parser.issues) == ([Content("Hello")], [])
 
 
 HEADER = "<|channel|>commentary to=functions.f<|message|>"
