@@ -35,6 +35,16 @@ def test_calls_in_one_object_are_dropped_each_by_itself():
     assert dropped == [f"dropped: {SECOND!r}", f"dropped: {THIRD!r}"]
 
 
+@pytest.mark.parametrize("begun", range(1, len(', "g": ')))
+def test_of_a_call_that_is_dropped_the_output_is_reported(begun):
+    prompt = "<|start|>model\n" + FIRST + SECOND[:begun]
+    policies = Policies(extra_calls="drop")
+    parser = StreamParser(KEYED, prompt=prompt, policies=policies, parallel_tool_calls=False)
+    parser.feed(SECOND[begun:] + THIRD)
+    dropped = [issue.detail for issue in parser.issues if "dropped" in issue.detail]
+    assert dropped[0] == f"dropped: {SECOND[begun:]!r}"
+
+
 @pytest.mark.parametrize("named", ["g", "h"])
 def test_of_calls_that_are_text_the_output_has_what_the_prompt_has_not(named):
     begun = FIRST + SECOND.replace(": ", ":" + " " * 20) if named == "h" else FIRST

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Issue, StreamParser
+from deltaparse.stream.wire.spellings import MOST_SPACE
 
 from ...strategies.wire_by_hand import TAGS, calls, fed
 from ...strategies.wire_channels import HARMONY
@@ -12,6 +13,7 @@ from ...strategies.wire_channels import HARMONY
 HEAD = "<|channel|>final<|message|>"
 CALL = '{"name": "f", "parameters": {"a": 1}}'
 FAR = " " * 600
+LONG = " " * (MOST_SPACE + 1)
 BEGIN, END = len(HEAD), len(HEAD + CALL)
 
 
@@ -31,6 +33,8 @@ BEGIN, END = len(HEAD), len(HEAD + CALL)
         ),
         ("\n```  \n<|end|>", "", ("stray_marker", 0, 4, "left out behind the call: '```'")),
         ("\n```", "", ("stray_marker", 0, 4, "left out behind the call: '```'")),
+        (FAR + "<|end|>", FAR, ("text_after_tool_call", 0, 600, "kept as content")),
+        (LONG + "<|end|>", LONG, ("text_after_tool_call", 0, len(LONG), "kept as content")),
     ],
 )
 def test_what_stands_behind_the_call(before, text, content, issue):
@@ -51,13 +55,26 @@ def test_what_stands_behind_the_call(before, text, content, issue):
         assert (at + start) <= made[0].span[0] <= made[0].span[1] == at + end
 
 
-def test_text_that_is_no_call_is_content_with_all_its_white_space():
+@pytest.mark.parametrize("said", ["hello <|en", "<|en", "``"])
+def test_text_that_is_no_call_is_content_with_all_its_white_space(said):
     for before in ("", "  ", FAR):
-        text = f"{before}hello <|en"
+        text = f"{before}{said}"
         parser = fed(HARMONY, HEAD + text, calls="json")
         assert parser.message.content == text
         span = (BEGIN + len(before), BEGIN + len(text))
         assert parser.issues == [Issue("stray_text", span, "kept as content")]
+        assert parser.attempts == []
+
+
+@pytest.mark.parametrize("end", ["", "<|end|>"])
+def test_white_space_where_a_call_should_stand_is_content(end):
+    parser = fed(HARMONY, f"{HEAD}  {end}", calls="json")
+    assert (parser.message.content, parser.issues) == ("  ", [])
+
+
+def test_a_part_of_what_separates_calls_is_content_with_the_space_before_it():
+    fmt = HARMONY.replace(tools={"separator": "\n---\n"})
+    assert fed(fmt, HEAD + CALL + "\n--", calls="json").message.content == "\n--"
 
 
 def test_a_message_behind_that_with_calls_is_read():
@@ -76,6 +93,8 @@ def test_a_message_behind_that_with_calls_is_read():
         ("{x} said", False),
         ("[1] said", False),
         (" \n said", False),
+        ('x" said', False),
+        ('[""] said', False),
     ],
 )
 def test_json_where_the_prompt_opened_reasoning(text, read):
