@@ -179,6 +179,30 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
             "the output lacks '!', which stands before the end of the turn",
         ),
         (
+            template("{{ '!' if 'zz' in m.content }}{{ m.content }}"),
+            "Dry zz",
+            "the turn is rewritten in history",
+        ),
+        (
+            template("{{ m.content | replace('zz', 'yy') }}"),
+            "Dry zz",
+            "content is rewritten in history",
+        ),
+        (
+            template(
+                "{{ m.content }}",
+                user="<u>{{ '!' if 'zz' in messages[loop.index0 - 1].content }}{{ m.content }}",
+            ),
+            "Dry zz",
+            "what follows a turn depends on what was said",
+        ),
+        (THINKS, "<t></t>Dry.", "'<t>' is dropped from history"),
+        (
+            template("<t>{{ m.reasoning_content }}</t>{{ m.content }}"),
+            "Dry.",
+            "'<t>' is written into history",
+        ),
+        (
             template(
                 "{{ m.content }}", user="{% if loop.last %}!{% endif %}<u>{{ m.content }}</u>"
             ),
@@ -421,6 +445,88 @@ def test_a_marker_of_the_next_message_must_follow_a_turn_of_this_kind():
     other = ChatTemplate(source.replace("</a>", "{{ '</s>' if m.tool_calls }}"), eos_token="</s>")
     assert other.bridge(output, [result], tools=TOOLS) == "</s><r>Sun.</r><a>"
     assert other.bridge("Dry.<u>", [AGAIN], tools=TOOLS) == "And?</u><a>"
+
+
+def without_end(turn, user="<u>{{ m.content }}"):
+    """A template that nothing ends turns of, though there is a token that could."""
+    return ChatTemplate(template(turn, user=user).source.replace("</a>", ""), eos_token="</s>")
+
+
+BARE = ChatTemplate(
+    "{% for m in messages %}{% if bare %}{{ '<a>' if m.role == 'assistant' }}{{ m.content }}"
+    "{% else %}<{{ m.role[0] }}>{{ '<s>' ~ m.content ~ '|' if m.role == 'assistant' else m.content }}"
+    "</m>{% endif %}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
+)
+ENDS_ITS_CALLS = without_end(
+    "{{ m.content }}{% for c in m.tool_calls or [] %}"
+    "--{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}++{% endfor %}",
+    user="++<u>{{ m.content }}",
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "said", "text"),
+    [
+        (without_end("{{ m.content }}"), {"content": "a </s> b"}, "<u>a </s> b<a>"),
+        (
+            without_end("{{ m.content }}", user="<u>{{ m.content or m.said }}"),
+            {"said": "a long text and the end </s> b"},
+            "<u>a long text and the end </s> b<a>",
+        ),
+        (BARE, {"content": "|a"}, "|a<a>"),
+        (BARE, {"content": "a | b"}, "a | b<a>"),
+        (BARE, {"content": "a b"}, "a b<a>"),
+        (ENDS_ITS_CALLS, {"content": "a"}, "++<u>a<a>"),
+    ],
+)
+def test_a_turn_is_not_ended_by_what_the_next_message_says(made, said, text):
+    assert analyze(made).proved.content
+    switches = {"bare": True} if made is BARE else {}
+    assert made.bridge("Dry.", [{"role": "user", **said}], **switches) == text
+
+
+@pytest.mark.parametrize(
+    ("written", "output"),
+    [
+        ("{{ CALL | tojson }}", '{"name": "look_up", "arguments": {"city": "Ghent"}}'),
+        (
+            "Do: {{ CALL.name }}\nWith: {{ CALL.arguments | tojson }}\n",
+            'Do: look_up\nWith: {"city": "Ghent"}\n',
+        ),
+    ],
+)
+def test_there_is_no_bridge_behind_calls_that_nothing_ends(written, output):
+    calls = "{% for c in m.tool_calls or [] %}{% set f = c.function %}" + written + "{% endfor %}"
+    call = "{'name': f.name, 'arguments': f.arguments}"
+    made = without_end("{{ m.content }}" + calls.replace("CALL", call))
+    result = {"role": "tool", "tool_call_id": "zqid", "content": "Sun."}
+    assert analyze(made).proved.calls
+    assert made.bridge(output, [result], tools=TOOLS) is None
+    assert made.why_no_bridge(output, [result], tools=TOOLS) == "no marker ends the turn"
+
+
+def test_new_messages_prove_a_bridge_though_others_are_refused_in_their_place():
+    refuses = "<u>{{ raise_exception('no') if 'new' in m.content }}{{ m.content }}</u>"
+    made = template("{{ m.content }}", user=refuses)
+    assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
+
+
+LINE = "{{ '\\n' }}"
+SPACED = "{{ '<t>' ~ m.reasoning_content ~ '</t>\\n\\n' if m.reasoning_content }}{{ m.content }}"
+
+
+@pytest.mark.parametrize(
+    ("made", "output", "text"),
+    [
+        (template("{{ m.content }}" + LINE), "Dry.", "\n</a><u>And?</u><a>"),
+        (ChatTemplate(PLAIN.source.replace("</a>", "</a>" + LINE)), "Dry.</a>\n", "<u>And?</u><a>"),
+        (template(SPACED), "<t>hm</t>\nDry.", "</a><u>And?</u><a>"),
+        (PLAIN, "Dry?", "</a><u>And?</u><a>"),
+        (without_end("{{ m.content }}", user="Q: {{ m.content }}"), "Dry Q", "Q: And?<a>"),
+    ],
+)
+def test_of_the_end_of_a_turn_just_what_the_output_lacks_is_written(made, output, text):
+    assert made.bridge(output, [AGAIN]) == text
 
 
 @pytest.mark.parametrize(
