@@ -454,8 +454,8 @@ def without_end(turn, user="<u>{{ m.content }}"):
 
 BARE = ChatTemplate(
     "{% for m in messages %}{% if bare %}{{ '<a>' if m.role == 'assistant' }}{{ m.content }}"
-    "{% else %}<{{ m.role[0] }}>{{ '<s>' ~ m.content ~ '|' if m.role == 'assistant' else m.content }}"
-    "</m>{% endif %}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
+    "{% elif m.role == 'assistant' %}<a><s>{{ m.content }}|</m>{% else %}<u>{{ m.content }}</m>"
+    "{% endif %}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
 )
 ENDS_ITS_CALLS = without_end(
     "{{ m.content }}{% for c in m.tool_calls or [] %}"
