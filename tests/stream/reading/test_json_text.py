@@ -101,6 +101,7 @@ def test_json_where_the_prompt_opened_reasoning(text, read):
     parser = fed(TAGS, text, calls="json", prompt="<|start|>model\n<think>\n")
     assert bool(calls(parser)) == read
     assert (parser.message.reasoning_content or "") == ("" if read else text)
+    assert bool(parser.attempts) == read
 
 
 def test_white_space_between_messages_is_reported_as_what_it_is():

@@ -15,7 +15,7 @@ from deltaparse.stream.reading.tool_calls.call import Call
 from deltaparse.stream.reading.tool_calls.ending import CUT, settle
 from deltaparse.stream.wire.marker_tables import marker_tables
 
-from ....strategies.wire_by_hand import LIST, TAGS, UNMARKED, calls, fed
+from ....strategies.wire_by_hand import KEYED, LIST, TAGS, UNMARKED, calls, fed
 
 STRICT = Policies(malformed_arguments="strict")
 HEAD = '<call>\n{"name": "f"'
@@ -38,6 +38,13 @@ F = [{"name": "f"}]
             {"policies": STRICT},
             "malformed_arguments",
             "'x' begins no value in the call of 'f'; not emitted: 'x'",
+        ),
+        (
+            get_format("olmo3"),
+            "<function_calls>f(a=(1</function_calls>",
+            {},
+            "malformed_arguments",
+            "'<' after a value, not emitted: 1; in the call of 'f'; not emitted: ''",
         ),
         (
             TAGS,
@@ -85,13 +92,50 @@ def test_brackets_are_closed_only_where_the_call_is():
     assert [call.complete for call in parser.message.tool_calls] == [False]
 
 
+IN_LIST = UNMARKED.replace(tools={"array_wrapped": True})
+OBJECT = '[{"name": "f", "parameters": {}}, {"x": 1} '
+BROKEN = '{"name": "f", "parameters": {"a": x} '
+
+
 @pytest.mark.parametrize(
-    ("fmt", "options"),
-    [(UNMARKED.replace(tools={"array_wrapped": True}), {}), (UNMARKED, {"calls": "json"})],
+    ("fmt", "options", "begun"),
+    [
+        (IN_LIST, {}, OBJECT),
+        (UNMARKED, {"calls": "json"}, OBJECT),
+        (UNMARKED, {"policies": STRICT}, BROKEN),
+        (UNMARKED, {"policies": STRICT, "calls": "json"}, BROKEN),
+    ],
 )
-def test_what_the_prompt_holds_behind_a_call_is_none_of_the_output(fmt, options):
-    prompt = '<|start|>model\n[{"name": "f", "parameters": {}}, {"x": 1} <|en'
+def test_what_the_prompt_holds_behind_a_call_is_none_of_the_output(fmt, options, begun):
+    prompt = f"<|start|>model\n{begun}<|en"
     assert fed(fmt, "y", prompt=prompt, tools=F, **options).message.content == "y"
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text"), [(IN_LIST, OBJECT), (UNMARKED, BROKEN)], ids=["no call", "a broken call"]
+)
+def test_text_behind_what_is_no_whole_call_is_not_kept(fmt, text):
+    parser = StreamParser(fmt, tools=F, policies=STRICT, collect=False)
+    parser.feed(text + "y")
+    for _ in range(9):
+        parser.feed("more " * 9 + "<")
+        assert parser.held < 9
+
+
+def test_what_ends_calls_that_are_dropped_is_no_text():
+    section = '<|calls|>[{"f": {}}]<|/calls|>'
+    drop = Policies(extra_calls="drop")
+    parser = fed(KEYED, section * 2, parallel_tool_calls=False, policies=drop)
+    assert (calls(parser), parser.message.content) == ([("f", "{}")], "")
+
+
+@pytest.mark.parametrize("begun", ['{"na', '{"parameters": {"a": 1'])
+def test_an_object_that_is_cut_before_its_name_was_tried_behind_a_call(begun):
+    whole = '{"name": "f", "parameters": {}}'
+    for before, status in (("", []), (whole, ["complete", "truncated"])):
+        parser = fed(UNMARKED, before + begun, "length", tools=F)
+        assert [attempt.status for attempt in parser.attempts] == status
+        assert parser.message.content == begun
 
 
 def test_a_call_without_arguments_that_breaks_is_complete_when_it_has_some():
