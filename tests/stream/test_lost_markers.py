@@ -19,6 +19,7 @@ LOST = {
     "qwen3_coder": "get_weather\n<parameter=city>P</parameter>",
     "olmo3": 'get_weather(city="P")',
 }
+LONG = LOST["kimi_k2"].replace("P", "P" * HEAD)
 NAMED = [{"name": "get_weather"}, {"name": "f"}]
 
 
@@ -39,11 +40,7 @@ def test_a_call_whose_marker_was_lost_is_reported(name):
         ("qwen3", f"Sure! {LOST['hermes']}", {"calls": "json"}),
         ("kimi_k2", f"{LOST['kimi_k2']}<|im_end|>user<|tool_call_begin|>", {}),
         ("qwen3", f"<think><tool_call>{LOST['hermes']}</think>{LOST['hermes']}", {}),
-        (
-            "kimi_k2",
-            f"{LOST['kimi_k2'].replace('P', 'P' * HEAD)}<|im_end|>x<|tool_call_begin|>",
-            {},
-        ),
+        ("kimi_k2", f"{LONG}<|im_end|>\n<|im_start|>user\n<|tool_calls_section_begin|>x", {}),
     ],
 )
 def test_a_marker_that_is_there_or_is_not_asked_for_was_not_lost(name, text, kw):

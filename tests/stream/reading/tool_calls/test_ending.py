@@ -111,11 +111,12 @@ def test_what_the_prompt_holds_behind_a_call_is_none_of_the_output(fmt, options,
     assert fed(fmt, "y", prompt=prompt, tools=F, **options).message.content == "y"
 
 
+@pytest.mark.parametrize("policy", ["strict", "text"])
 @pytest.mark.parametrize(
     ("fmt", "text"), [(IN_LIST, OBJECT), (UNMARKED, BROKEN)], ids=["no call", "a broken call"]
 )
-def test_text_behind_what_is_no_whole_call_is_not_kept(fmt, text):
-    parser = StreamParser(fmt, tools=F, policies=STRICT, collect=False)
+def test_text_behind_what_is_no_whole_call_is_not_kept(fmt, text, policy):
+    parser = StreamParser(fmt, tools=F, policies=Policies(malformed_arguments=policy))
     parser.feed(text + "y")
     for _ in range(9):
         parser.feed("more " * 9 + "<")

@@ -621,3 +621,10 @@ def test_what_a_policy_does_not_repair_is_not_told_as_repaired(value):
     (call,) = parser.message.tool_calls
     assert (call.complete, call.repaired) == (False, False)
     assert kinds(parser) == ["malformed_arguments", "text_after_tool_call"]
+
+
+@pytest.mark.parametrize(("behind", "tried"), [("\n[f", True), (" [", True), ("\nf(", False)])
+def test_behind_a_call_the_bracket_of_a_list_begins_one_that_is_cut(behind, tried):
+    parser = fed(PLAIN, f"f(a=1){behind}", "length", tools=[{"name": "f"}])
+    assert [one.status for one in parser.attempts] == ["complete", *["truncated"] * tried]
+    assert parser.message.content == behind
