@@ -195,6 +195,7 @@ NAMED_CALLS = CALLED.replace("CALL", NAMED)
         ("raise_exception('no') if m.tool_calls else '<e>'", "<e>"),
         ("('<f>' if m.tool_calls else '<e>') ~ '\\n'", "<e>\n"),  # white space is none
         ("('' if m.tool_calls else ' ok') ~ '<e>'", "<e>"),
+        ("'' if m.tool_calls and m.content else (' ok' if m.content else '') ~ '<e>'", "<e>"),
     ],
 )
 def test_before_a_prompt_at_the_end_stands_what_turns_of_all_kinds_end_with(said, end):
@@ -371,6 +372,20 @@ def test_a_switch_may_add_the_header_that_the_prompt_of_the_default_has_not():
 
 def test_what_a_prompt_alone_has_before_the_header_is_none_of_it():
     assert frame_of(turns(SHOWN, "<go><model>"))[1].header == "<model>"
+    said = "{{ ('<y>' if m.tool_calls else '<x>') if m.role == 'assistant' }}" + SHOWN + NAMED_CALLS
+    assert frame_of(turns(said, "<go><model>"))[1].header == "<model>"
+
+
+def test_what_ends_the_users_message_is_no_header_under_a_switch_that_adds_none():
+    said = "{{ '<|><|>' if m.role == 'assistant' }}{{ m.content }}<|>"
+    turn = frame_under(turns(said, "{{ '<|><|>' if not raw }}"), "raw").turn
+    assert (turn.headers, turn.generation_prompt) == (("<|><|>",), "<|><|>")
+
+
+def test_what_the_last_turn_alone_has_behind_the_end_is_a_part_of_it():
+    stopped = "{{ '<stop>' if m.role == 'assistant' and loop.last }}"
+    _, frame = frame_of(turns(SHOWN + "</m>" + stopped))
+    assert (frame.turn.ends, frame.trailer) == (("</m><stop>",), "")
 
 
 @pytest.mark.parametrize(
