@@ -8,7 +8,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deltaparse import MalformedOutput, Policies, StreamParser, get_format, list_formats, parse
+from deltaparse import (
+    CodeFormat,
+    MalformedOutput,
+    Policies,
+    StreamParser,
+    get_format,
+    list_formats,
+    parse,
+)
 
 from ..strategies.token_texts import Text
 from ..strategies.unproven_texts import answers, looks_like_calls
@@ -411,3 +419,10 @@ def test_white_space_before_the_name_may_be_left_out():
 def test_what_the_prompt_began_behind_what_was_none_does_not_come_out(begun):
     parser = fed(UNMARKED, "x", prompt='<|start|>model\n{"x": 1} ' + begun)
     assert parser.message.content == "x"
+
+
+@pytest.mark.parametrize("start", ["<code>", "<code>\n"])
+def test_code_behind_its_marker_needs_no_proof(start):
+    parser = StreamParser(UNMARKED.replace(code=CodeFormat(start=start, function="f")))
+    parser.feed(f"{start}x = 1")
+    assert [call.arguments for call in parser.message.tool_calls] == ['{"code": "x = 1']

@@ -121,6 +121,7 @@ def test_no_tags_stand_round_no_reasoning():
     inline("hm")
     inline("")
     inline.close()
+    inline.close()
     assert "".join(said) == "<think>hm</think>"
 
 
@@ -197,3 +198,32 @@ def test_the_tags_round_reasoning_are_of_no_token():
     deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
     assert "".join(delta.text for delta in deltas) == "<think>hm</think>yo"
     assert parser.roles == ["marker", "reasoning", "marker", "content"]
+
+
+def test_a_call_that_the_prompt_has_whole_and_repaired_leaves_nothing():
+    parser = StreamParser(TAGS, prompt=f"<|start|>model\n{REPAIRED}")
+    parser.feed("text")
+    parser.finish("stop")
+    assert (parser.message.parts, parser.message.attempts) == ([Content("text")], ())
+
+
+def test_what_the_prompt_has_of_the_arguments_is_in_the_first_delta():
+    parser = StreamParser(TAGS, prompt='<|start|>model\n<call>\n{"name": "f", "arguments": {"a": "x')
+    first, *_ = parser.feed("y")
+    assert (first.name, first.arguments) == ("f", '{"a": "x')
+
+
+def test_no_text_of_arguments_is_no_delta():
+    builder = MessageBuilder()
+    builder.begin_call(0, "id", "f", 0)
+    builder.arguments("")
+    assert builder.out == [ToolCallDelta(0, "id", "f")]
+
+
+def test_a_call_that_is_open_was_not_repaired_behind_its_end():
+    builder = MessageBuilder()
+    for index in (0, 1):
+        builder.begin_call(index, "id", "f", 0)
+        assert not builder.mark_repaired()
+        builder.end_call(0, frozenset(), complete=True)
+    assert [call.repaired for call in builder.so_far()] == [False, False]
