@@ -82,6 +82,7 @@ NEXT = THOUGHT.replace("</t>", "</t><so>")
         (NEXT + "{{ m.content }}", "</t><so>"),
         (NEXT + "{{ m.content }}{{ '\n' if m.reasoning_content }}", "</t><so>"),
         (THOUGHT + "{{ '\n' }}{{ m.content }}", "</t>\n"),
+        (NEXT + "<say>{{ m.content }}</say>{{ '<y>' if m.reasoning_content }}", "</t><so>"),
     ],
 )
 def test_what_ends_reasoning_before_content(answer, end):
@@ -192,6 +193,13 @@ def test_what_content_always_begins_with_is_no_part_of_the_end(thought, prompt, 
             "\n<say>",
         ),
         (THOUGHT.replace("</t>", "</t><x>") + "{{ m.content }}", "", "<t>", "</t><x>"),
+        (
+            NEXT.replace("'<t>'", "'<t>\\n'") + "{{ m.content }}",
+            "{{ '<t></t>' if brief }}",
+            "<t>\n",
+            "</t>",
+        ),
+        (THOUGHT.replace("'<t>'", "'<x><t>\\n'") + "{{ m.content }}", "", "<x><t>\n", "</t>"),
     ],
 )
 def test_the_markers_of_reasoning_with_the_white_space_in_them(said, prompt, start, end):
@@ -207,6 +215,35 @@ def test_what_content_always_begins_with_may_end_reasoning():
     assert fmt.verified
     assert (fmt.reasoning.end, fmt.content.start) == ("\n<say>", "\n<say>")
     assert fmt.content.mode is ContentMode.ALWAYS_WRAPPED
+
+
+def test_what_all_content_begins_with_is_none_of_contents_where_calls_follow_it_too():
+    thought = THOUGHT.replace(" ~ '</t>'", "") + "<so>{{ m.content or '' }}"
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS))
+    assert (fmt.verified, fmt.reasoning.end) == (True, "<so>")
+    assert fmt.content.mode is ContentMode.PLAIN
+
+
+def test_what_a_prompt_has_behind_an_empty_pair_is_content_though_calls_follow_it_too():
+    said = NEXT + "{{ m.content or '' }}" + CALLS
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(said, "{{ '<t></t>' if brief }}"))
+    assert (fmt.verified, fmt.reasoning.end, fmt.content.start) == (True, "</t>", "<so>")
+
+
+@pytest.mark.parametrize("said", ["{{ m.content }}" + THOUGHT, THOUGHT + "{{ m.content }}" * 2])
+def test_reasoning_behind_content_and_content_that_stands_there_twice_are_not_proved(said):
+    fmt = analyze(turns(said))
+    assert (fmt.verified, fmt.proved.reasoning) == (False, ())
+
+
+def test_what_content_always_begins_with_opens_no_reasoning_that_nothing_opens():
+    thought = "{{ m.reasoning_content ~ '</t>' if m.reasoning_content }}"
+    fmt = analyze(turns(thought + "<say>{{ m.content }}</say>"))
+    assert (fmt.verified, fmt.reasoning.start, fmt.content.start) == (True, "", "<say>")
+    beside_calls = thought.replace("if m.", "if m.tool_calls and m.")
+    source = turns(beside_calls + "{{ '<say>' ~ m.content if m.content }}" + CALLS)
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert (fmt.verified, fmt.reasoning.mode) == (False, ReasoningMode.NONE)
 
 
 def test_two_markers_before_the_one_of_content_end_reasoning():
@@ -276,6 +313,8 @@ def test_reasoning_beside_calls_alone_that_content_hides():
             "\n</t>\n",
         ),
         ("{{ '<t>' ~ m.reasoning_content ~ '\n</t>' if WHEN }}", "", "<t>", "\n</t>"),
+        ("{{ m.reasoning_content ~ '\n' if WHEN }}</t>", "<t>", "<t>", "\n</t>"),
+        ("{{ '<t>' ~ m.reasoning_content ~ '</t>' if WHEN }}", "<t>Well, ", "<t>", "</t>"),
     ],
 )
 def test_white_space_in_the_markers_of_reasoning_beside_calls_alone(thought, prompt, start, end):
@@ -314,6 +353,13 @@ def test_what_all_turns_end_begins_behind_the_header(header, prompt, start):
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, "</t>")
     assert [text.strip() for text in fmt.turn.headers] == [header.strip()]
+
+
+@pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
+def test_what_ends_the_header_may_be_what_all_turns_and_some_prompts_end(space):
+    said = ENDED.replace("</t>", "</t>" + space)
+    fmt = analyze(turns(said, "{% if brief %}</t>" + space + "{% endif %}"))
+    assert (fmt.verified, fmt.reasoning.start, fmt.turn.headers) == (True, "<me>", ("</you>",))
 
 
 def test_what_all_turns_end_may_have_more_behind_it_where_there_is_reasoning():
@@ -399,6 +445,20 @@ def test_it_is_reported_where_a_switch_of_any_value_changes_the_opener(opened, m
     asked = [{"role": "user", "content": "Hi"}]
     behind = ChatTemplate(source).render(asked, add_generation_prompt=True, effort="high")
     assert parse("hm</t>Dry.</me>", fmt, prompt=behind).reasoning_content == "hm"
+
+
+def test_an_opener_of_prompts_with_the_value_of_a_switch_and_more_space_is_no_other():
+    value = "{{ effort | default('mid') }}"
+    said = THOUGHT.replace("<t>", "<t:' ~ (effort | default('mid')) ~ '>") + "{{ m.content }}"
+    fmt = analyze(turns(said, f"<t:{value}>{{{{ '\\n' }}}}"))
+    assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t:mid>", ())
+
+
+def test_a_prompt_that_begins_a_call_where_content_hides_reasoning():
+    thought = "{{ '<t>' ~ m.reasoning ~ '</t>' if m.reasoning and m.tool_calls and not m.content }}"
+    source = turns(thought + "{{ m.content or '' }}" + CALLS, "{{ '<t></t><c>' if act }}")
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert (fmt.reasoning.mode, fmt.reasoning.start) == (ReasoningMode.TOOLS_ONLY, "<t>")
 
 
 @pytest.mark.parametrize("empty", ["", "{% else %}<t></t>\n"])
