@@ -72,6 +72,15 @@ def test_what_its_owner_changes_is_read_anew():
     assert [issue.kind for issue in second.issues] == ["unknown_tool"]
 
 
+def test_a_prompt_may_be_text_of_a_class_of_its_own():
+    class Rendered(str):
+        __slots__ = ()
+
+    parser = StreamParser(TAGS, prompt=Rendered("<|start|>model\n<think>\n"))
+    parser.feed("hm")
+    assert parser.message.reasoning_content == "hm"
+
+
 def test_parsers_that_share_it_know_nothing_of_each_other():
     tools = Tools([F])
     one, other = (StreamParser(TAGS, tools=tools) for _ in range(2))
