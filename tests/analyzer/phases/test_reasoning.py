@@ -293,6 +293,12 @@ def test_reasoning_beside_calls_that_other_turns_end_at_once():
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
 
 
+def test_reasoning_beside_calls_alone_though_white_space_behind_its_end_is_contents():
+    thought = "{{ m.reasoning_content if m.tool_calls }}</t>{{ '\\n' ~ m.content if m.content }}"
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS))
+    assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, "<me>", "</t>")
+
+
 def test_reasoning_beside_calls_alone_that_content_hides():
     thought = "{{ '<t>' ~ m.reasoning ~ '</t>' if m.reasoning and m.tool_calls and not m.content }}"
     fmt = analyze(
