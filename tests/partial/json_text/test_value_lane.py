@@ -40,7 +40,7 @@ def stands(lexer):
     return lexer.state, lexer.stack
 
 
-@pytest.mark.parametrize("firsts", ["", "<", "<["])
+@pytest.mark.parametrize("firsts", ["", "<", "<[:"])
 @pytest.mark.parametrize("before", BEFORE)
 def test_what_passes_is_read_and_what_does_not_is_unread(before, firsts):
     for text in TEXTS:
