@@ -108,6 +108,7 @@ def find_reasoning(
     holding = _holding(prompts, start, held)
     others = _alternatives(turns, settings, start, end, [*holding])
     made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
+    # Where no marker opens reasoning, it begins with what a prompt says, whatever that is.
     known = [text.strip() for pair in made.pairs for text in pair]
     unread = opened_only(turns, prompts, known, held)
     unread += by_name + tuple(_any_value(holding))
@@ -155,7 +156,7 @@ def _start_before_turn(turns: Turns, prompts: Sequence[str], end: str) -> str:
         return last_marker(turns.frame.header)
     opened = behind.pop()
     parts = segments(opened)
-    return opened if not behind and len(parts) == 1 and parts[0].marker and opened != end else ""
+    return opened if not behind and len(parts) == 1 and parts[0].marker else ""
 
 
 def _without_content(turns: Turns, start: str, end: str, prompts: Sequence[str]) -> str:

@@ -29,10 +29,12 @@ class Reports(ABC, Generic[Report, Kind]):
     when somebody reads them, for there may be one in every call.
     """
 
-    __slots__ = ("_counts", "_kept", "_more")
+    __slots__ = ("_counts", "_kept", "_kept_last", "_more")
 
     def __init__(self) -> None:
         self._kept: list[Report] = []
+        # The last that came is kept, and not only counted.
+        self._kept_last = False
         self._counts: dict[Kind, int] = {}
         # Of each kind beyond the limit: where its summary is kept, and what that spans.
         self._more: dict[Kind, tuple[int, int, int]] = {}
@@ -51,7 +53,8 @@ class Reports(ABC, Generic[Report, Kind]):
         """Take one more."""
         kind = self._kind(report)
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
-        if count <= MOST_OF_A_KIND:
+        self._kept_last = count <= MOST_OF_A_KIND
+        if self._kept_last:
             self._kept.append(report)
             return
         start, end = report.span
@@ -68,6 +71,7 @@ class Reports(ABC, Generic[Report, Kind]):
 
     def clear(self) -> None:
         """Forget all."""
+        self._kept_last = False
         self._kept.clear()
         self._counts.clear()
         self._more.clear()
@@ -127,12 +131,13 @@ class Attempts(Reports[Attempt, Status]):
     __slots__ = ()
 
     def repair_last(self) -> None:
-        """Something right behind the call that was begun last was repaired."""
-        last = self._kept[-1] if self._kept else None
-        if last is not None and last.status == "complete" and "complete" not in self._more:
-            self._kept.pop()
+        """Something right behind the call that was begun last was repaired.
+
+        One that is only counted stays counted as it was.
+        """
+        if self._kept_last and self._kept[-1].status == "complete":
             self._counts["complete"] -= 1
-            self.append(replace(last, status="repaired"))
+            self.append(replace(self._kept.pop(), status="repaired"))
 
     @staticmethod
     def _kind(report: Attempt) -> Status:

@@ -15,7 +15,6 @@ from deltaparse.partial import (
     at,
     json_space,
     peek,
-    skip_if_here,
     until,
     whitespace,
 )
@@ -61,7 +60,7 @@ def text_of_calls(
     if any(report_cut_marker(reading, each) for each in markers):
         checkpoint.commit()
         return True
-    if not called or (not marker and (src.unread or not src.closed)):
+    if not called or (not marker and src.unread):
         writer.emit(checkpoint.text())
     checkpoint.commit()
     yield from until(src, ends, writer.emit)
@@ -91,7 +90,7 @@ def json_ahead(src: Window) -> Steps[str]:
 
 
 def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]:
-    """Read the end of a code block, space and a comma; return a checkpoint behind the block."""
+    """Read the end of a code block, and space; return a checkpoint behind the block."""
     src, start = reading.src, reading.src.offset
     yield from whitespace(src, MOST_SPACE)
     fence = yield from at(src, reading.tables.call_starts)
@@ -100,11 +99,6 @@ def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]
         report_stray(reading, start, fence)
         checkpoint.commit()
         checkpoint = reading.checkpoint()
-        yield from whitespace(src, MOST_SPACE)
-    char = yield from peek(src)
-    separators = reading.tables.separators
-    if char and char in separators.firsts:
-        yield from skip_if_here(src, separators)
         yield from whitespace(src, MOST_SPACE)
     return checkpoint
 

@@ -91,7 +91,7 @@ def test_processes_make_the_same(log, whole, tmp_path, monkeypatch, fork):
 
 
 def test_results_that_are_not_ordered_come_as_they_do(tmp_path):
-    slow = record(id="slow", text=call("f", {}) * 15_000)
+    slow = record(id="slow", text=call("f", {}) * 8_000)
     path, out, other = (str(tmp_path / name) for name in ("log.jsonl", "out.jsonl", "other.jsonl"))
     Path(path).write_text(f"{json.dumps(slow)}\n{lines(records(200))}", encoding="utf-8")
 

@@ -50,7 +50,7 @@ def in_a_section(draw, fmt):
     if fmt.call_id.position == "PRE_FUNC_NAME":
         return fmt
     section = "<|section|>" + draw(st.sampled_from(["", "\n"]))
-    prefix = draw(st.sampled_from(["", "<", "[["]))
+    prefix = draw(st.sampled_from(["", "<", "[:"]))  # nothing that a list of lists begins with
     suffix = fmt.function.name_suffix.strip() or "<|named|>"
     shown = bool(prefix or fmt.function.close.strip() or fmt.arguments.end.strip())
     separators = ["", "\n"] * shown + [", ", "; ", "<|next|>"]

@@ -97,6 +97,14 @@ def test_calls_that_are_only_counted_are_counted_as_they_were_before_a_repair():
     assert (last.status, last.detail) == ("complete", "2 more of this status")
 
 
+def test_a_repair_of_a_call_that_is_only_counted_is_of_no_other():
+    single = ("f", "{'a': 1}")
+    found = [*tried(*[single] * (MOST_OF_A_KIND + 1), ("f", "{}"), ("f", "{'a': 1}}"))]
+    statuses = [one.status for one in found]
+    assert statuses == ["repaired"] * (MOST_OF_A_KIND + 1) + ["complete"]
+    assert found[MOST_OF_A_KIND].detail == "2 more of this status"
+
+
 def many(*spans):
     """Issues of a kind up to the limit, and one for each of these spans."""
     issues = Issues()
