@@ -29,6 +29,8 @@ CHUNKS = 40
 """Chunks that each parser reads; those of a call are fewer."""
 THREADS = 8
 TOUCHED = 32
+SHORTEST = time.get_clock_info("process_time").resolution
+"""What the floor takes at the least, of which the clock may see nothing where texts are short."""
 BARE = f"nothing, but over {TOUCHED} objects"
 
 Run = Callable[[Sequence[Feed], Sequence[str]], None]
@@ -121,10 +123,6 @@ def spent(run: Run, feeds: Sequence[Feed], texts: Sequence[str]) -> float:
         start = time.process_time()
         run(feeds, texts)
         return time.process_time() - start
-
-
-SHORTEST = time.get_clock_info("process_time").resolution
-"""A clock that counts slowly may see no time pass."""
 
 
 def ratio(make: Make, texts: Sequence[str], run: Run, how: Settings) -> float:

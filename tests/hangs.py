@@ -16,8 +16,8 @@ LONGEST = 20
 """Seconds for one input. This is no measure of speed: what ends at all does so in milliseconds."""
 LONGEST_TEST = 300
 """Seconds for one test, which may try many inputs."""
-WAITS = 30
-"""So many times as long may it take by the clock, beside other programs."""
+WAITS, TEST_WAITS = 30, 4
+"""So many times as long may they take by the clock, beside other programs."""
 
 
 class Hang(BaseException):
@@ -25,24 +25,36 @@ class Hang(BaseException):
 
 
 def _raise(signum: int, frame: object) -> None:
-    raise Hang(f"still {'waiting' if signum == signal.SIGALRM else 'running'}, and for too long")
+    raise Hang("still waiting" if signum == signal.SIGALRM else "still running")
 
 
 @contextmanager
-def no_hang(seconds: float | None = None, *, again: float = 0) -> Iterator[None]:
-    """Raise `Hang` in a body that takes over so many seconds, `LONGEST` where none are given.
+def no_hang() -> Iterator[None]:
+    """Raise `Hang` in a body that takes over `LONGEST` seconds."""
+    with _alarms(LONGEST, WAITS):
+        yield
 
-    With `again`, it is raised again each time that what handles it has taken so many. Around
-    another, it waits until that is over.
+
+@contextmanager
+def no_hanging_test() -> Iterator[None]:
+    """Raise `Hang` in a test that takes over `LONGEST_TEST` seconds.
+
+    It is raised again in what goes on then: Hypothesis tries an input again that fails.
     """
+    with _alarms(LONGEST_TEST, TEST_WAITS, again=LONGEST):
+        yield
+
+
+@contextmanager
+def _alarms(seconds: float, waits: float, *, again: float = 0) -> Iterator[None]:
+    """Have both alarms in a body; those of a body round it wait until this one is over."""
     if not hasattr(signal, "SIGPROF") or threading.current_thread() is not threading.main_thread():
         yield
         return
-    seconds = seconds or LONGEST
     before = {signum: signal.signal(signum, _raise) for signum in (signal.SIGPROF, signal.SIGALRM)}
     left = {
         signal.ITIMER_PROF: signal.setitimer(signal.ITIMER_PROF, seconds, again),
-        signal.ITIMER_REAL: signal.setitimer(signal.ITIMER_REAL, seconds * WAITS, again * WAITS),
+        signal.ITIMER_REAL: signal.setitimer(signal.ITIMER_REAL, seconds * waits, again * waits),
     }
     try:
         yield

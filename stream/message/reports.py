@@ -71,7 +71,6 @@ class Reports(ABC, Generic[Report, Kind]):
 
     def clear(self) -> None:
         """Forget all."""
-        self._kept_last = False
         self._kept.clear()
         self._counts.clear()
         self._more.clear()

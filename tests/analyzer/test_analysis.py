@@ -332,7 +332,6 @@ def test_a_header_ends_before_reasoning_though_white_space_follows_its_start_in_
 
 
 def test_what_ends_content_ends_before_the_turn_does():
-    """Whatever white space stands behind the end of the turn."""
     turn = (
         "{{ '<t>' ~ m.reasoning_content ~ '</t><say>' if m.reasoning_content }}{{ m.content }}"
         "{{ '<end>' if m.reasoning_content and loop.last }}"

@@ -112,7 +112,7 @@ def _call(
         names = {*tools, *(namespace + name for name in tools)}
     start = src.offset
     name = yield from python_head(src, sure=sure, after=after, names=names, strays=True)
-    # Where only the look of calls tells, the bracket of a list does that the output ends behind.
+    # Where only the look of a call tells, a bracket that the output ends behind may begin a list.
     begun = sure or (reading.tables.told_by_look and src.previous == "[")
     if name is None and begun and not sink.natural:
         return (yield from settle(reading, call, CUT))

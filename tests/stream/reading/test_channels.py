@@ -687,6 +687,12 @@ def test_a_recipient_is_reported_where_it_stands(namespace, before, name):
     assert (issue.kind, issue.span) == ("unknown_tool", (start, start + len(name)))
 
 
+def test_a_recipient_behind_a_channel_is_reported_where_it_stands():
+    text = "<|channel|>commentary to=  functions.g <|message|>{}<|call|>"
+    (issue,) = fed(HARMONY, text, tools=TOOLS).issues
+    assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("g <|message|>"))
+
+
 def test_a_message_to_nobody_is_for_the_reader():
     text = "<|channel|>final to=<|message|>Hello<|return|>"
     parser = fed(HARMONY, text, tools=TOOLS)
