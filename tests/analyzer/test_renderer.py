@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import pytest
 
 from deltaparse import ChatTemplate, TemplateError, analyze
 from deltaparse.analyzer import renderer
+from deltaparse.analyzer.brackets import PREFIX, Brackets
 from deltaparse.analyzer.probes import ABSENT, NEXT_USER, TOOLS, USER, assistant, call, result, user
 from deltaparse.analyzer.renderer import CallStyle, Renderer
+from deltaparse.analyzer.template.budget import Limits
 from deltaparse.analyzer.trace import Trace
 
 from ..strategies.templates import OWN
@@ -65,6 +68,25 @@ def test_when_the_time_is_up_everything_is_refused(monkeypatch):
     assert not fmt.verified
 
 
+def test_time_that_is_left_is_not_up(monkeypatch):
+    monkeypatch.setattr(renderer, "MAX_SECONDS", LESS)
+    assert not Renderer(ChatTemplate("{{ messages[0].content }}")).exhausted
+
+
+def test_each_rendering_has_the_time_that_is_left(monkeypatch):
+    given, clock = [], itertools.count(0, 5)
+    monkeypatch.setattr(renderer, "MAX_SECONDS", 13.0)
+    monkeypatch.setattr(renderer, "thread_time", lambda: next(clock))
+    monkeypatch.setattr(
+        ChatTemplate, "render_within", lambda _, limits, *asked: given.append(limits.seconds) or ""
+    )
+    made = Renderer(ChatTemplate("", limits=Limits(seconds=10.0)))
+    for text in ("a", "b", "c"):
+        made([user(text)])
+    assert given == [10.0, 8.0, 3.0]
+    assert made.exhausted
+
+
 def test_a_refusal_is_remembered_in_the_templates_words():
     made = Renderer(ChatTemplate("{{ raise_exception('only prose') }}"))
     assert made([user()]) is None
@@ -77,6 +99,20 @@ def test_of_which_conversation_a_refusal_is():
     assert made.refusal([user()], TOOLS) == "no tools"
     assert made.refusal([user("more")], ()) == ""
     assert made.refusals == ["no tools"]
+
+
+def test_what_was_refused_until_it_was_known_how_to_ask_is_forgotten():
+    made = Renderer(ChatTemplate("{{ raise_exception('tools!') if not tools }}{{ messages }}"))
+    assert made([user()]) is not None
+    assert made.refusals == []
+
+
+def test_markers_of_several_tokens_are_written_as_tags():
+    made = Renderer(ChatTemplate("{{ raise_exception('no') if tools }}|+{{ messages[0].content }}"))
+    plain = made.with_brackets(Brackets(prefixes=("|+",)))
+    assert plain([user("<a>")]) == f"<{PREFIX}a>"
+    assert made([user("<a>")]) == "|+<a>"
+    assert plain([user()], tools=TOOLS) is None
 
 
 def test_more_may_be_said_of_tools():
@@ -172,3 +208,6 @@ def test_what_was_rendered_is_not_rendered_again():
     for _ in range(3):
         assert made([user()]) == USER
     assert sum(trace.rendered.values()) - before == 1
+    assert made([user()], tools=TOOLS, prompt=True) == USER
+    said = (f"user({USER!r})",)
+    assert [one.parts for one in trace.renderings] == [said, (*said, "generation prompt", "tools")]

@@ -9,6 +9,7 @@ from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.suggestion import (
     _by_tokens,
     _closers,
+    _more,
     _Known,
     _syntax,
     accepted,
@@ -114,6 +115,10 @@ def test_a_bracket_is_no_evidence_of_the_end_of_calls():
     for end in ("<|d>", "<|d>\n"):
         tools["section_end"] = end
         assert _closers(WireFormat().replace(tools=tools)) == {"<|d>"}
+
+
+def test_the_lines_that_a_text_has_beyond_another_stay_lines():
+    assert _more("<a>\n<b>", "<a>\n<do\n<b>\n>") == "<do\n>"
 
 
 @pytest.mark.parametrize("kind", ["JSON_NATIVE", "PYTHONIC"])

@@ -42,6 +42,7 @@ def found(prompt: str, said: str = "", header: str = HEADER, **context: str) -> 
         (ANY, "<a {{ x | default('low') }}>", [Holder("x", "<a ", ">", any_value=True)]),
         (ANY, "<a {{ x | default('low') | lower }}>", [Holder("x", "<a ", ">", any_value=True)]),
         (ANY, "<a {{ x | default('low') | length }}>", []),
+        (ANY, "{{ '<a ' + x + '>' if x is string }}", []),  # on, it writes nothing: not asked
         (ANY, "<b>", []),
     ],
 )

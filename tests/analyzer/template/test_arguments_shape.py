@@ -78,7 +78,9 @@ def test_the_shape_of_arguments_is_found_by_rendering(source, shape):
     [
         "m.content is none",
         "m.content is string and loop.last",
+        "m.content is string and not m.content",
         "tools",
+        "tools[0].function.description",
         "messages[-1].role == 'tool'",
     ],
 )
@@ -149,6 +151,7 @@ def test_a_shape_is_wanted_where_only_it_is_shown():
     assert _shape_shown("", None) == "object"
     assert _shape_shown(PROBE_REPR, "") == "string"
     assert _shape_shown(shown, "") == "object"
+    assert _shape_shown(PROBE_TEXTS[0], PROBE_JSON) == "string"
     assert _shape_shown("", PROBE_JSON) == "string"
     assert _shape_shown("", "") is None
 
