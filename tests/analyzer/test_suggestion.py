@@ -9,8 +9,8 @@ from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.suggestion import (
     _by_tokens,
     _closers,
-    _more,
     _Known,
+    _more,
     _syntax,
     accepted,
     suggested_format,
