@@ -62,6 +62,8 @@ SUITES = {
 SLOWER = 5
 """A test that takes so many times as long, and two seconds more, goes round in circles."""
 MOST_MEMORY = 4 << 30
+QUICK = 0.05
+"""Seconds in which a case of a module's own tests is run before the tests of others."""
 
 OTHER: dict[type[ast.AST], type[Any]] = {
     ast.Lt: ast.LtE,
@@ -316,7 +318,8 @@ class Record:
     def tests(self, file: str, mutant: Mutant, collected: Collection[str]) -> list[str]:
         """The tests of a mutant: one case of each test first, then another, quick ones first.
 
-        The module's own tests come too, at last: lines may have moved since it was recorded.
+        Of the module's own tests all quick cases come first. Those that did not run the line come
+        too, at last: lines may have moved since it was recorded.
         """
         name = Path(file).stem
         ran = self.lines.get(file, {})
@@ -330,7 +333,8 @@ class Record:
         for test in sorted(names, key=self.seconds.__getitem__):
             function = test.partition("[")[0]
             beside = f"test_{name}.py" in test
-            ranked.append((turn[function] // (3 if beside else 1), self.seconds[test], test))
+            quick = beside and self.seconds[test] < QUICK
+            ranked.append((-1 if quick else turn[function], self.seconds[test], test))
             turn[function] += 1
         new = collected if self.chosen else own
         chosen = [test for test in new if test not in self.seconds]

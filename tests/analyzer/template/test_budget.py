@@ -127,6 +127,7 @@ def test_more_input_gets_more_time():
         ([1, "abc"], 2 * STEP + 1 + 3, 1),
         (("ab", ["c"]), 3 * STEP + 2 + 1, 2),
         ([["c"], "ab"], 3 * STEP + 2 + 1, 2),
+        ([[["c"]], []], 4 * STEP + 1, 3),
         ({"k": "abc"}, 2 * STEP + 1 + 3, 1),
         ({"k": {"l": [1]}}, 5 * STEP + 3, 3),
         ({"k": 1}.items(), 2 * STEP + 2, 1),

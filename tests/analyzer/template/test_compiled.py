@@ -58,6 +58,7 @@ def test_the_code_is_that_of_jinja(source):
         ("{{ m.content.split('</t>')[-1] }}{{ x | replace('a', 'b') }}", ("</t>", "a", "b")),
         ("{% set end = '</t>' %}{% for word in ['/a', '/b'] %}{% endfor %}", ("</t>", "/a", "/b")),
         ("{{ f('a') if 'b' in x else 'c' ~ g('d') }}", ("b", "a", "d")),
+        ("{{ f('a' | trim) }}{% if 'b' == x in y %}{% endif %}", ("a", "b")),
     ],
 )
 def test_what_is_sought_is_not_only_written(source, sought):
@@ -67,6 +68,12 @@ def test_what_is_sought_is_not_only_written(source, sought):
 def test_keys_are_the_names_of_what_is_read():
     source = "{{ x.a }}{{ x['b'] }}{{ x.get('c', 'd') }}{{ x[0] }}{{ x.get() }}{{ f(1) }}{{ 'e' }}"
     assert compiled(source, Limits()).keys == {"a", "b", "c", "get"}
+
+
+def test_keys_of_contents_are_the_names_of_parts_of_a_content():
+    source = "{{ m.content.a }}{{ m['content']['b'] }}{{ m.content[0] }}{{ m.content[x] }}"
+    source += "{{ m.content.strip() }}{{ m.other.c }}{{ m.content.get('d') }}"
+    assert compiled(source, Limits()).keys_of_contents == {"a", "b"}
 
 
 @pytest.mark.parametrize(
