@@ -52,8 +52,11 @@ def test_a_tokenizer_may_have_several_templates_and_tokens_of_its_own():
     )
     assert load_template(tokenizer, None) == Loaded("d", "", "</s>", ("<call>",))
     assert load_template(tokenizer, "rag").source == "r"
-    with pytest.raises(UsageError, match="there is 'default', 'rag'"):
+    with pytest.raises(UsageError, match=r"no chat_template named 'tool_use'; .*'default', 'rag'$"):
         load_template(tokenizer, "tool_use")
+    tokenizer.chat_template = {"rag": "r"}
+    with pytest.raises(UsageError, match='no chat_template named "tool_use" or "default"; '):
+        load_template(tokenizer, None)
 
 
 def test_the_tokens_of_a_processor_are_those_of_its_tokenizer():
@@ -93,6 +96,36 @@ def test_folders_and_their_files_give_the_same(folder):
     write(folder / "chat_template.jinja", "beside")
     for source in (folder, folder / "chat_template.jinja"):
         assert load_template(source, None) == Loaded("beside", *("<s>", "</s>"), WHOLE.added_tokens)
+
+
+def test_a_file_that_is_named_comes_before_what_is_beside_it(folder):
+    write(folder / "chat_template.jinja", "beside")
+    assert load_template(folder / "tokenizer_config.json", None) == WHOLE
+    capitals = write(folder / "OTHER.JSON", {"chat_template": "o"})
+    assert load_template(capitals, None).source == "o"
+
+
+@pytest.mark.parametrize(
+    "file", ["tokenizer_config.json", "chat_template.json", "processor_config.json"]
+)
+def test_a_folder_has_its_template_in_one_of_three_configurations(tmp_path, file):
+    write(tmp_path / file, {"chat_template": "t"})
+    assert load_template(tmp_path, None).source == "t"
+    with pytest.raises(UsageError, match=r"no chat_template named 'rag'; .*one without a name$"):
+        load_template(tmp_path, "rag")
+
+
+def test_what_is_no_token_is_passed_over(tmp_path):
+    path = write(
+        tmp_path / "tokenizer_config.json",
+        {
+            "chat_template": "t",
+            "bos_token": ["<s>"],
+            "eos_token": {"content": {}},
+            "added_tokens": 7,
+        },
+    )
+    assert load_template(path, None) == Loaded("t", "", "")
 
 
 def test_more_templates_stand_in_a_folder_of_their_own(folder):
@@ -142,6 +175,7 @@ def test_tokens_may_stand_in_files_of_their_own(tmp_path):
         ("[]", "no JSON object"),
         ('{"chat_template": 7}', "not a text"),
         ('{"chat_template": [{"name": "a"}]}', "not a text"),
+        ('{"chat_template": {"a": "t", "b": 7}}', "not a text"),
     ],
 )
 def test_what_is_no_configuration_is_refused(tmp_path, text, why):
@@ -151,8 +185,12 @@ def test_what_is_no_configuration_is_refused(tmp_path, text, why):
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):
-    (tmp_path / "x.jinja").write_bytes(b"\xff")
-    for name, why in (("x.jinja", "not UTF-8"), ("y.jinja", "No such file"), ("a\0b", "null")):
+    (tmp_path / "x.jinja").write_bytes(b"ab\xff")
+    for name, why in (
+        ("x.jinja", "not UTF-8 text: byte 0xff at 2$"),
+        ("y.jinja", "No such file"),
+        ("a\0b", "null"),
+    ):
         with pytest.raises(UsageError, match=why):
             load_template(tmp_path / name, None)
 
@@ -195,8 +233,48 @@ def test_a_gguf_file_holds_templates_and_tokens(tmp_path):
     special = ("<s>", "</s>", "<call>")
     assert load_template(path, None) == Loaded("t", "<s>", "</s>", special)
     assert load_template(tmp_path, "default") == Loaded("d", "<s>", "</s>", special)
+    with pytest.raises(UsageError, match=r"there is 'default', 'tool_use'$"):
+        load_template(path, "rag")
     path.write_bytes(gguf(templates))
     assert load_template(path, None) == Loaded("t", "", "")
+
+
+TEMPLATE = ("tokenizer.chat_template", 8, b"t\xff")
+
+
+@pytest.mark.parametrize(
+    ("fields", "tokens"),
+    [
+        ([("tokenizer.ggml.bos_token_id", 4, 4), *TOKENS[:2], TOKENS[3]], ("", "</s>")),
+        ([("tokenizer.ggml.bos_token_id", 5, -1), *TOKENS[:2]], ("", "")),
+        ([("tokenizer.ggml.bos_token_id", 8, "1"), *TOKENS[:2]], ("", "")),
+        ([TOKENS[0], ("tokenizer.ggml.token_type", 9, (5, [1, 3])), TOKENS[2]], ("<s>", "")),
+        (
+            [("tokenizer.ggml.tokens", 9, (8, [b"\xfe"])), ("tokenizer.ggml.bos_token_id", 4, 0)],
+            ("\ufffd", ""),
+        ),
+        ([("tokenizer.chat_template.tool_use", 4, 7)], ("", "")),
+    ],
+)
+def test_what_is_odd_in_a_gguf_file_is_no_token_and_no_template(tmp_path, fields, tokens):
+    (tmp_path / "model.gguf").write_bytes(gguf([TEMPLATE, *fields]))
+    made = load_template(tmp_path, None)
+    assert (made.source, made.bos_token, made.eos_token) == ("t\ufffd", *tokens)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        ("tokenizer.ggml.tokens", 8, "abc"),
+        ("tokenizer.ggml.tokens", 4, 3),
+        ("tokenizer.ggml.tokens", 9, (4, [1, 2])),
+        ("tokenizer.ggml.token_type", 4, 3),
+    ],
+)
+def test_a_gguf_file_whose_tokens_are_something_else_is_refused(tmp_path, field):
+    (tmp_path / "model.gguf").write_bytes(gguf([TEMPLATE, field]))
+    with pytest.raises(UsageError, match="is of another type"):
+        load_template(tmp_path, None)
 
 
 def test_of_a_gguf_file_only_what_says_something_of_the_template_is_read():
