@@ -50,6 +50,11 @@ def test_an_undefined_name_is_named(source):
     assert str(caught.value) == "'x' is undefined: pass it to render(x=...)"
 
 
+def test_what_jinja_says_of_a_value_that_is_not_there_stays():
+    with pytest.raises(UndefinedError, match=r"^No first item, sequence was empty\.$"):
+        run("{{ ([] | first).x }}")
+
+
 def test_an_undefined_attribute_is_not_the_callers_business():
     with pytest.raises(UndefinedError, match=r"^'dict object' has no attribute 'y'$"):
         run("{{ x.y.z }}", x={})
@@ -66,6 +71,14 @@ def test_an_undefined_attribute_is_not_the_callers_business():
 def test_what_makes_no_sense_is_a_type_error(source):
     with pytest.raises(TypeError):
         run(source)
+
+
+def test_dict_makes_one_and_changes_none():
+    assert run("{{ dict(a=1) }}{{ dict.fromkeys([2]) }}") == "{'a': 1}{2: None}"
+    given = {}
+    with pytest.raises(UndefinedError):
+        run("{{ dict.update(x, a=1) }}", x=given)
+    assert given == {}
 
 
 def test_raise_exception_carries_the_templates_words():
@@ -98,6 +111,12 @@ def test_json_with_much_between_its_items_is_refused_before_it_is_made(options):
     with pytest.raises(LimitExceeded, match="a value of more than 300 characters"):
         run(source, Limits(text=300), xs=[items() for _ in range(100)])
     assert len(written) < 10
+
+
+def test_json_may_be_as_long_as_any_text():
+    assert run("{{ [1] | tojson(indent=1) }}", Limits(text=6)) == "[\n 1\n]"
+    with pytest.raises(LimitExceeded, match="more than 5 characters"):
+        run("{{ [1] | tojson(indent=1) }}", Limits(text=5))
 
 
 def test_each_sum_of_lists_is_a_list_that_is_made():

@@ -79,6 +79,10 @@ def test_an_array_is_not_a_number(monkeypatch):
     assert plain_copy("x", Scalar()) == "<Scalar>"
 
 
+def test_what_looks_like_a_number_of_numpys_is_none():
+    assert plain_copy("x", Scalar()) == "<Scalar>"
+
+
 def test_a_copy_shares_nothing_with_what_was_given():
     given = {"content": [{"type": "text"}]}
     made = plain_copy("x", given)

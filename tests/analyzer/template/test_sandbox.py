@@ -405,6 +405,31 @@ def test_what_a_method_makes_is_kept_in_memory(call, most):
         run(source * (most + 1), limits, **given)
 
 
+def test_a_method_that_makes_no_text_takes_no_memory():
+    run("{% set x = a.count('b') %}" * 300, Limits(memory=10_000), a="a" * 200)
+
+
+def test_what_a_macro_writes_is_not_joined_where_it_is_too_much():
+    room = sandbox(Limits(text=100))
+    assert room.concat(["a" * 60, "b" * 40]) == "a" * 60 + "b" * 40
+    with pytest.raises(LimitExceeded, match="more than 100 characters"):
+        room.concat(["a" * 60, "b" * 41])
+
+
+def test_a_text_that_is_filled_in_ends_where_it_is_too_long():
+    class Counted(str):
+        __slots__ = ()
+        times = 0
+
+        def __format__(self, form):
+            Counted.times += 1
+            return str(self)
+
+    with pytest.raises(LimitExceeded, match="more than 100 characters"):
+        run("{{ '{0}{0}{0}{0}'.format(a) }}", Limits(text=100), a=Counted("a" * 60))
+    assert Counted.times == 2
+
+
 def test_what_a_dict_has_for_a_key_costs_little():
     d = {"k": "a" * 5000}
     nothing = paid("{% set x = d %}", d=d)

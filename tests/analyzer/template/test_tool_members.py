@@ -71,6 +71,10 @@ EMPTY = {"type": "object", "properties": {}}
             {"name": "look", "description": "sees", "parameters": False},
             {"name": "look", "description": "sees", "parameters": False},
         ),
+        (
+            {"name": "look", "description": "", "parameters": {"type": "x", "properties": ["at"]}},
+            {"name": "look", "description": "", "parameters": {"type": "x", "properties": ["at"]}},
+        ),
         ({"description": None}, {"description": None}),
         ("look", "look"),
     ],

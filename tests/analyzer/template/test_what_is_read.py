@@ -70,6 +70,22 @@ def test_what_is_written_as_none_is_not_read(content, beginning):
 
 def test_none_that_stands_there_anyway_is_no_content():
     assert template(before="None").calls_read.no_content == NO_CONTENT
+    beside_results = "{{ none if m.role == 'tool' }}<{{ m.role }}>"
+    for beginning in (STRICT, "{% for m in messages %}<{{ m.role }}>"):
+        turns = beginning + beside_results + "{{ m.content or '' }}" + CALLS + "{% endfor %}"
+        assert template(turns=turns).calls_read.no_content == NO_CONTENT
+        written = turns.replace("{{ m.content or '' }}", "{{ m.content }}")
+        assert template(turns=written).calls_read.no_content == ("empty", "absent")
+
+
+def test_an_empty_content_is_one_whatever_is_written_for_it():
+    turns = TURNS.replace("m.content or ''", "m.content or none")
+    assert template(turns=turns).calls_read.no_content == ("empty",)
+
+
+def test_calls_are_tried_with_the_type_that_apis_give_them():
+    turns = TURNS.replace("m.tool_calls or []", "m.tool_calls or [] if c.type == 'function'")
+    assert template("c.id | length != 9", turns=turns).calls_read.ids == "nine"
 
 
 def test_a_call_that_stands_before_the_question_is_none():
@@ -141,6 +157,21 @@ def test_the_key_of_reasoning_beside_calls_that_must_be_answered_is_found():
 
 
 @pytest.mark.parametrize(
+    ("thought", "key"),
+    [
+        ("m.musing if m.tool_calls and loop.last", "musing"),
+        ("m.musing if not m.tool_calls", "musing"),
+        ("m.musing if not m.tool_calls and messages[-1].role == 'tool'", ""),
+    ],
+)
+def test_reasoning_is_looked_for_in_the_last_turn_and_in_one_that_is_answered(thought, key):
+    turns = TURNS.replace("<{{ m.role }}>", "<{{ m.role }}>{{ (" + thought + ") or '' }}: ")
+    assert template(turns=turns).reasoning_key == key
+    refused = "{% if messages[-1].role == 'assistant' and not messages[-1].tool_calls %}{{ raise_exception('no') }}{% endif %}"
+    assert template(before=refused, turns=turns).reasoning_key == (key if "loop" in thought else "")
+
+
+@pytest.mark.parametrize(
     "turn",
     [
         "{{ m.metadata or '' }}\n{{ m.content or '' }}",
@@ -175,9 +206,10 @@ def test_reasoning_may_be_a_part_of_the_content(kind):
 
 
 @pytest.mark.parametrize("kind", ["thinking", "reasoning"])
-def test_reasoning_may_be_a_part_beside_calls_only(kind):
-    beside = PARTS.replace("p.type == 'KIND'", f"m.tool_calls and p.type == '{kind}'")
-    assert ChatTemplate(beside.replace("KIND", kind)).reasoning_key == f"content.{kind}"
+def test_reasoning_may_be_a_part_beside_calls_or_without_tools_only(kind):
+    for beside in ("m.tool_calls", "m.tool_calls and tools", "not tools"):
+        source = PARTS.replace("p.type == 'KIND'", f"{beside} and p.type == '{kind}'")
+        assert ChatTemplate(source.replace("KIND", kind)).reasoning_key == f"content.{kind}"
 
 
 @pytest.mark.parametrize(
@@ -200,6 +232,7 @@ def test_what_shows_parts_as_they_are_or_not_all_reads_no_reasoning(source):
     ("result", "reads"),
     [
         ("{{ m.name }}", True),
+        ("{{ m.name if messages[loop.index0 - 1].tool_calls }}", True),
         ("{{ m.name or raise_exception('no') }}", True),
         ("{% if not m.name %}{{ raise_exception('no') }}{% endif %}", True),
         ("{% if m.name %}{{ raise_exception('no') }}{% endif %}", False),
@@ -229,7 +262,23 @@ def test_parts_are_joined_where_only_a_text_is_read(role, beginning):
         assert [other for other in ROLES if one.joins_parts(other)] == [role]
 
 
+STRICT_TURNS = (
+    "{% for m in messages %}{% if (m.role == 'assistant' and loop.first) or (m.role == 'tool' and not messages[loop.index0 - 1].tool_calls) %}{{ raise_exception('no') }}{% endif %}"
+    "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content if p.type == 'text' %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}"
+)
+
+
+def test_parts_are_tried_in_conversations_that_no_template_refuses():
+    assert not any(map(ChatTemplate(STRICT_TURNS).joins_parts, ROLES))
+    written = STRICT_TURNS.replace("m.content is string", "true")
+    assert all(map(ChatTemplate(written).joins_parts, ROLES))
+    taken_apart = STRICT_TURNS.replace("m.content is string", "false")
+    assert ChatTemplate(taken_apart).roles_in_parts == set(ROLES)
+
+
 def test_parts_are_not_joined_where_no_text_is_read_either():
+    asked = ChatTemplate("{% for m in messages %}{{ m.content is string }}{% endfor %}")
+    assert not any(map(asked.joins_parts, ROLES))
     assert not any(map(ChatTemplate("{{ messages | length }}").joins_parts, ROLES))
     refuses = "{% for m in messages %}{% if m.content is string %}{{ raise_exception('no') }}{% endif %}{% endfor %}"
     assert not any(map(ChatTemplate(refuses).joins_parts, ROLES))
