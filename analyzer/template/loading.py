@@ -127,7 +127,11 @@ def _of_gguf(path: Path, name: str | None) -> Loaded:
         for key, text in found.items()
         if key.startswith(IN_GGUF) and isinstance(text, bytes)
     }
-    texts, types = found.get(GGUF_TOKENS) or (), found.get(GGUF_TYPES) or ()
+    texts, types = found.get(GGUF_TOKENS, []), found.get(GGUF_TYPES, [])
+    listed = isinstance(texts, list) and isinstance(types, list)
+    if not listed or not isinstance(next(iter(texts), b""), bytes):  # all are alike
+        kinds = f"{GGUF_TOKENS} or {GGUF_TYPES} is of another type"
+        raise UsageError(f"{path}: not a GGUF file: {kinds}")
     tokens = [text.decode(errors="replace") for text in texts]
     special = [
         text for text, kind in zip(tokens, types, strict=False) if kind in (CONTROL, USER_DEFINED)
@@ -135,7 +139,7 @@ def _of_gguf(path: Path, name: str | None) -> Loaded:
     config: dict[str, Any] = {}
     for which, key in GGUF_IDS.items():
         at = found.get(key)
-        if isinstance(at, int) and at < len(tokens):
+        if isinstance(at, int) and 0 <= at < len(tokens):
             config[f"{which}_token"] = tokens[at]
     if not templates:
         raise UsageError(f"{path}: no chat template in it")
@@ -152,11 +156,11 @@ def _with_tokens(
         order.append(ALONE)
     chosen = next((templates[key] for key in order if key in templates), None)
     if chosen is None:
-        known = ", ".join(map(repr, sorted(templates)))
+        known = ", ".join(repr(key) if key else "one without a name" for key in sorted(templates))
         asked = f"named {name!r}" if name is not None else 'named "tool_use" or "default"'
         raise UsageError(f"{where}: no chat_template {asked}; there is {known}")
     added = config.get("added_tokens_decoder") or config.get("added_tokens")
-    values = added.values() if isinstance(added, Mapping) else added or ()
+    values = added.values() if isinstance(added, Mapping) else added
     tokens = tuple(_token(value) for value in values) if isinstance(values, Iterable) else ()
     bos, eos = _token(config.get("bos_token")), _token(config.get("eos_token"))
     return Loaded(chosen, bos, eos, tuple(filter(None, tokens)))
@@ -203,10 +207,9 @@ def _is_folder(path: Path) -> bool:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
-    except UnicodeError as error:
-        byte = error.object[error.start] if isinstance(error, UnicodeDecodeError) else 0
-        at = error.start if isinstance(error, UnicodeDecodeError) else 0
-        raise UsageError(f"{path}: not UTF-8 text: byte {byte:#x} at {at}") from error
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise UsageError(f"{path}: not UTF-8 text: byte {byte:#x} at {error.start}") from error
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
