@@ -62,8 +62,8 @@ SUITES = {
 SLOWER = 5
 """A test that takes so many times as long, and two seconds more, goes round in circles."""
 MOST_MEMORY = 4 << 30
-QUICK = 0.05
-"""Seconds in which a case of a module's own tests is run before the tests of others."""
+OWN_FIRST = 20
+"""So many cases of each of a module's own tests run before the tests of others."""
 
 OTHER: dict[type[ast.AST], type[Any]] = {
     ast.Lt: ast.LtE,
@@ -318,7 +318,7 @@ class Record:
     def tests(self, file: str, mutant: Mutant, collected: Collection[str]) -> list[str]:
         """The tests of a mutant: one case of each test first, then another, quick ones first.
 
-        Of the module's own tests all quick cases come first. Those that did not run the line come
+        Before them come cases of the module's own tests. Those of these that did not run the line come
         too, at last: lines may have moved since it was recorded.
         """
         name = Path(file).stem
@@ -333,8 +333,8 @@ class Record:
         for test in sorted(names, key=self.seconds.__getitem__):
             function = test.partition("[")[0]
             beside = f"test_{name}.py" in test
-            quick = beside and self.seconds[test] < QUICK
-            ranked.append((-1 if quick else turn[function], self.seconds[test], test))
+            first = beside and turn[function] < OWN_FIRST
+            ranked.append((-1 if first else turn[function], self.seconds[test], test))
             turn[function] += 1
         new = collected if self.chosen else own
         chosen = [test for test in new if test not in self.seconds]
