@@ -318,8 +318,8 @@ class Record:
     def tests(self, file: str, mutant: Mutant, collected: Collection[str]) -> list[str]:
         """The tests of a mutant: one case of each test first, then another, quick ones first.
 
-        Before them come cases of the module's own tests. Those of these that did not run the line come
-        too, at last: lines may have moved since it was recorded.
+        Before them come cases of the module's own tests, and at last those of its own that did not
+        run the line: lines may have moved since it was recorded.
         """
         name = Path(file).stem
         ran = self.lines.get(file, {})
