@@ -192,7 +192,11 @@ class Budget:
         self._limits.check_value(STEP * len(value))
         size = depth = 0
         for child in _children(value):
-            if type(child) in SCALARS:
+            kind = type(child)
+            if kind is str:
+                size += STEP + len(child)
+                continue
+            if kind in SCALARS:
                 size += STEP + 1
                 continue
             self._open.discard(id(child))
