@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import pytest
 import regex
 from hypothesis import strategies as st
 
@@ -16,6 +18,12 @@ from deltaparse.testing import invariants
 
 # When its cache is full, regex throws patterns out at random: a strategy may not draw so.
 vars(sys.modules[regex.compile.__module__])["_MAXCACHE"] = 1 << 30
+
+
+def needs(*packages):
+    """The mark of tests that need packages, and import them: to do so here would take seconds."""
+    absent = [name for name in packages if find_spec(name) is None]
+    return pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
 
 
 class Read(NamedTuple):

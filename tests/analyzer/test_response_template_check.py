@@ -22,14 +22,9 @@ from deltaparse import (
     to_response_template,
 )
 from deltaparse.analyzer import response_template
-from deltaparse.analyzer.transformers_parser import judge
 
 from .. import corpus
 from ..strategies.templates import OWN, SOURCES
-
-needs_transformers = pytest.mark.skipif(
-    judge() is None, reason="the installed transformers has no parser of responses"
-)
 
 CANNOT = (
     "calls in messages that have a syntax of their own",
@@ -79,7 +74,7 @@ def names():
     return [*own, *(pytest.param(name, marks=corpus.needs_corpus) for name in chosen)]
 
 
-@needs_transformers
+@pytest.mark.transformers
 @pytest.mark.parametrize("name", names())
 def test_transformers_reads_the_same_as_we_do(name):
     template = ChatTemplate(source(name))
@@ -110,7 +105,7 @@ TEMPLATE = """\
 {% endif %}"""
 
 
-@needs_transformers
+@pytest.mark.transformers
 class TestShipped:
     """Response templates that a checkpoint has, with one thing in them changed."""
 
@@ -191,7 +186,7 @@ def of_transformers():
     return found
 
 
-@needs_transformers
+@pytest.mark.transformers
 @corpus.needs_corpus
 class TestOfTransformers:
     """Those that transformers serves with, against the templates that they are for."""
@@ -235,7 +230,7 @@ ENDED = (
 )
 
 
-@needs_transformers
+@pytest.mark.transformers
 def test_a_limit_of_the_format_is_named_once():
     found = check_response_template(OWN.elements_in_elements)
     kinds = [words.partition(" (")[0].partition(":")[0] for words in found.limits]
@@ -246,7 +241,7 @@ def test_a_limit_of_the_format_is_named_once():
     ]
 
 
-@needs_transformers
+@pytest.mark.transformers
 def test_what_the_analysis_could_not_prove_is_a_loss_of_what_is_written_from_it():
     found = check_response_template(ENDED)
     (words,) = found.lost

@@ -21,9 +21,7 @@ from deltaparse.testing import outputs
 from ..strategies.wire_families import FAMILIES
 from ..strategies.wire_named import WIRES
 
-pytestmark = pytest.mark.skipif(
-    judge() is None, reason="the installed transformers has no parser of responses"
-)
+pytestmark = pytest.mark.transformers
 
 PARTS = {
     "several messages of reasoning or of content in one turn: the last one counts",

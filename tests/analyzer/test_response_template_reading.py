@@ -24,9 +24,7 @@ from deltaparse.analyzer.transformers_parser import judge
 
 from ..strategies.random_response_templates import TOOLS, drawn
 
-pytestmark = pytest.mark.skipif(
-    judge() is None, reason="the installed transformers has no parser of responses"
-)
+pytestmark = pytest.mark.transformers
 OPENS = {"open", "open_pattern"}
 
 

@@ -9,13 +9,9 @@ import pytest
 
 import deltaparse as dp
 from deltaparse.analyzer import response_template
-from deltaparse.analyzer.transformers_parser import judge
 
 from .plain import PLAIN
 
-needs_transformers = pytest.mark.skipif(
-    judge() is None, reason="the installed transformers has no parser of responses"
-)
 WRITTEN = dp.to_response_template(dp.analyze(PLAIN))
 NO_CALLS = {**WRITTEN, "fields": {"content": WRITTEN["fields"]["content"]}}
 PYTHON = PLAIN.replace(
@@ -41,7 +37,7 @@ def model(files):
     return model
 
 
-@needs_transformers
+@pytest.mark.transformers
 def test_a_response_template_is_written_and_proved(tried, files):
     code, out, err = tried("response-template", "t.jinja")
     assert code == 0
@@ -67,7 +63,7 @@ def test_without_transformers_nothing_is_proved(tried, files, monkeypatch):
 @pytest.mark.parametrize(
     "options", [["--check"], ["--check", "--shipped", "r.json"], ["--shipped", "r"]]
 )
-@needs_transformers
+@pytest.mark.transformers
 def test_one_that_loses_nothing(tried, model, files, options):
     for name in ("r.json", "r"):
         files(name, {"response_template": WRITTEN})
@@ -77,7 +73,7 @@ def test_one_that_loses_nothing(tried, model, files, options):
     assert out.count("loses") == 1
 
 
-@needs_transformers
+@pytest.mark.transformers
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -13,13 +13,14 @@ import pytest
 from deltaparse import gbnf, get_format, list_formats
 
 from .. import vocabularies
-from .machines import Sampler, xgrammar
+from ..support import needs
+from .machines import Sampler
 from .reading_back import TOOLS
 from .token_machines import TokenTag, encoder, large, small
 
 pytestmark = [
     vocabularies.needs_vocabularies,
-    pytest.mark.skipif(xgrammar() is None, reason="xgrammar is not installed"),
+    needs("xgrammar"),
 ]
 NAMED = [name for name in list_formats() if get_format(name).facts.has_calls]
 EVERY = bool(os.environ.get("DELTAPARSE_EVERY_TEMPLATE"))

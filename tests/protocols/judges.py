@@ -9,42 +9,50 @@ not know.
 from __future__ import annotations
 
 from functools import cache
-
-import pytest
+from importlib import import_module
 
 from deltaparse.protocols import AnthropicMessages, ChatCompletions, Responses
 
-openai = pytest.importorskip("openai", reason="the openai package is not installed")
-anthropic = pytest.importorskip("anthropic", reason="the anthropic package is not installed")
-pydantic = pytest.importorskip("pydantic")
-httpx = pytest.importorskip("httpx2")
-
-from anthropic.types import Message as AnthropicMessage  # noqa: E402
-from anthropic.types import RawMessageStreamEvent  # noqa: E402
-from openai.types.chat import ChatCompletion, ChatCompletionChunk  # noqa: E402
-from openai.types.responses import Response, ResponseStreamEvent  # noqa: E402
+from ..support import needs
 
 HEAD = {"id": "resp_x", "model": "m", "created": 7}
 MACHINES = (ChatCompletions, Responses, AnthropicMessages)
-
-TYPES = {
-    ChatCompletions: ChatCompletionChunk,
-    Responses: ResponseStreamEvent,
-    AnthropicMessages: RawMessageStreamEvent,
-}
-WHOLE = {ChatCompletions: ChatCompletion, Responses: Response, AnthropicMessages: AnthropicMessage}
 KNOWN_EXTRAS = {"reasoning_content", "reasoning", "name", "bytes"}
+needs_clients = needs("openai", "anthropic", "pydantic", "httpx2")
 
 
 @cache
 def judge(machine):
     """What judges an event."""
-    return pydantic.TypeAdapter(TYPES[machine])
+    from anthropic.types import RawMessageStreamEvent
+    from openai.types.chat import ChatCompletionChunk
+    from openai.types.responses import ResponseStreamEvent
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(
+        {
+            ChatCompletions: ChatCompletionChunk,
+            Responses: ResponseStreamEvent,
+            AnthropicMessages: RawMessageStreamEvent,
+        }[machine]
+    )
+
+
+@cache
+def whole(machine):
+    """The type of a whole response."""
+    from anthropic.types import Message
+    from openai.types.chat import ChatCompletion
+    from openai.types.responses import Response
+
+    return {ChatCompletions: ChatCompletion, Responses: Response, AnthropicMessages: Message}[
+        machine
+    ]
 
 
 def extras(value):
     """The members that the client's types do not know, wherever in a model."""
-    if isinstance(value, pydantic.BaseModel):
+    if hasattr(value, "model_extra"):
         return set(value.model_extra or ()).union(
             *(extras(getattr(value, name)) for name in type(value).model_fields)
         )
@@ -62,7 +70,7 @@ def check_event(machine, event):
 
 def check_whole(machine, response):
     """The same of a whole response."""
-    made = WHOLE[machine].model_validate(response, strict=True)
+    made = whole(machine).model_validate(response, strict=True)
     assert made.model_dump(exclude_unset=True) == response
     assert extras(made) <= KNOWN_EXTRAS
 
@@ -76,20 +84,36 @@ class Answer:
 
     def __call__(self, request):
         headers = {"content-type": self.content_type}
-        return httpx.Response(200, content=self.body, headers=headers)
+        return import_module("httpx2").Response(200, content=self.body, headers=headers)
 
 
 ANSWER = Answer()
-HTTP = httpx.Client(transport=httpx.MockTransport(ANSWER))
-OPENAI = openai.OpenAI(api_key="x", base_url="http://x", http_client=HTTP, max_retries=0)
-ANTHROPIC = anthropic.Anthropic(api_key="x", base_url="http://x", http_client=HTTP, max_retries=0)
 HI = [{"role": "user", "content": "hi"}]
+
+
+def client(make):
+    """The client that a package makes, to which `ANSWER` answers."""
+    httpx = import_module("httpx2")
+    http = httpx.Client(transport=httpx.MockTransport(ANSWER))
+    return make(api_key="x", base_url="http://x", http_client=http, max_retries=0)
+
+
+@cache
+def openai_client():
+    """The client of OpenAI."""
+    return client(import_module("openai").OpenAI)
+
+
+@cache
+def anthropic_client():
+    """The client of Anthropic."""
+    return client(import_module("anthropic").Anthropic)
 
 
 def chat_completion(body):
     """The completion that openai adds up, and the events that it makes."""
     ANSWER.body = body
-    with OPENAI.chat.completions.stream(model="m", messages=HI) as stream:
+    with openai_client().chat.completions.stream(model="m", messages=HI) as stream:
         events = list(stream)
         return stream.current_completion_snapshot, events
 
@@ -97,7 +121,7 @@ def chat_completion(body):
 def response(body):
     """The response that openai adds up, None if it never was completed, and the events."""
     ANSWER.body = body
-    with OPENAI.responses.stream(model="m", input="hi") as stream:
+    with openai_client().responses.stream(model="m", input="hi") as stream:
         events = list(stream)
         final = stream.get_final_response() if events[-1].type == "response.completed" else None
         return final, events
@@ -106,6 +130,6 @@ def response(body):
 def anthropic_message(body):
     """The message that anthropic adds up, and the events."""
     ANSWER.body = body
-    with ANTHROPIC.messages.stream(model="m", messages=HI, max_tokens=9) as stream:
+    with anthropic_client().messages.stream(model="m", messages=HI, max_tokens=9) as stream:
         events = list(stream)
         return stream.get_final_message(), events

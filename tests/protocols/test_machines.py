@@ -36,16 +36,17 @@ from .judges import (
     HEAD,
     HI,
     MACHINES,
-    OPENAI,
-    anthropic,
     anthropic_message,
     chat_completion,
     check_event,
     check_whole,
-    openai,
+    needs_clients,
+    openai_client,
     response,
 )
 from .streams import USAGE, bytes_of, data_of, events_of
+
+pytestmark = needs_clients
 
 INTERLEAVED = [
     ReasoningDelta("a"),
@@ -568,6 +569,9 @@ def failed(machine):
 
 
 def test_an_error_is_raised_by_the_clients():
+    import anthropic
+    import openai
+
     with pytest.raises(openai.APIError, match="overloaded"):
         chat_completion(failed(ChatCompletions(**HEAD)))
     with pytest.raises(anthropic.APIStatusError, match="overloaded"):
@@ -643,7 +647,7 @@ def test_a_whole_response_is_read_by_the_client(monkeypatch):
     whole = ChatCompletions(**HEAD).response(message, "tool_calls", USAGE)
     ANSWER.body = json.dumps(whole).encode()
     monkeypatch.setattr(ANSWER, "content_type", "application/json")
-    completion = OPENAI.chat.completions.create(model="m", messages=HI)
+    completion = openai_client().chat.completions.create(model="m", messages=HI)
     assert completion.choices[0].message.tool_calls[0].function.arguments == '{"a": 1}'
     assert completion.choices[0].message.content is None
 

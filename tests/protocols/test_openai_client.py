@@ -14,11 +14,9 @@ from deltaparse import StreamParser, chat_completion_chunks
 
 from ..strategies.wire_by_hand import CALL, OTHER, TAGS, chunkings
 from ..strategies.wire_json_and_tags import TOOLS, any_text
-from ..support import as_joined, cuts
+from ..support import as_joined, cuts, needs
 
-openai = pytest.importorskip("openai", reason="the openai package is not installed")
-chat = pytest.importorskip("openai.lib.streaming.chat")
-types = pytest.importorskip("openai.types.chat")
+pytestmark = needs("openai")
 
 HEAD = {"id": "x", "model": "m", "created": 7}
 USAGE = {"completion_tokens": 1, "prompt_tokens": 2, "total_tokens": 3}
@@ -33,12 +31,15 @@ def completed(fmt, texts, reason, **options):
             yield from parser.feed(text)
         yield from parser.finish(reason)
 
-    state = chat.ChatCompletionStreamState()
+    from openai.lib.streaming.chat import ChatCompletionStreamState
+    from openai.types.chat import ChatCompletionChunk
+
+    state = ChatCompletionStreamState()
     events = []
     for chunk in chat_completion_chunks(
         deltas(), **HEAD, finish_reason=lambda: parser.finish_reason, usage=USAGE
     ):
-        made = types.ChatCompletionChunk.model_validate(chunk)
+        made = ChatCompletionChunk.model_validate(chunk)
         assert made.model_dump(exclude_unset=True) == chunk
         events += state.handle_chunk(made)
     return state, parser, events
@@ -78,7 +79,9 @@ def test_its_events_are_those_of_openai():
 
 
 def test_a_cut_answer_raises_as_it_does_with_openai():
+    from openai import LengthFinishReasonError
+
     state, _, _ = completed(TAGS, [CALL[: CALL.index("1}")]], "length")
     assert state.current_completion_snapshot.choices[0].finish_reason == "length"
-    with pytest.raises(openai.LengthFinishReasonError):
+    with pytest.raises(LengthFinishReasonError):
         state.get_final_completion()

@@ -23,11 +23,10 @@ from deltaparse.protocols import (
 
 from ..strategies.conversations import ALLOWED, NAMED, TOOLS, requests
 from ..support import VALUES
+from .judges import needs_clients
 from .mutations import places, replaced
 
-pydantic = pytest.importorskip("pydantic")
-openai = pytest.importorskip("openai", reason="the openai package is not installed")
-anthropic = pytest.importorskip("anthropic", reason="the anthropic package is not installed")
+pytestmark = needs_clients
 
 READ = {
     chat_completions_request: read_chat_completions_request,
@@ -66,7 +65,9 @@ def test_what_is_written_is_read_back(request):
 @cache
 def lists(type_):
     """What judges lists of this type of a client; such a judge is slow to make."""
-    return pydantic.TypeAdapter(list[type_])
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(list[type_])
 
 
 @given(request=requests())

@@ -31,6 +31,7 @@ from .judges import (
     chat_completion,
     check_event,
     check_whole,
+    needs_clients,
     response,
 )
 from .streams import (
@@ -42,6 +43,8 @@ from .streams import (
     parsed,
     without_complete,
 )
+
+pytestmark = needs_clients
 
 READERS = {
     ChatCompletions: read_chat_completions,

@@ -17,7 +17,8 @@ from deltaparse.grammar import GrammarRules, Trigger
 from ... import vocabularies
 from ...strategies.typed_calls import cases
 from ...strategies.wire_json_and_tags import write
-from ..machines import Lark, Sampler, accepts, has_tokens, read_gbnf, xgrammar
+from ...support import needs
+from ..machines import Lark, Sampler, accepts, has_tokens, read_gbnf
 from ..reading_back import TOOLS, check_back
 from ..token_machines import TokenLark, TokenTag, encoder, large, small
 
@@ -206,7 +207,7 @@ def test_structural_tags_have_tokens():
     assert '"</think>"' in tag["grammar"]
 
 
-@pytest.mark.skipif(xgrammar() is None, reason="xgrammar is not installed")
+@needs("xgrammar")
 @pytest.mark.parametrize("name", NAMED)
 def test_xgrammar_takes_them_token_by_token(name):
     fmt, vocabulary = get_format(name), small()

@@ -14,7 +14,8 @@ from deltaparse import UsageError, WireFormat, gbnf, structural_tag
 
 from ...strategies import wire_channels, wire_pythonic
 from ...strategies.typed_calls import PYTHON_KEYS, key_sets, tools_of
-from ..machines import Lark, Sampler, Tag, accepts, xgrammar
+from ...support import needs
+from ..machines import Lark, Sampler, Tag, accepts
 from ..reading_back import check_back, read
 
 HERMES = WireFormat().replace(
@@ -523,7 +524,7 @@ def test_a_word_that_content_begins_with_ends(text, content):
         assert (message.content, issues) == (content, [])
 
 
-@pytest.mark.skipif(xgrammar() is None, reason="xgrammar is not installed")
+@needs("xgrammar")
 class TestStructuralTag:
     def fits(self, fmt, *texts, **options):
         engine = Tag(structural_tag(fmt, TOOLS, **options))
