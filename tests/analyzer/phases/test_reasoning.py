@@ -8,6 +8,7 @@ from deltaparse import ChatTemplate, ContentMode, ReasoningMode, analyze, parse
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import round_content
 from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.trace import Trace
 from deltaparse.analyzer.turns import Turns
 
 from .small_templates import CALLS, THOUGHT, turns
@@ -320,6 +321,14 @@ def test_reasoning_beside_calls_alone_that_content_hides():
         ),
         ("{{ '<t>' ~ m.reasoning_content ~ '\n</t>' if WHEN }}", "", "<t>", "\n</t>"),
         ("{{ m.reasoning_content ~ '\n' if WHEN }}</t>", "<t>", "<t>", "\n</t>"),
+        ("{{ '<t>' ~ m.reasoning_content ~ '?</t>' if WHEN }}", "", "<t>", "?</t>"),
+        ("{{ '<t>' ~ m.reasoning_content if WHEN }}</t>", "", "<t>", "</t>"),
+        (
+            "{{ '<t>' ~ m.reasoning_content ~ '\n</t><x>' if WHEN }}",
+            "{{ '<t>\n</t><x>' if brief }}",
+            "<t>",
+            "\n</t><x>",
+        ),
         ("{{ '<t>' ~ m.reasoning_content ~ '</t>' if WHEN }}", "<t>Well, ", "<t>", "</t>"),
     ],
 )
@@ -329,6 +338,67 @@ def test_white_space_in_the_markers_of_reasoning_beside_calls_alone(thought, pro
     fmt = analyze("{{ tools | tojson if tools }}" + source)
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
+
+
+def test_reasoning_beside_calls_that_only_one_key_has_in_markers():
+    thought = "{% if m.tool_calls %}{{ m.reasoning }}{{ '<t>' ~ m.thought ~ '</t>' }}{% endif %}"
+    fmt = analyze(turns(thought + "{{ m.content or '' }}" + CALLS))
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+def test_an_unusual_key_that_is_shown_beside_calls_without_content():
+    thought = "{{ '<t>' ~ m.musing ~ '</t>' if m.musing and m.tool_calls and not m.content }}"
+    fmt = analyze(
+        "{{ tools | tojson if tools }}" + turns(thought + "{{ m.content or '' }}" + CALLS)
+    )
+    assert (fmt.verified, fmt.reasoning.mode) == (True, ReasoningMode.TOOLS_ONLY)
+
+
+def test_unusual_keys_that_show_nothing_are_not_tried_one_by_one():
+    source = turns(THOUGHT + "{{ m.content }}")
+    traces = Trace(), Trace()
+    read = "{% for m in messages %}{% if " + " or ".join(f"m.k{at}" for at in range(9)) + " %}"
+    analyze(source, trace=traces[0])
+    analyze(read + "{% endif %}{% endfor %}" + source, trace=traces[1])
+    usual, more = (sum(trace.rendered.values()) for trace in traces)
+    assert more - usual < 9
+
+
+@pytest.mark.parametrize("refused", ["add_generation_prompt", "messages[-1].reasoning"])
+@pytest.mark.parametrize("switch", ["", "{{ 'Think.' if deep }}"])
+def test_a_template_that_refuses_prompts_or_a_key_of_reasoning(refused, switch):
+    refuses = "{{ raise_exception('no') if " + refused + " }}" + switch
+    fmt = analyze(refuses + turns("{{ m.reasoning }}{{ m.content }}"))
+    assert (fmt.verified, fmt.reasoning.mode) == (False, ReasoningMode.NONE)
+
+
+def test_a_header_that_is_a_pair_of_markers_asks_for_no_reasoning():
+    source = "{{ 'Think.' if deep }}" + turns("{{ m.content }}").replace("<me>", "<i></i>")
+    assert analyze(source).reasoning.mode is ReasoningMode.NONE
+
+
+def test_white_space_behind_the_end_of_reasoning_does_not_hide_that_a_prompt_ends_it():
+    thought = THOUGHT.replace("</t>", "</t>\n")
+    fmt = analyze(turns(thought + "{{ m.content }}", "{{ '<t></t>' if quick else '<t>' }}"))
+    assert fmt.reasoning.mode is ReasoningMode.FORCED_CLOSED
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_what_closes_reasoning_by_its_name_is_no_marker_of_content(space):
+    opened = "{{ '<t>" + repr(space)[1:-1] + "' ~ m.reasoning if m.reasoning }}"
+    fmt = analyze(turns(opened + "</t>{{ m.content }}"))
+    assert (fmt.verified, fmt.content.mode) == (True, ContentMode.PLAIN)
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>" + space, "</t>")
+
+
+@pytest.mark.parametrize("header", ["<me>", ""])
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_reasoning_under_a_switch_is_ended_as_before_content(header, space):
+    deep = "<u>{{ '" + repr(space)[1:-1] + "' ~ m.reasoning }}{{ '\n' if m.content }}</u>"
+    thought = "{% if deep %}" + deep + "{% else %}<t>{{ m.reasoning }}</t>{% endif %}"
+    source = turns(thought + "{{ m.content or '' }}" + CALLS).replace("<me>", header)
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert fmt.reasoning.alternatives == ("<u>" + space, "\n</u>")
 
 
 def test_a_header_that_turns_with_reasoning_alone_have():
