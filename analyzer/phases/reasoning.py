@@ -40,7 +40,6 @@ from .reasoning_prompts import (
     closed_by_name,
     from_prompts,
     opened_only,
-    pair_of_two,
     prompts_after_words,
 )
 from .switch_values import Holder, holders
@@ -88,8 +87,7 @@ def find_reasoning(
     beside_calls = None if shown else _scope(turns, prompts)
     start, end, key = shown or beside_calls or ("", "", "")
     if not end:
-        if pair_of_two(turns, prompts) is None:
-            prompts += prompts_after_words(turns, default)
+        prompts += prompts_after_words(turns, default)
         start, end = from_prompts(turns, prompts) or ("", "")
     if not end:
         described = _described_to_the_model(render)

@@ -383,6 +383,17 @@ def test_white_space_behind_the_end_of_reasoning_does_not_hide_that_a_prompt_end
     assert fmt.reasoning.mode is ReasoningMode.FORCED_CLOSED
 
 
+@pytest.mark.parametrize(
+    ("opened", "mode", "verified"),
+    [("<t>", ReasoningMode.FORCED_CLOSED, True), ("<deep>", ReasoningMode.TAG_BASED, False)],
+)
+def test_words_of_the_user_are_tried_where_a_switch_shows_an_empty_pair(opened, mode, verified):
+    asked = "'" + opened + "' if '/deep' in messages[-1].content"
+    fmt = analyze(turns("{{ m.content }}", "{{ '<t></t>' if quick else " + asked + " }}"))
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+    assert (fmt.reasoning.mode, fmt.verified) == (mode, verified)
+
+
 @pytest.mark.parametrize("space", ["", "\n"])
 def test_what_closes_reasoning_by_its_name_is_no_marker_of_content(space):
     opened = "{{ '<t>" + repr(space)[1:-1] + "' ~ m.reasoning if m.reasoning }}"
