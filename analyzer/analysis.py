@@ -48,6 +48,7 @@ from .renderer import MAX_SECONDS, Renderer
 from .suggestion import accepted, suggested_format, without_greed
 from .template.budget import Limits
 from .template.chat_template import ChatTemplate
+from .template.clock import one_moment
 from .trace import Trace
 from .turns import Turns
 
@@ -161,6 +162,7 @@ def _remembered(
     return fmt
 
 
+@one_moment()
 def _found(
     template: ChatTemplate, switches: Mapping[str, Any], trace: Trace | None = None
 ) -> WireFormat:

@@ -43,7 +43,8 @@ from .bridge_turns import (
     thoughts_in,
 )
 from .diff import common_prefix, last_marker
-from .template.chat_template import CARD_NAMES, ChatTemplate
+from .template.chat_template import ChatTemplate
+from .template.clock import one_moment
 
 __all__ = ["Bridge", "find_bridge"]
 
@@ -97,6 +98,7 @@ class _Suffix:
         return self.space + self.end + self.rest
 
 
+@one_moment()
 def find_bridge(
     template: ChatTemplate,
     output: str,
@@ -132,9 +134,7 @@ class _Proof:
         self, template: ChatTemplate, fmt: WireFormat, new: Chat, tools: Any, switches: Given
     ) -> None:
         self._template, self._fmt, self._new = template, fmt, new
-        # All renderings are of one moment.
-        now = {name: CARD_NAMES[name](tools) for name in template.variables & {"datetime"}}
-        self._tools, self._switches = tools, {**now, **switches}
+        self._tools, self._switches = tools, switches
         self._reach: int | None = None
         turn, channels = fmt.turn.ends, fmt.channels.ends
         cores = dict.fromkeys(end.strip() for end in (*turn, *channels))

@@ -202,9 +202,11 @@ def other_ends_of_calls(
     """Yield the markers that end a turn of calls under a setting, in the place of one of `ends`."""
     firsts = [first_marker(end) for end in ends]
     plain = between(views_with_reasoning(render)[1], VALUE, RESULT)
-    for one in settings if plain is not None else ():
+    if plain is None:
+        return
+    for one in settings:
         shown = between(views_with_reasoning(render.under(one.context))[1], VALUE, RESULT)
-        if "calls" in one.changes and plain is not None and shown is not None:
+        if shown is not None:
             parted = split(plain, shown)
             other = segments(parted.right)
             if parted.left.strip() in firsts and len(other) == 1 and other[0].marker:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from deltaparse.stream.tools import Tools
 
 from .arguments_shape import PROBE_LIMITS, SHAPES, Shape, wanted_shape, with_shape
 from .budget import LimitExceeded, Limits
+from .clock import time_of_day
 from .compiled import Program, compiled
 from .history import as_read
 from .library import Refusal
@@ -48,13 +48,13 @@ from .what_is_read import (
 if TYPE_CHECKING:
     from ..bridge import Bridge
 
-__all__ = ["CARD_NAMES", "ChatTemplate"]
+__all__ = ["ChatTemplate"]
 
 # Names that model cards ask the caller to pass, and what they are where the caller does not.
 # Both come from Firefunction v2: the tools as JSON text, and the time of day.
 CARD_NAMES: dict[str, Callable[[list[Any] | None], str]] = {
     "functions": lambda tools: json.dumps(tools, indent=2, ensure_ascii=False) if tools else "",
-    "datetime": lambda _: datetime.now().strftime("%Y-%m-%d %H:%M:%S"),  # noqa: DTZ005
+    "datetime": lambda _: time_of_day().strftime("%Y-%m-%d %H:%M:%S"),
 }
 
 REASONING = ("reasoning_content", "thinking", "reasoning")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from typing import Any, cast
 
 from jinja2 import Undefined, nodes, pass_context
@@ -21,6 +20,7 @@ from jinja2.sandbox import SandboxedEnvironment, safe_range
 from jinja2.utils import Namespace, missing
 
 from .budget import LimitExceeded, budget_of, check_bits
+from .clock import time_of_day
 from .shown import shown
 
 __all__ = ["FILTERS", "FUNCTIONS", "GenerationTag", "Refusal", "Unknown"]
@@ -96,7 +96,7 @@ def _range(*args: int) -> range:
 def _strftime_now(form: str) -> str:
     if len(form) > 1000:
         raise LimitExceeded("the time in a form of more than 1000 characters")
-    return datetime.now().strftime(form)  # noqa: DTZ005 - the user's own time, as in transformers
+    return time_of_day().strftime(form)
 
 
 @pass_context

@@ -17,6 +17,7 @@ from deltaparse.partial import TemplateError
 from deltaparse.stream.message.fields import REASONING_KEYS
 
 from .budget import LimitExceeded
+from .clock import one_moment
 
 __all__ = [
     "OTHER_KEYS",
@@ -290,6 +291,7 @@ def roles_in_parts(render: Probes) -> frozenset[str]:
     return frozenset(found)
 
 
+@one_moment()
 def joins_parts(render: Probes, role: str) -> bool:
     """Whether a content of parts must be one text in a message of this role."""
     message: Message = {"role": role, "content": SAID}

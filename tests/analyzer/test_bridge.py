@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import count
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +18,6 @@ from deltaparse import (
 )
 from deltaparse.analyzer import bridge
 from deltaparse.analyzer.bridge import IN_SOME, NEW, _saying_new
-from deltaparse.analyzer.template.chat_template import CARD_NAMES
 from deltaparse.partial import UsageError
 
 from ..strategies.bridged_turns import AGAIN, ASKED, KINDS, TOOLS, call, returned, thoughts
@@ -303,14 +301,6 @@ def test_calls_were_none_of_what_was_said_before_where_a_template_shows_none():
     before = "{% if messages | selectattr('role', 'eq', 'tool') | list %}!{% endif %}"
     made = template("{{ m.content }}", prompt="<a>" + before)
     assert made.bridge("Dry.", [AGAIN], tools=TOOLS) == "</a><u>And?</u><a>"
-
-
-def test_all_conversations_of_a_proof_are_of_one_moment(monkeypatch):
-    seconds = map(str, count())
-    monkeypatch.setitem(CARD_NAMES, "datetime", lambda tools: next(seconds))
-    made = ChatTemplate("{{ datetime }}" + PLAIN.source)
-    assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
-    assert made.bridge("Dry.", [AGAIN], datetime="noon") == "</a><u>And?</u><a>"
 
 
 def test_a_bridge_is_for_the_switches_of_the_prompt():
