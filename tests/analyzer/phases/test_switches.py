@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate
+from deltaparse import ChatTemplate, analyze
 from deltaparse.analyzer.phases.switches import (
     LIST,
     Setting,
@@ -17,6 +17,9 @@ from deltaparse.analyzer.phases.switches import (
 )
 from deltaparse.analyzer.probes import USER
 from deltaparse.analyzer.renderer import Renderer
+
+from .small_templates import CALLS, THOUGHT
+from .small_templates import turns as small_turns
 
 P = ("prompt",)
 CALL = "{{ m.tool_calls[0].function.name }}{% if deep %}!{% endif %}"
@@ -259,3 +262,27 @@ def test_a_call_that_is_refused_shows_nothing():
     said, called = views_with_reasoning(Renderer(ChatTemplate(turns(refused))))
     assert said == ""
     assert called
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ends"),
+    [
+        ("</me>", "{{ '<|act|>' if deep and m.tool_calls else '</me>' }}", ("</me>", "<|act|>")),
+        ("</me>", "{{ '<|act|>' if deep else '</me>\n' }}", ("</me>\n", "<|act|>")),
+        ("</me>", "{{ '<|act|>' if deep and not m.tool_calls else '</me>' }}", ("</me>",)),
+        ("</me>", "{{ '<|act|><x>' if deep and m.tool_calls else '</me>' }}", ("</me>",)),
+        ("</me>", "{{ 'act' if deep and m.tool_calls else '</me>' }}", ("</me>",)),
+        ("</me>", "</me>{{ '<x>' if deep and m.tool_calls }}", ("</me>",)),
+        ("</c>", "{{ '</d>' if deep else '</c>' }}", ("</me>",)),
+        ("<me>", "{{ raise_exception('no') if deep and m.tool_calls else '<me>' }}", ("</me>",)),
+        ("<c>", "{{ raise_exception('no') }}<c>", ("</me>",)),
+    ],
+)
+def test_another_end_of_calls_under_a_switch(old, new, ends):
+    source = small_turns(THOUGHT + "{{ m.content or '' }}" + CALLS).replace(old, new)
+    assert analyze("{{ tools | tojson if tools }}" + source).turn.ends == ends
+
+
+def test_what_does_nothing_where_all_are_off_is_not_switched_off_alone():
+    shown = "{{ '!' if (deep is false) != (wide is false) }}"
+    assert settings_of(turns(shown) + PROMPT.replace("PROMPT", shown)) == []
