@@ -39,11 +39,18 @@ from .small_templates import CALLS, THOUGHT, turns
         (["<me>", "<me>a b"], None),
         (["<me>", "<me>\n"], None),
         (["<m>", "<y><t></t>"], None),
+        (["<me>", "<you>", "<me><t></t>"], ("<t>", "</t>")),
         ([], None),
     ],
 )
 def test_a_pair_that_one_prompt_has_and_another_has_not(prompts, pair):
     assert _closed_pair(prompts) == pair
+
+
+def test_a_prompt_may_leave_out_the_white_space_of_the_header():
+    prompts = ["<me>\nWell,", "<me>", "<me><t></t>"]
+    assert _closed_pair(prompts, "<me>\n") == ("<t>", "</t>")
+    assert _closed_pair(prompts, "<you>") is None
 
 
 def test_words_count_where_the_prompt_ends_otherwise():
@@ -314,9 +321,10 @@ def test_what_opens_a_call_in_the_prompt_opens_no_reasoning(calls, prompt, outpu
     assert (call.name, call.complete) == ("f", True)
 
 
-@pytest.mark.parametrize("closed", ["<t></t>", "<t>\\n\\n</t>", "<t>"])
-def test_an_empty_pair_beside_calls_alone_is_no_part_of_them(closed):
-    thought = "{{ '<t></t>' if m.tool_calls }}{{ m.content or '' }}"
+@pytest.mark.parametrize("space", ["", "\\n"])
+@pytest.mark.parametrize("closed", ["<t></t>", "<t>\\n\\n</t>", "<t>\\n</t>", "<t>"])
+def test_an_empty_pair_beside_calls_alone_is_no_part_of_them(closed, space):
+    thought = "{{ '<t>" + space + "</t>' if m.tool_calls }}{{ m.content or '' }}"
     prompt = "{{ '" + closed + "' if tool_choice == 'required' }}"
     fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS, prompt))
     assert (fmt.reasoning.start.strip(), fmt.reasoning.end) == ("<t>", "</t>")
