@@ -52,7 +52,7 @@ PROFILES = {"quick": (6, 1), "default": (6, 1), "ci": (50, 20), "thorough": (10_
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 WITH_CASES = 4
 """So many times as many examples has a property with cases, all of them together."""
-MOST_CASES, SHARE_OF_CASES = 3, 20
+MOST_CASES, SHARE_OF_CASES = 2, 30
 """So many cases of a test are taken, or one in so many; of a costly test one."""
 
 settings.register_profile("thorough", **COMMON)
