@@ -67,13 +67,22 @@ def suggest_formats(text: str) -> list[Suggestion]:
     found = _standing(text, literals)
     alike: dict[object, list[_Known]] = {}
     for one in known:
-        unmarked = one.format.facts.unmarked_calls and text.lstrip()[:1] in ("{", "[")
+        unmarked = one.format.facts.unmarked_calls and _begins_with_bracket(text, one.format)
         if unmarked or found.intersection(one.markers):
             alike.setdefault(_syntax(one.format), []).append(one)
     made = [_suggestion(text, found, group) for group in alike.values()]
     called = [suggestion for suggestion in made if suggestion.calls]
     likely = called or [one for one in made if len(one.evidence) >= ENOUGH]
     return sorted(likely, key=lambda one: (one.calls, len(one.evidence)), reverse=True)
+
+
+def _begins_with_bracket(text: str, fmt: WireFormat) -> bool:
+    """Whether a turn begins with what may be a call, maybe behind its header."""
+    begun = text.lstrip()
+    for header in fmt.turn.headers:
+        if header.strip():
+            begun = begun.removeprefix(header.strip()).lstrip()
+    return begun.startswith(("{", "["))
 
 
 def _suggestion(text: str, found: set[str], group: list[_Known]) -> Suggestion:

@@ -99,6 +99,15 @@ def test_a_call_without_markers_may_stand_behind_white_space(space):
     assert "llama3_json" in (first.name, *first.also)
 
 
+@pytest.mark.parametrize("header", get_format("llama3_json").turn.headers)
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_a_call_without_markers_may_stand_behind_the_header_of_its_turn(header, space):
+    call = WIRES["llama3_json"].one
+    for before in (space + header, space + header.strip() + space):
+        assert suggest_formats(before + call)[0].name == "llama3_json"
+        assert suggest_formats(before + "Well: " + call) == []
+
+
 def test_a_bracket_or_two_are_no_marker():
     for markers in suggest.call_markers().values():
         assert all(len(marker) > 2 for marker in markers)
