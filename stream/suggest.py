@@ -78,11 +78,9 @@ def suggest_formats(text: str) -> list[Suggestion]:
 
 def _begins_with_bracket(text: str, fmt: WireFormat) -> bool:
     """Whether a turn begins with what may be a call, maybe behind its header."""
-    begun = text.lstrip()
     for header in fmt.turn.headers:
-        if header.strip():
-            begun = begun.removeprefix(header.strip()).lstrip()
-    return begun.startswith(("{", "["))
+        text = text.removeprefix(header.strip())
+    return text.lstrip().startswith(("{", "["))
 
 
 def _suggestion(text: str, found: set[str], group: list[_Known]) -> Suggestion:

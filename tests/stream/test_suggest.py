@@ -103,7 +103,7 @@ def test_a_call_without_markers_may_stand_behind_white_space(space):
 @pytest.mark.parametrize("space", ["", "\n"])
 def test_a_call_without_markers_may_stand_behind_the_header_of_its_turn(header, space):
     call = WIRES["llama3_json"].one
-    for before in (space + header, space + header.strip() + space):
+    for before in (header, header.strip() + space):
         assert suggest_formats(before + call)[0].name == "llama3_json"
         assert suggest_formats(before + "Well: " + call) == []
 
