@@ -62,6 +62,8 @@ def read(text, *, size=None):
         ("/a:1,", "/a"),
         ("a" * MAX_TOKEN + ":1,", ""),
         ("a" * (MAX_TOKEN - 3) + ":1,", "a" * (MAX_TOKEN - 3)),
+        # What may become a marker behind as much as is looked at is none.
+        ("a" * (MAX_TOKEN - 4) + ":[out:", "a" * (MAX_TOKEN - 4)),
     ],
 )
 def test_where_a_key_ends(text, key):

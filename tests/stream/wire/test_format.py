@@ -121,6 +121,7 @@ LAST = "arguments whose names stand behind no marker need one that ends them"
         ({"tools": {"format": "PYTHONIC", "name_is_key": True}}, ""),
         ({"tools": {"format": "TAG_WITH_JSON"}}, "TAG_WITH_JSON needs a marker before the name"),
         ({"function": {"close_suffix": ">"}}, "close_suffix needs a function.close"),
+        ({"function": {"close": "\n", "close_suffix": ">"}}, "close_suffix needs a function.close"),
         ({"function": {"close_suffix": "\n"}}, ""),
         ({"tools": {"format": "TAG_WITH_JSON"}, "function": {"name_prefix": "<f="}}, ""),
         ({"tools": {"format": "TAG_WITH_JSON"}, "channels": {"message": "<m>"}}, ""),

@@ -24,6 +24,25 @@ def test_ways_of_an_argument():
 
 
 @pytest.mark.parametrize(
+    ("marker", "name"),
+    [
+        ("<p=city>", "city"),
+        ("\n<p=city>\n", "city"),
+        ("<p= city >", "city"),
+        ("<b=city!", "city"),
+        ("<p=the city>", ""),
+        ("<p=city", ""),
+        # Without a name in one way, it may have one in another.
+        ("<p=>", "p"),
+    ],
+)
+def test_what_a_marker_that_opens_an_argument_names(marker, name):
+    ways = ("boolean", "\n<b=", "!\n", "</b>", "number", "<", "=>", "</n>")
+    fmt = ArgumentsFormat(name_prefix="\n<p=", name_suffix=">\n", alternatives=ways)
+    assert fmt.named_by(marker) == name
+
+
+@pytest.mark.parametrize(
     ("name", "value", "says"),
     [
         ("section_start", 1, "section_start must be a text, not 1"),

@@ -69,6 +69,7 @@ def stands(fmt, text, quote, *, final=True):
         (WITH_ID, '</f><f=g><id>1</id>{"n', True),
         (WITH_ID, '</f><f=g>{"n', True),
         (WITH_JSON, '</f><f=g><id>1</id>{"n', False),
+        (WITH_JSON, '</f><f=g> so {"n', False),
         # Models leave out an id, but not always what ends it.
         (WITH_ID, '</f><f=g></id>{"n', True),
         (get_format("mistral_small"), '[TOOL_CALLS]g[CALL_ID]1[ARGS]{"n', True),
@@ -76,6 +77,7 @@ def stands(fmt, text, quote, *, final=True):
         (WITH_ID.replace(call_id={"suffix": ""}), '</f><f=g><id>{"n', False),
         (WITH_ID.replace(call_id={"suffix": ""}), '</f><f=g><id>1 2{"n', True),
         (WITH_ID.replace(call_id={"suffix": ""}), '</f><f=g>{"n', True),
+        (WITH_ID.replace(call_id={"suffix": ""}), '</f><f=<id>g>{"n', False),
         (WITH_ID.replace(call_id={"suffix": ""}), f'</f><f=g><id>{"1" * 257}{{"n', False),
         (ID_IN_TAG, '</call><call id="7" fn="g">{"n', True),
         (ID_IN_TAG, '</call><call id="" fn="g">{"n', True),

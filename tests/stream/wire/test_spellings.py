@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from deltaparse.stream.wire.spellings import (
     has_word,
+    is_prose,
     leading,
     length,
     spellings,
@@ -15,6 +16,7 @@ from deltaparse.stream.wire.spellings import (
     tag_starts,
     trailing,
     without_attribute,
+    word_core,
 )
 
 TOKEN = "\udbc0"
@@ -36,6 +38,28 @@ def test_a_marker_is_a_core_between_white_space(before, core, behind):
 )
 def test_what_has_a_word(marker, has):
     assert has_word(marker) is has
+
+
+@pytest.mark.parametrize(
+    ("marker", "prose"),
+    [
+        *(("Action: ", True), ("\nAction:\n", True), ("1. It's *so*", True)),
+        *(("---", False), ("1.", False), ("\n", False), ("<call>", False), ("a\nb", False)),
+    ],
+)
+def test_what_is_prose(marker, prose):
+    assert is_prose(marker) is prose
+
+
+@pytest.mark.parametrize(
+    ("marker", "core"),
+    [
+        *((">>>all\n", ">>>all\n"), ("\n>all \n", ">all "), (">a\n", ">a\n"), ("1\n", "1\n")),
+        *(("<call>\n", "<call>"), ("\nto=", "to="), ("all", "all"), (" ", "")),
+    ],
+)
+def test_a_word_ends_where_white_space_follows_it(marker, core):
+    assert word_core(marker) == core
 
 
 def test_a_token_is_about_as_long_as_its_text():

@@ -1,0 +1,25 @@
+"""The markers of a turn's sections."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import WireFormat
+from deltaparse.stream.wire.section_markers import heads_of_calls
+
+JSON = {"format": "JSON_NATIVE", "name_field": "name", "arguments_field": "arguments"}
+
+
+@pytest.mark.parametrize(
+    ("tools", "heads"),
+    [
+        ({"format": "PYTHONIC", "array_wrapped": True}, ["["]),
+        ({"format": "PYTHONIC"}, []),
+        (JSON, ['{"name": "', '{"name":"']),
+        (JSON | {"array_wrapped": True}, ['[{"name": "', '[{"name":"']),
+    ],
+)
+def test_what_calls_in_no_markers_begin_with_behind_content(tools, heads):
+    fmt = WireFormat().replace(tools=tools | {"behind_content": True})
+    assert [one.literal for one in heads_of_calls(fmt)] == heads
+    assert heads_of_calls(fmt.replace(tools={"behind_content": False})) == []
