@@ -215,6 +215,11 @@ def test_the_markers_of_content_are_not_those_of_calls(before, after, left):
     assert CallTexts(None, ReasoningFormat(), content).outside(before, after) == left
 
 
+def test_a_marker_of_content_that_nothing_ends_is_that_of_calls():
+    calls = CallTexts(None, ReasoningFormat(), ContentFormat(start="<c>"))
+    assert calls.outside("<c><call>", "</call>") == ("<c><call>", "</call>")
+
+
 def test_white_space_round_the_end_of_content_does_not_hide_it():
     calls = CallTexts(None, ReasoningFormat(), ContentFormat(start="<c>", end="\n</c>\n"))
     assert calls.outside("<c></c>\n<call>", "</call>") == ("\n<call>", "</call>")
