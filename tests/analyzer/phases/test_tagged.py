@@ -244,6 +244,23 @@ def test_where_the_id_of_a_call_stands(one, position, prefix, suffix):
     assert TAGS in one or fmt.function.name_suffix == ""
 
 
+@pytest.mark.parametrize("count", ["loop.index0", "loop.index"])
+@pytest.mark.parametrize("rest", [f"</n>{JSON}", f"<x>{TAGS}"])
+@pytest.mark.parametrize("before", ["", "<s 7>"])
+def test_a_number_before_the_name_of_each_call_is_its_id(count, rest, before):
+    fmt = analyzed(f"{before}<f n={{{{ {count} }}}}>{NAME}{rest}</f>")
+    assert fmt.verified
+    assert (fmt.call_id.position, fmt.call_id.suffix) == (Position.PRE_FUNC_NAME, ">")
+    assert fmt.tools.per_call_start + fmt.call_id.prefix == before + "<f n="
+
+
+@pytest.mark.parametrize("number", ["0", "1", "7"])
+def test_a_number_that_does_not_count_calls_is_a_part_of_the_marker(number):
+    fmt = analyzed(f"<f n={number}>{NAME}<x>{TAGS}</f>")
+    assert fmt.verified
+    assert (fmt.call_id, fmt.tools.per_call_start) == (NONE, f"<f n={number}>")
+
+
 def test_all_that_an_argument_is_preceded_by_is_its_marker_behind_a_number_too():
     one = f"<f={NAME} v={{{{ loop.index0 }}}}><x>{TAGS}</f>"
     fmt = analyzed(one.replace("<a=", "<b><a="))
