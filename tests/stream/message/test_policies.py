@@ -99,6 +99,8 @@ def test_unclosed_reasoning_copy():
     shown = with_policy("<think>so</think>a <think>42", unclosed_reasoning="copy")
     assert shown.message.content == "a 42"
     assert shown.message.parts[-1] == Content("42")
+    twice = with_policy("<think>4<|end|><think>2", unclosed_reasoning="copy")
+    assert twice.message.parts == [Reasoning("42"), Content("42")]
     called = with_policy(f"{CALL}a<think>42", unclosed_reasoning="copy")
     assert called.message.content == "a42"
     for way in ("inline", "raw"):

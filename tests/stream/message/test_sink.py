@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import Policies, StreamParser, get_format
+from deltaparse import Content, Policies, StreamParser, ToolCall, get_format
+from deltaparse.stream.message.rules import Rules
+from deltaparse.stream.message.sink import Sink
 
 from ...strategies.token_texts import Text
 from ...strategies.wire_by_hand import CALL, OTHER, TAGS, calls, fed, kinds
@@ -86,6 +88,33 @@ def test_a_call_that_the_prompt_began_is_open_until_its_arguments_end():
     assert [delta.last for delta in parser.feed("2")] == [False]
     assert [delta.last for delta in parser.feed("}}\n</call>")] == [True]
     assert calls(parser) == [("f", '{"a": 12}')]
+
+
+def test_a_call_whose_arguments_end_in_the_prompt_is_whole_at_once():
+    begun = CALL[: CALL.index("}") + 1]
+    (delta,) = StreamParser(TAGS, prompt=f"<|start|>model\n{begun}").feed("}\n")
+    assert (delta.name, delta.arguments, delta.last) == ("f", '{"a": 1}', True)
+
+
+def test_the_message_has_the_attempts():
+    parser = fed(TAGS, f"{CALL}<call>no")
+    attempts = parser.message.attempts
+    assert [attempt.status for attempt in attempts] == ["complete", "not_a_call"]
+    assert list(attempts) == parser.attempts
+
+
+def test_issues_of_a_kind_reach_as_far_as_the_one_that_reaches_farthest():
+    sink = Sink(Rules(Policies()))
+    sink.issue("odd_member", (0, 9), "")
+    sink.issue("odd_member", (2, 4), "")
+    assert sink.issues.behind(8) == {"odd_member"}
+    assert sink.issues.behind(9) == frozenset()
+
+
+def test_content_that_is_held_back_comes_before_a_call():
+    parser = fed(TAGS, f"``{CALL}", response_schema={"type": "object"})
+    first, second = parser.message.parts
+    assert (first, type(second)) == (Content("``"), ToolCall)
 
 
 def test_only_the_call_that_was_repaired_says_so():
