@@ -228,7 +228,8 @@ class NewIds:
             given = call.get("id", "")
             fitted = given if self._form == "any" else self._fitted(str(given), name)
             self._count += 1
-            self._known[str(given)] = fitted
+            if given:
+                self._known[str(given)] = fitted
             self._unanswered.append((fitted, name))
             yield call if fitted == given else {**call, "id": fitted}
 

@@ -244,6 +244,19 @@ def test_a_call_that_was_cut_off_goes_back_as_far_as_it_came():
         assert template.render([QUESTION, odd]) == "<u>Rain?</u><a>[c1 look {}]</a>"
 
 
+def test_arguments_that_are_no_object_are_healed_where_the_template_refuses_them():
+    refuses = "c.function.arguments is string"
+    template = template_of("{{ m.content }}" + CALLS.replace("BAD", refuses))
+    message = called("c1").to_openai()
+    for text, shown in (
+        ('{"city": "Gh', '{"city": "Gh"}'),
+        ("[1]", "{}"),
+        ('{"a": 1}', '{"a": 1}'),
+    ):
+        message["tool_calls"][0]["function"]["arguments"] = text
+        assert template.render([QUESTION, message]) == f"<u>Rain?</u><a>[c1 look0 {shown}]</a>"
+
+
 def test_a_content_of_texts_is_joined_where_the_template_would_write_the_list():
     plain = template_of("{{ m.content }}")
     parts = [{"type": "text", "text": "Rain"}, {"type": "text", "text": "or snow?"}]
@@ -375,6 +388,56 @@ def test_calls_get_the_ids_that_are_taken(given, ids, made):
 def test_a_result_of_no_known_call_is_one_of_the_next(ids, given):
     *made, first, second = ids_of(asked("a", "b"), *map(returned, given), ids=ids)
     assert [first, second] == (list(given) if ids == "any" and any(given) else made)
+
+
+@pytest.mark.parametrize("ids", ["nine", "numbered", "named"])
+def test_results_without_ids_are_those_of_calls_without_ids_in_turn(ids):
+    said = asked("a", "b")
+    for call in said["tool_calls"]:
+        del call["id"]
+    *made, first, second = ids_of(said, *[{"role": "tool", "content": "x"}] * 2, ids=ids)
+    assert [first, second] == made
+
+
+def test_a_result_without_an_id_is_one_of_the_last_turn():
+    made = list(ids_of(asked("a"), asked("b"), {"role": "tool", "content": "x"}, ids="numbered"))
+    assert made == ["call_0_a", "call_1_b", "call_1_b"]
+
+
+def test_a_result_is_known_by_its_role_or_by_the_id_of_a_call():
+    chat = [asked("a"), {"role": "function", "tool_call_id": "a", "content": "x"}]
+    assert as_read(Read(ids="numbered"), chat)[1]["tool_call_id"] == "call_0_a"
+
+
+def test_what_is_null_is_left_out_but_for_content():
+    said = {"role": "assistant", "content": None, "refusal": None, "audio": None}
+    assert as_read(Read(), [said]) == [{"role": "assistant", "content": ""}]
+    assert as_read(Read(), [said | {"tool_calls": []}]) == [{"role": "assistant", "content": ""}]
+    assert as_read(Read(), [said | {"role": "user"}]) == [{"role": "user", "content": None}]
+    called = asked("a", content="See.")
+    called["tool_calls"][0]["index"] = None
+    assert as_read(Read(), [called]) == [asked("a", content="See.")]
+
+
+@pytest.mark.parametrize(
+    ("role", "part", "content"),
+    [
+        ("user", {"text": "b"}, "a\nb"),
+        ("user", {"type": "input_text", "text": "b"}, "a\nb"),
+        ("user", "b", "a\nb"),
+        ("user", {"type": "image_url", "text": "b"}, None),
+        ("assistant", {"type": "text", "text": "b"}, None),
+    ],
+)
+def test_parts_that_are_texts_are_joined_where_the_role_wants_a_text(role, part, content):
+    parts = [{"type": "text", "text": "a"}, part]
+    (made,) = as_read(Read(), [{"role": role, "content": parts}])
+    assert made["content"] == (content or parts)
+
+
+def test_where_there_is_no_reasoning_nothing_is_said_of_it():
+    said = {"role": "assistant", "content": "See.", "reasoning": ""}
+    assert as_read(Read(key="thinking"), [said]) == [said]
 
 
 @pytest.mark.parametrize("content", [{}, {"content": ""}, {"content": None}])
