@@ -31,6 +31,8 @@ from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.reporting import with_reporter
 from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test
 
+from deltaparse.analyzer.transformers_parser import judge
+
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / ".fuzz"
 
@@ -207,7 +209,9 @@ def _is_skipped(marks: list[pytest.Mark]) -> bool:
     """Whether what a test needs is not there."""
     here = corpus.FOLDER is not None
     return any(
-        (mark.name == "skipif" and mark.args[0]) or (mark.name == "corpus" and not here)
+        (mark.name == "skipif" and mark.args[0])
+        or (mark.name == "corpus" and not here)
+        or (mark.name == "transformers" and judge() is None)
         for mark in marks
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left, bisect_right
 from collections import deque
@@ -15,10 +16,12 @@ from deltaparse import (
     ContentDelta,
     MalformedOutput,
     Policies,
+    Reasoning,
     ReasoningDelta,
     StreamParser,
     TokenParser,
     UsageError,
+    Vocabulary,
     get_format,
 )
 from deltaparse.stream.feeding import MOST_PASSED
@@ -244,6 +247,33 @@ def test_a_delta_has_the_tokens_that_it_came_from_and_no_others(again):
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
+def test_what_is_held_back_of_the_second_token_waits(again):
+    text = Text(QWEN3, [], ["a", "b<", "tool"])
+    if again:
+        text.read(markers="text")
+    parser = text.parser(markers="text")
+    assert spans(parser, text.ids) == [("a", (0, 1)), ("b", (1, 2)), ("<tool", (1, 3))]
+
+
+def test_a_token_that_is_left_out_is_none_of_those_that_text_came_from():
+    tokens = ["<tool_call>", '{"name": "f", "arguments": {"a": "x', "<think>", " y", '"}}']
+    text = Text(QWEN3, ["<tool_call>", "<think>"], tokens)
+    parser = text.parser(policies=Policies(stray_token="drop"))
+    assert spans(parser, text.ids) == [
+        *(("", (0, 2)), ('{"a": "x', (1, 2)), (" y", (3, 4)), ('"}', (4, 5)))
+    ]
+
+
+def test_how_much_is_held_back():
+    text = Text(QWEN3, ["<think>"], ["<tool", "_c", "<think>", "a", "<|im"])
+    parser, held = text.parser(markers="text"), []
+    for id in text.ids:
+        parser.feed(id)
+        held.append(parser.held)
+    assert held == [5, 7, 0, 0, 4]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
 def test_half_a_character_comes_before_what_follows_it(again):
     ids = [97, 0xC3, 97, 98, 0xC3, 0xA9, 97]
     vocabulary = Ids([]).vocabulary()
@@ -266,6 +296,15 @@ def test_a_policy_that_refuses_a_token_says_so(again):
         deque(map(parser.feed, text.ids[1:]), maxlen=0)
     start, end = raised.value.span
     assert "".join(text.tokens)[start:end] == "g"
+
+
+def test_a_policy_that_refuses_a_token_at_the_end_says_so():
+    text = Text(QWEN3, ["<think>"], ["<think>", "hm"])
+    parser = text.parser(policies=Policies(unclosed_reasoning="error"))
+    deque(map(parser.feed, text.ids), maxlen=0)
+    with pytest.raises(MalformedOutput, match="the turn ended in reasoning") as raised:
+        parser.finish("stop")
+    assert raised.value.span == (9, 9)
 
 
 @in_families()
@@ -383,6 +422,47 @@ def test_what_is_asked_for_on_the_way_knows_of_all_that_passed():
     issues = text.parser()
     deque(map(issues.feed, text.ids), maxlen=0)
     assert [issue.kind for issue in issues.issues] == ["spelled_marker"]
+    only_ends = text.parser()
+    deque(map(only_ends.feed, text.ids), maxlen=0)
+    assert only_ends.ends == ends
+
+
+HALVES = {id: bytes([id]) for id in range(256)} | {300: b"<think>", 301: b""}
+HALVES = Vocabulary(HALVES, special=[300])
+HALF = "é".encode()[0]
+
+
+def test_a_token_without_text_is_no_delta():
+    parser = TokenParser(QWEN3, HALVES)
+    assert [len(parser.feed(id)) for id in (97, 301, 98, 301, 301, 99)] == [1, 0, 1, 0, 0, 1]
+    assert parser.ends == [1, 1, 2, 2, 2, 3]
+    assert parser.counts.content.chunks == 6
+
+
+def test_half_a_character_is_reported_where_it_stands():
+    parser = TokenParser(QWEN3, HALVES)
+    run(parser, [97, 98, HALF, 97, 97, HALF, 300, 97])
+    assert [issue.span for issue in parser.issues if issue.kind == "invalid_text"] == [(2, 6)]
+    assert parser.message.content == "ab\ufffdaa\ufffd"
+
+
+@pytest.mark.parametrize("between", [[*"é".encode()], [HALF, 300]], ids=["whole", "half"])
+def test_what_follows_half_a_character_is_kept_in_the_record(between):
+    ids = [97, *between, 97, 98]
+    run(TokenParser(QWEN3, HALVES), ids)
+    parser = TokenParser(QWEN3, HALVES, record=True)
+    for id in ids:
+        parser.feed(id)
+    for other in (parser.fork(), TokenParser.restore(parser.snapshot(), HALVES)):
+        assert other.message == parser.message
+        assert other.ends == parser.ends
+
+
+def test_a_prompt_may_begin_and_end_within_a_character():
+    header = b"<|im_start|>assistant\n"
+    parser = TokenParser(QWEN3, HALVES, prompt=["é".encode()[1], *header, 300, HALF])
+    parser.feed(97)
+    assert parser.message.parts == [Reasoning("a")]
 
 
 class NoDimensions:
@@ -433,6 +513,17 @@ def test_the_prompt_is_any_iterable_of_ids():
         ):
             assert other.message.reasoning_content == "!"
             assert other.issues == []
+
+
+def test_a_snapshot_needs_a_record_of_tokens():
+    with pytest.raises(UsageError, match=r"^snapshot\(\) needs what was fed"):
+        QWEN.parser().snapshot()
+    document = json.loads(QWEN.parser(record=True).snapshot())
+    del document["tokens"]["spans"]
+    for tokens in (None, {}, document["tokens"]):
+        odd = json.dumps(document | {"tokens": tokens})
+        with pytest.raises(UsageError, match="not of a TokenParser"):
+            TokenParser.restore(odd, QWEN.vocabulary)
 
 
 @pytest.mark.parametrize("record", [False, True])
