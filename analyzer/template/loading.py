@@ -64,7 +64,7 @@ def load_template(source: object, name: str | None) -> Loaded:
     if not isinstance(source, (str, os.PathLike)):
         return _of_tokenizer(source, name)
     path = Path(source)
-    if _is_folder(path):
+    if path.is_dir():
         return _of_folder(path, name)
     if is_gguf(path):
         return _of_gguf(path, name)
@@ -195,13 +195,6 @@ def _token(token: object) -> str:
     if isinstance(token, Mapping):
         token = token.get("content")
     return str(token) if token is not None and not isinstance(token, (list, dict)) else ""
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except ValueError:  # a null byte, which reading explains
-        return False
 
 
 def _text(path: Path) -> str:

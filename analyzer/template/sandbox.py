@@ -49,12 +49,11 @@ class BoundedFormatter(SandboxedEscapeFormatter):
     _size = 0
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Look at the width before, and at the length after."""
+        """Look at the width before, and at the length of those before it."""
         limits = cast("Sandbox", self._env).limits
         limits.check_text(self._size + widths(format_spec))
         text = super().format_field(shown(value), format_spec)
         self._size += len(text)
-        limits.check_text(self._size)
         return text
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:

@@ -260,6 +260,8 @@ def test_what_is_odd_in_a_gguf_file_is_no_token_and_no_template(tmp_path, fields
     (tmp_path / "model.gguf").write_bytes(gguf([TEMPLATE, *fields]))
     made = load_template(tmp_path, None)
     assert (made.source, made.bos_token, made.eos_token) == ("t\ufffd", *tokens)
+    with pytest.raises(UsageError, match=r"there is 'default'$"):
+        load_template(tmp_path, "rag")
 
 
 @pytest.mark.parametrize(

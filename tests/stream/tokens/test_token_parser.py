@@ -255,6 +255,17 @@ def test_what_is_held_back_of_the_second_token_waits(again):
     assert spans(parser, text.ids) == [("a", (0, 1)), ("b", (1, 2)), ("<tool", (1, 3))]
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
+def test_a_string_ends_though_less_than_a_marker_stood_in_it(again):
+    head, name, args = "<|tool_call_begin|>", "functions.f:0", "<|tool_call_argument_begin|>"
+    tokens = [head, name, args, '{"a": "x', "<", "y", '"', "}", "<|tool_call_end|>"]
+    text = Text(get_format("kimi_k2"), [], tokens)
+    if again:
+        text.read(markers="text")
+    (call,) = text.read(markers="text").message.tool_calls
+    assert (call.arguments, call.complete, call.arguments_tokens) == ('{"a": "x<y"}', True, (3, 8))
+
+
 def test_a_token_that_is_left_out_is_none_of_those_that_text_came_from():
     tokens = ["<tool_call>", '{"name": "f", "arguments": {"a": "x', "<think>", " y", '"}}']
     text = Text(QWEN3, ["<tool_call>", "<think>"], tokens)
