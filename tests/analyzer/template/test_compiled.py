@@ -51,7 +51,7 @@ def test_the_code_is_that_of_jinja(source):
     [
         ("<a>{{ 'b' }}{{ 'c' ~ x ~ 'd' }}{{ 'e' + x | trim }}", ()),
         ("{{ 'b' if x == 'c' else 'd' }}{{ m['e'] }}", ()),
-        ("{{ x == 'a' and 'b' != y }}{% if x == 'c' %}{% endif %}", ()),
+        ("{{ x == 'a' and 'b' != y and 'd' == y }}{% if x == 'c' %}{% endif %}", ()),
         ("{{ 'a' if x + 'b' else 'c' }}{% if y != 'd' %}{% endif %}", ("b",)),
         ("{{ x.split('a' if y else 'b')[0] }}", ("a", "b")),
         ("{% if '/no' in m.content %}{% endif %}", ("/no",)),
