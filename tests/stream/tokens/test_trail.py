@@ -269,6 +269,43 @@ def test_half_a_character_is_what_the_character_is():
     ]
 
 
+def test_half_a_character_that_a_special_token_ends_is_of_its_own_tokens():
+    vocabulary = Vocabulary(
+        {id: bytes([id]) for id in range(256)} | {300: b"<|im_end|>"}, special=[300]
+    )
+    parser = TokenParser(FMT, vocabulary)
+    (delta,) = parser.feed([97, 98, 0xC3, 300])
+    assert (delta.text, delta.tokens) == ("ab\ufffd", (0, 3))
+    parser.finish("stop")
+    assert parser.roles == ["content", "content", "content", "end"]
+
+
+def test_a_token_in_an_id_that_holds_the_name_is_in_both():
+    tokens = ["<|tool_call_begin|>", "functions.f", STRAY, ":0"]
+    tokens += ['<|tool_call_argument_begin|>{"a": 1}', "<|tool_call_end|>"]
+    parser = Text(get_format("kimi_k2"), [STRAY], tokens).read(markers="text")
+    (call,) = parser.message.tool_calls
+    assert (call.id, call.name) == (f"functions.f{STRAY}:0", f"f{STRAY}")
+    assert {issue.kind for issue in parser.issues} == {"stray_token"}
+    assert "".join(tokens)[slice(*parser.issues[0].span)] == STRAY
+
+
+def test_a_name_that_looks_like_a_spelled_character_stays_as_it_is():
+    call = ["<tool_call>", "\n<function=f\\ud9ff>\n", "</function>\n", "</tool_call>"]
+    (attempt,) = Text(get_format("qwen3_coder"), HERMES, call).read().attempts
+    assert attempt.name == "f\\ud9ff"
+
+
+def test_a_call_that_the_prompt_began_has_no_tokens_before_its_first_comes_out():
+    prompt = '<|im_start|>assistant\n<tool_call>\n{"name": "f", "arguments"'
+    text = Text(FMT, HERMES, [":", " ", '{"a": 1}', "}\n", "</tool_call>"])
+    parser, spans = text.parser(prompt=prompt), []
+    for id in text.ids:
+        parser.feed(id)
+        spans += [part.tokens for part in parser.message.parts]
+    assert spans == [None, None, *[(0, 3)] * 3]
+
+
 @pytest.mark.parametrize("markers", ["token", "either"])
 def test_raw_markers_come_out_as_they_stand(markers):
     tokens = ["<think>", "hm", "</think>", "Hi", STRAY, "<|x|>"]
