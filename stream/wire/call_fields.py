@@ -27,7 +27,6 @@ KNOWN_FIELDS: dict[str, Field] = {
     "input": Field.ARGUMENTS,
     "id": Field.ID,
     "function": Field.FUNCTION,
-    "type": Field.TYPE,
 }
 """What keys mean that all models know, also where the format has others."""
 

@@ -202,6 +202,13 @@ def test_what_is_no_snapshot_is_refused(text):
         StreamParser.restore(text)
 
 
+def test_a_snapshot_of_a_parser_of_tokens_is_refused_with_the_way_to_restore_it():
+    document = json.loads(StreamParser("hermes", record=True).snapshot())
+    tokens = {"prompt": None, "markers": None, "spans": False}
+    with pytest.raises(UsageError, match=r"TokenParser\.restore\(snapshot, vocabulary\)"):
+        StreamParser.restore(json.dumps(document | {"tokens": tokens}))
+
+
 def test_tools_that_are_no_json_cannot_be_written():
     tools = [{"name": "f", "parameters": {"x": {1, 2}}}]
     parser = StreamParser(TAGS, record=True, tools=tools)

@@ -47,6 +47,12 @@ def test_a_long_text_in_many_steps(size):
     assert online(pattern, chunks) == (offline(pattern, text), text)
 
 
+def test_at_the_end_nothing_is_held_however_much_came_before():
+    search = PatternSearch(Pattern("abc+", max_hold=8))
+    found = search.find("x" * 5 + "abc", final=True)
+    assert (found.span, found.text) == ((5, 8), "abc")
+
+
 # Limits.
 
 

@@ -84,6 +84,7 @@ def test_the_usual_steps_are_made_once():
     assert marks.usual is not None
     assert marks.usual is marks.usual
     assert ChannelMarkers(FMT).usual is None
+    assert ChannelMarkers(get_format("gpt_oss").replace(channels={"start": ""})).usual is None
 
 
 def test_a_marker_of_white_space_is_none():

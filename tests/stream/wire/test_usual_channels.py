@@ -94,7 +94,8 @@ def test_where_a_marker_may_mean_more_there_are_no_steps(groups):
 
 
 def test_white_space_round_the_markers_of_a_header_is_none_of_them():
-    channels = {"channel": "\n<|channel|> ", "recipient": "to=\n", "constrain": " <|constrain|>\n"}
+    channels = {"channel": "\n<|channel|> ", "recipient": "to=\n", "message": "\n<|message|>"}
+    channels |= {"constrain": " <|constrain|>\n"}
     usual = steps(FMT.replace(channels=channels))
     for text, channel, recipient in HEADERS:
         found = usual.header.match(text)
