@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import Attempt, Issue, StreamParser, get_format
-from deltaparse.stream.message.reports import MOST_OF_A_KIND, Attempts, Issues
+from deltaparse import Issue, StreamParser, get_format
+from deltaparse.stream.message.reports import MOST_OF_A_KIND, Attempt, Attempts, Issues
 
 from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED, chunkings, kinds
 from ...strategies.wire_channels import HARMONY
