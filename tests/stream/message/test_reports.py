@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Issue, StreamParser, get_format
-from deltaparse.stream.message.reports import MOST_OF_A_KIND, Attempt, Attempts, Issues
+from deltaparse.stream.message.reports import MOST_OF_A_KIND, Issues
 
 from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED, chunkings, kinds
 from ...strategies.wire_channels import HARMONY
@@ -111,14 +111,6 @@ def many(*spans):
     issues.extend(Issue("odd", (0, 1), "") for _ in range(MOST_OF_A_KIND))
     issues.extend(Issue("odd", span, "") for span in spans)
     return issues
-
-
-def test_nothing_that_is_forgotten_is_repaired():
-    attempts = Attempts()
-    attempts.append(Attempt("f", (0, 3), "complete", ""))
-    attempts.clear()
-    attempts.repair_last()
-    assert list(attempts) == []
 
 
 def test_the_others_are_spanned_in_whatever_order_they_come():
