@@ -276,6 +276,8 @@ def test_a_call_that_is_refused_shows_nothing():
         ("</c>", "{{ '</d>' if deep else '</c>' }}", ("</me>",)),
         ("<me>", "{{ raise_exception('no') if deep and m.tool_calls else '<me>' }}", ("</me>",)),
         ("<c>", "{{ raise_exception('no') }}<c>", ("</me>",)),
+        ("<c>", "{{ raise_exception('no') if deep }}<c>", ("</me>",)),
+        ("<c>", "{{ raise_exception('no') if not deep }}<c>", ("</me>",)),
     ],
 )
 def test_another_end_of_calls_under_a_switch(old, new, ends):
@@ -286,3 +288,9 @@ def test_another_end_of_calls_under_a_switch(old, new, ends):
 def test_what_does_nothing_where_all_are_off_is_not_switched_off_alone():
     shown = "{{ '!' if (deep is false) != (wide is false) }}"
     assert settings_of(turns(shown) + PROMPT.replace("PROMPT", shown)) == []
+
+
+def test_what_goes_through_a_switch_is_given_a_list():
+    shown = "{% for one in deep or [] %}!{% endfor %}"
+    (deep,) = settings_of(turns(shown) + PROMPT.replace("PROMPT", shown))
+    assert deep.switches == (("deep", LIST),)
