@@ -402,6 +402,36 @@ def test_what_closes_reasoning_by_its_name_is_no_marker_of_content(space):
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>" + space, "</t>")
 
 
+@pytest.mark.parametrize(
+    ("said", "prompt", "start", "end"),
+    [
+        ("{{ m.reasoning }}{{ '\n' }}</t>{{ '\n' }}{{ m.content }}", "<t>", "<t>", "\n</t>\n"),
+        ("{{ m.reasoning ~ '</t>' if m.reasoning }}{{ m.content }}", "", "", "</t>"),
+        ("{{ m.reasoning }}</t>{{ m.content }}", "Well, ", "", "</t>"),
+        ("{{ m.content.split('</t>')[-1] }}", "", "<t>", "</t>"),
+    ],
+)
+def test_what_begins_reasoning_where_turns_do_not_say(said, prompt, start, end):
+    fmt = analyze(turns(said, prompt))
+    assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, start, end)
+
+
+def test_reasoning_may_have_markers_of_its_own_beside_calls_under_a_switch():
+    pair = "('<u>' if deep and m.tool_calls else '<t>') ~ m.reasoning"
+    thought = "{{ " + pair + " ~ ('</u>' if deep and m.tool_calls else '</t>') if m.reasoning }}"
+    source = turns(thought + "{{ m.content or '' }}" + CALLS)
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert (fmt.verified, fmt.reasoning.alternatives) == (True, ("<u>", "</u>"))
+
+
+def test_reasoning_under_a_switch_that_no_marker_ends_has_none_of_its_own():
+    deep = (
+        "{% if deep %}<u>{{ m.reasoning }}{{ '\n' }}{% else %}<t>{{ m.reasoning }}</t>{% endif %}"
+    )
+    fmt = analyze(turns(deep + "{{ m.content }}"))
+    assert (fmt.verified, fmt.reasoning.alternatives) == (False, ())
+
+
 @pytest.mark.parametrize("header", ["<me>", ""])
 @pytest.mark.parametrize("space", ["", "\n"])
 def test_reasoning_under_a_switch_is_ended_as_before_content(header, space):

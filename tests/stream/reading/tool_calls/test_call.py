@@ -7,6 +7,7 @@ import pytest
 from deltaparse import MalformedOutput, Policies, StreamParser, get_format, parse
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
+from ....strategies.token_texts import Text
 from ....strategies.wire_by_hand import (
     CALL,
     KEYED,
@@ -243,6 +244,15 @@ def test_only_the_call_of_a_tool_shows_that_an_argument_did_not_end():
         assert calls(parser) == (called or [("f", '{"x": "v</f></c><c><f=g><a=y>1"}')])
 
 
+@pytest.mark.parametrize("name", ["f", "mine.f", "other.f", "mine.g"])
+def test_the_next_call_of_a_tool_may_have_the_namespace_of_tools(name):
+    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
+    fmt = fmt.replace(function={"namespace": "mine."})
+    text = f"<c><f=f><a=x>v</f></c><c><f={name}><a=y>1</a></f></c>"
+    parser = fed(fmt, text, tools=[{"name": "f"}])
+    assert len(calls(parser)) == (2 if name in ("f", "mine.f") else 1)
+
+
 def test_what_is_told_of_a_name_that_is_not_written_is_told_of_the_call():
     fmt = TAGS.replace(code={"start": "<|code|>", "function": "python"})
     for text, start in (("<|code|>f(a=1)", 0), ("x<|code|>f(a=1)", 1)):
@@ -260,3 +270,47 @@ def test_a_call_that_is_cut_before_its_arguments_has_none():
 def test_the_name_of_a_call_comes_out_before_its_arguments():
     (made,) = StreamParser(TAGS).feed('<call>\n{"name": "f", ')
     assert (made.name, made.arguments) == ("f", "")
+
+
+def test_a_call_whose_arguments_may_make_it_text_comes_out_once_they_are_whole():
+    parser = StreamParser(TAGS, policies=Policies(malformed_arguments="text"))
+    begun = CALL[: CALL.index("}")]
+    assert parser.feed(begun) == []
+    first, second = parser.feed("}")
+    assert (first.name, second.arguments, second.last) == ("f", '{"a": 1}', True)
+
+
+def test_a_call_that_is_text_by_its_name_comes_out_at_once():
+    policies = Policies(unknown_tool="text")
+    parser = StreamParser(TAGS, tools=[{"name": "f"}], policies=policies)
+    (made,) = parser.feed('<call>\n{"name": "g"')
+    assert made.text == '<call>\n{"name": "g"'
+
+
+def test_a_name_alone_is_no_call_yet_where_no_marker_says_so():
+    parser = StreamParser(UNMARKED, tools=[{"name": "f"}])
+    assert parser.feed('{"name": "f", ') == []
+    assert [delta.name for delta in parser.feed('"parameters": {')] == ["f", None]
+
+
+def test_the_keys_of_a_call_that_is_text_are_as_they_are():
+    policies, text = Policies(unknown_tool="text"), CALL.replace("arguments", "parameters")
+    for tool, told in (("g", ["unknown_tool"]), ("f", ["odd_member"])):
+        parser = fed(TAGS, text, tools=[{"name": tool}], policies=policies)
+        assert kinds(parser) == told
+
+
+@pytest.mark.parametrize(
+    ("fmt", "tokens", "spans"),
+    [
+        (TAGS, ["<call>\n", '{"name": ', '"f"', ", "], [(0, 3)]),
+        (UNMARKED, ['{"na', 'me": ', '"f"', "}"], [(0, 4), (3, 4)]),
+    ],
+)
+def test_the_tokens_of_a_call_without_arguments(fmt, tokens, spans):
+    text = Text(fmt, [], tokens)
+    parser = text.parser(tools=[{"name": "f"}])
+    deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
+    assert [delta.tokens for delta in deltas][: len(spans)] == spans
+    (call,) = parser.message.tool_calls
+    assert (call.name_tokens, call.arguments_tokens) == ((2, 3), None)
