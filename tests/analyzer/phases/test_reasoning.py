@@ -416,6 +416,13 @@ def test_what_begins_reasoning_where_turns_do_not_say(said, prompt, start, end):
     assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, start, end)
 
 
+def test_words_before_the_end_in_a_prompt_are_no_call():
+    end = "so{{ '<x>' if m.content else '</t>' }}"
+    thought = "{% if m.tool_calls %}<t>{{ m.reasoning }}" + end + "{% endif %}{{ m.content or '' }}"
+    fmt = analyze(turns(thought + CALLS, "{{ '<t>so</t>' if brief }}"))
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "so</t>")
+
+
 def test_reasoning_may_have_markers_of_its_own_beside_calls_under_a_switch():
     pair = "('<u>' if deep and m.tool_calls else '<t>') ~ m.reasoning"
     thought = "{{ " + pair + " ~ ('</u>' if deep and m.tool_calls else '</t>') if m.reasoning }}"
