@@ -60,6 +60,9 @@ def test_content_may_be_left_out_beside_reasoning():
         ("<s>{{ m.content }}", ContentMode.PLAIN),
         ("<s>{{ '\\n' ~ m.content if m.content }}</s>", ContentMode.WRAPPED_WITH_CALLS),
         (" {{ m.content }}</s>", ContentMode.PLAIN),
+        ("{{ m.content }}</s>", ContentMode.PLAIN),
+        ("{{ ' ' ~ m.content if m.content }}</s>", ContentMode.PLAIN),
+        ("<s>{{ m.content or raise_exception('no') }}</s>", ContentMode.PLAIN),
         ("", ContentMode.PLAIN),
     ],
 )
@@ -71,6 +74,28 @@ def test_markers_of_content_beside_calls_are_known_by_turns_of_calls_alone(said,
         "{% if add_generation_prompt %}<assistant>{% endif %}"
     )
     assert fmt.content.mode is mode
+
+
+def test_what_stands_round_content_behind_calls_begins_none():
+    calls = "{% for c in m.tool_calls %}<c>{{ c.function | tojson }}</c>{% endfor %}"
+    said = "{% if m.tool_calls %}" + calls + "<s>{{ m.content or '' }}</s>{% else %}"
+    fmt = analyze(turns("<me>" + said + "{{ m.content }}{% endif %}</me>"))
+    assert (fmt.verified, fmt.content.mode) == (False, ContentMode.PLAIN)
+
+
+def test_content_may_be_wrapped_beside_reasoning_alone():
+    thought = "<t>{{ m.reasoning }}</t><say>{{ m.content }}</say>"
+    said = "{% if m.reasoning %}" + thought + "{% else %}{{ m.content }}{% endif %}"
+    fmt = analyze(turns("<me>" + said + "</me>"))
+    assert (fmt.verified, fmt.content.mode) == (True, ContentMode.WRAPPED_WITH_REASONING)
+    assert (fmt.content.start, fmt.content.end) == ("<say>", "</say>")
+
+
+def test_a_template_that_refuses_an_empty_content_beside_calls_needs_no_text():
+    refuses = "{{ raise_exception('no') if m.tool_calls and m.content == '' }}{{ m.content or '' }}"
+    calls = "{% for c in m.tool_calls or [] %}<c>{{ c.function | tojson }}</c>{% endfor %}"
+    fmt = analyze(turns("<me>" + refuses + calls + "</me>"))
+    assert (fmt.verified, fmt.content.requires_nonnull) == (True, False)
 
 
 def test_a_start_that_nothing_ends_is_taken_out():

@@ -8,7 +8,7 @@ from deltaparse import Policies, StreamParser, WireFormat, get_format
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ....hangs import no_hang
-from ....strategies.wire_by_hand import KEYED, LIST, TAGS, UNMARKED, calls, fed
+from ....strategies.wire_by_hand import KEYED, LIST, TAGS, UNMARKED, calls, fed, kinds
 
 
 def test_a_number_that_waits_for_more_does_not_hang_behind_what_may_be_a_marker():
@@ -85,6 +85,40 @@ def test_a_member_that_is_cut_ends_the_call(value, policy):
     assert call.complete
 
 
+def test_an_id_that_is_cut_is_none():
+    fmt = TAGS.replace(tools={"id_field": "id"})
+    text = '<call>\n{"name": "f", "arguments": {"a": 1}, "id": "7'
+    parser = fed(fmt, text, "length", id_factory=lambda _: "made")
+    (call,) = parser.message.tool_calls
+    assert (call.id, call.complete, kinds(parser)) == ("made", True, ["unused_member"])
+
+
+def test_a_member_that_may_say_anything_is_told_where_it_is_cut():
+    fmt = TAGS.replace(tools={"constants": ("v", "1", "at", "")})
+    text = '<call>\n{"name": "f", "arguments": {}, "at": "x'
+    assert kinds(fed(fmt, text, "length")) == ["unused_member"]
+    assert kinds(fed(fmt, f'{text}"}}\n</call>')) == []
+
+
+def test_all_members_that_each_call_has_may_stand_before_its_name():
+    fmt = UNMARKED.replace(tools={"constants": ("v", "1", "at", "2")})
+    text = '{"v": 1, "at": 2, "name": "f", "parameters": {}}'
+    assert calls(fed(fmt, text, tools=F)) == [("f", "{}")]
+
+
+def test_what_is_no_call_before_one_is_text():
+    for odd in ('<call>\n{"f": {}}\n</call>', '<call>\n{"name": 1}\n</call>'):
+        parser = fed(TAGS, f'{odd}\n<call>\n{{"name": "f", "arguments": {{"a": 1}}}}\n</call>')
+        assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], odd)
+        assert [tried.status for tried in parser.attempts] == ["not_a_call", "complete"]
+
+
+def test_white_space_at_the_end_of_a_list_that_does_not_end_is_no_marker():
+    for end, told in (("", []), (" ", []), ("\n\n", []), (", ", ["cut_marker"])):
+        parser = fed(LIST, f'[CALLS][{{"name": "f", "arguments": {{}}}}{end}', "length")
+        assert (calls(parser), kinds(parser)) == ([("f", "{}")], told)
+
+
 @pytest.mark.parametrize(
     ("fmt", "text", "names"),
     [
@@ -94,15 +128,20 @@ def test_a_member_that_is_cut_ends_the_call(value, policy):
         (TAGS, '<call>\n{"name": "name", "arguments": {}}\n</call>', ["name"]),
         (TAGS, '<call>\n{"x": 1, "name": "f", "arguments": {}}\n</call>', ["f"]),
         (TAGS, '<call>\n{"arguments": {}, "name": "arguments"}\n</call>', ["arguments"]),
+        (TAGS, '<call>\n{"name":":", "arguments": {}}\n</call>', [":"]),
+        (TAGS, 'Hi <call>\n{"name": "name", "arguments": {}}\n</call>', ["name"]),
+        (KEYED, 'Hi there <|calls|>[{"calls": {"a": 1}}]', ["calls"]),
     ],
 )
-def test_a_trail_says_where_the_name_stands(fmt, text, names):
+@pytest.mark.parametrize("size", [100, 1])
+def test_a_trail_says_where_the_name_stands(fmt, text, names, size):
     parser = TracedParser(fmt)
-    parser.feed(text)
+    for at in range(0, len(text), size):
+        parser.feed(text[at : at + size])
     parser.finish()
     spans = [span for span in parser.role_spans if span.role == "name"]
     assert [text[span.start : span.end] for span in spans] == names
-    if fmt is TAGS:
+    if len(names) == 1:
         assert spans[0].start == text.rindex(f'"{names[0]}"') + 1
 
 
