@@ -11,8 +11,10 @@ from deltaparse import ToolsFormat, analyze, parse
 from deltaparse.analyzer.phases import json_calls
 from deltaparse.analyzer.phases.json_calls import (
     JsonInText,
+    _counts,
     _holds_argument,
     _inner_list,
+    _json_pair,
     _json_with,
     _layout,
     _markers,
@@ -130,6 +132,8 @@ NAME, GIVEN = FUNCTIONS[0], {ARGUMENT: VALUE}
         ({"call": {"name": NAME}, "arguments": GIVEN}, None),
         ({"calls": [{"name": NAME, "arguments": GIVEN}]}, None),
         ({CALL_IDS[0]: {"name": NAME, "arguments": GIVEN}}, None),
+        ({"a": {"b": {"name": NAME, "arguments": GIVEN}}}, None),
+        ({"tool": NAME, **GIVEN}, None),
         ([[GIVEN]], None),
         ([json.dumps(GIVEN)], None),
         ([], None),
@@ -137,6 +141,17 @@ NAME, GIVEN = FUNCTIONS[0], {ARGUMENT: VALUE}
 )
 def test_which_key_of_a_call_holds_what(value, layout):
     assert _layout(value) == (layout and replace(layout, format="JSON_NATIVE"))
+
+
+@pytest.mark.parametrize(("value", "counts"), [(0, True), ("0", True), (False, False), (1, False)])
+def test_what_counts_calls_begins_with_0(value, counts):
+    assert _counts(value) is counts
+
+
+def test_two_calls_of_which_only_the_first_is_json_are_no_pair():
+    assert _json_pair(f'{{"name": "{NAME}"}}, {FUNCTIONS[1]}') is None
+    assert _json_pair(f'["{NAME}", {FUNCTIONS[1]}]') is None
+    assert _json_pair(f'{{"name": "{NAME}"}}, {{"name": "{FUNCTIONS[1]}"}}') == (", ", "")
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,18 @@ def test_behind_the_marker_of_code_a_call_may_have_any_name():
     assert calls(parser) == [("g", "{}")]
 
 
+def test_the_marker_of_code_is_code_where_it_stands_twice():
+    parser = fed(get_format("llama3_json"), "<|python_tag|><|python_tag|>print(1)")
+    assert calls(parser) == [("code_interpreter", '{"code": "<|python_tag|>print(1)"}')]
+
+
+def test_a_call_of_no_tool_is_noted_once_behind_its_marker():
+    fmt, text = get_format("functionary_v32"), "all\nHi>>>f\n{}"
+    parser = fed(fmt, text, "length", tools=[{"name": "g"}])
+    assert parser.message.content == "Hi>>>f\n{}"
+    assert [one.status for one in parser.attempts] == ["unknown_tool"]
+
+
 AS_TEXT = Policies(unknown_tool="text")
 IN_TAGS = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
 
