@@ -259,6 +259,9 @@ def test_what_is_told_of_a_name_that_is_not_written_is_told_of_the_call():
         parser = fed(fmt, text, tools=[{"name": "f"}])
         (issue,) = (one for one in parser.issues if one.kind == "unknown_tool")
         assert issue.span == (start, start + len("<|code|>"))
+    policies, text = Policies(malformed_arguments="text"), "x<|code|>import python"
+    parser = fed(fmt, text, tools=[{"name": "f"}], policies=policies)
+    assert [(one.kind, one.span) for one in parser.issues] == [("unknown_tool", (1, len(text)))]
 
 
 def test_a_call_that_is_cut_before_its_arguments_has_none():

@@ -85,6 +85,14 @@ def test_a_member_that_is_cut_ends_the_call(value, policy):
     assert call.complete
 
 
+def test_a_call_that_waits_for_its_arguments_comes_out_before_its_own_brace():
+    parser = StreamParser(TAGS, policies=Policies(malformed_arguments="text"))
+    for chunk in ('<call>\n{"name": "f", ', '"arguments": {"a": ', "1"):
+        assert parser.feed(chunk) == []
+    made = parser.feed("}")
+    assert "".join(delta.arguments for delta in made) == '{"a": 1}'
+
+
 def test_an_id_that_is_cut_is_none():
     fmt = TAGS.replace(tools={"id_field": "id"})
     text = '<call>\n{"name": "f", "arguments": {"a": 1}, "id": "7'
