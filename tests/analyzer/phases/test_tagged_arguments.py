@@ -152,6 +152,15 @@ def test_an_argument_that_nothing_ends_where_two_are_refused():
     assert (made.name_suffix, made.value_suffix) == (">", "")
 
 
+@pytest.mark.parametrize(
+    ("one", "suffix"), [('<a={{ k }} v="VALUE"/>', ' v="'), ('<a {{ k }}="VALUE"/>', '="')]
+)
+def test_quotes_in_which_none_is_escaped_are_parts_of_markers(one, suffix):
+    fmt = analyzed(FOR + one.replace("VALUE", V) + END)
+    assert (fmt.verified, fmt.arguments.quoted_strings) == (True, False)
+    assert (fmt.arguments.name_suffix, fmt.arguments.value_suffix) == (suffix, '"/>')
+
+
 def test_strings_in_quotes_are_told_by_a_quote_that_is_escaped():
     assert analyzed(FOR + "<a={{ k }}>{{ v | tojson }}</a>" + END).arguments.quoted_strings
     escaped = """{{ '"' ~ v | replace('"', '\\\\"') ~ '"' if v is string else v | tojson }}"""

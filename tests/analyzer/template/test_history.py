@@ -399,6 +399,14 @@ def test_results_without_ids_are_those_of_calls_without_ids_in_turn(ids):
     assert [first, second] == made
 
 
+def test_calls_get_no_ids_where_none_are_asked_for():
+    said = asked("a")
+    del said["tool_calls"][0]["id"]
+    assert as_read(Read(), [said]) == [said]
+    odd = {"role": "assistant", "content": "", "tool_calls": [{"type": "function"}]}
+    assert as_read(Read(ids="named"), [odd]) == [odd]
+
+
 def test_a_result_without_an_id_is_one_of_the_last_turn():
     made = list(ids_of(asked("a"), asked("b"), {"role": "tool", "content": "x"}, ids="numbered"))
     assert made == ["call_0_a", "call_1_b", "call_1_b"]

@@ -900,3 +900,13 @@ def test_text_that_the_end_of_a_message_follows_is_reported_as_content():
     (issue,) = fed(HARMONY, f"hm<|end|>{START}{FINAL}").issues
     assert (issue.kind, issue.span) == ("orphan_marker", (2, 2))
     assert ", and what stands before it is content: " in issue.detail
+
+
+def test_text_where_calls_were_asked_for_as_json_is_kept():
+    parser = fed(HARMONY, "<|start|>user", calls="json")
+    assert (parser.message.content, kinds(parser)) == ("user", ["stray_text"])
+    for policy in ("keep", "drop"):
+        policies = Policies(text_after_tool_call=policy)
+        parser = fed(HARMONY, "<|start|>user<|end|>more", calls="json", policies=policies)
+        assert parser.message.content == "usermore"
+        assert kinds(parser) == ["stray_text", "text_after_end"]
