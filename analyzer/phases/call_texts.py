@@ -108,7 +108,9 @@ class CallTexts:
             return ""
         before, after = without_reasoning(body[:at], self.reasoning), body[at:]
         before = before.rpartition(CONTENT)[2]  # some templates show calls beside content only
-        body = "".join(self.outside(before, after))
+        if self.content.end:  # a start marker alone is taken for the section's
+            before, after = self.outside(before, after)
+        body = before + after
         for end in () if self.turns.frame.turn.several_messages else self.turns.frame.turn.ends:
             body = body.partition(end.strip())[0]
         body = _with_one_word(body, ARGUMENTS, self.repeated, REPEATED)
@@ -119,10 +121,8 @@ class CallTexts:
     def outside(self, before: str, after: str) -> tuple[str, str]:
         """What stands before and after calls, without the content's markers round them."""
         content = self.content
-        if not content.end:
-            return before, after  # a start marker alone is taken for the section's
         empty = content.start.rstrip() + content.end.strip()
-        if before.startswith(empty):
+        if content.end and before.startswith(empty):
             # Content is written, if there is none too.
             return before.removeprefix(empty), after
         if before.startswith(content.start) and after.endswith(content.end):

@@ -215,9 +215,9 @@ def test_the_markers_of_content_are_not_those_of_calls(before, after, left):
     assert CallTexts(None, ReasoningFormat(), content).outside(before, after) == left
 
 
-def test_a_marker_of_content_that_nothing_ends_is_that_of_calls():
+def test_the_start_of_content_alone_is_taken_out_too():
     calls = CallTexts(None, ReasoningFormat(), ContentFormat(start="<c>"))
-    assert calls.outside("<c><call>", "</call>") == ("<c><call>", "</call>")
+    assert calls.outside("<c><call>", "</call>") == ("<call>", "</call>")
 
 
 def test_white_space_round_the_end_of_content_does_not_hide_it():

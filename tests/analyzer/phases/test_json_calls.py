@@ -22,6 +22,8 @@ from deltaparse.analyzer.phases.json_calls import (
 )
 from deltaparse.analyzer.probes import ARGUMENT, CALL_IDS, FUNCTIONS, VALUE
 
+from ...strategies.templates import OWN
+
 
 @pytest.mark.parametrize(
     ("text", "found"),
@@ -327,3 +329,8 @@ def test_white_space_before_calls_that_no_content_stands_before():
     source = template(ONE, "{{ '\\n' }}<c>", "</c>")
     fmt = analyze(source.replace("m.content or ''", "m.content if not m.tool_calls"))
     assert fmt.tools.content_separator == "\n"
+
+
+def test_white_space_between_header_and_content_is_none_of_calls_without_content():
+    fmt = analyze(OWN.content_in_parts)
+    assert (fmt.content.start, fmt.tools.section_start) == (" ", "")
