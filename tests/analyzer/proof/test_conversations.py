@@ -7,6 +7,7 @@ import json
 import jsonschema
 import pytest
 
+from deltaparse import ToolFormat, WireFormat, get_format
 from deltaparse.analyzer.probes import ABSENT, FUNCTIONS, PROBE_TEXTS, call
 from deltaparse.analyzer.proof import conversations
 from deltaparse.analyzer.proof.conversations import (
@@ -21,7 +22,9 @@ from deltaparse.analyzer.proof.conversations import (
     TURNS,
     VALUES,
     Turn,
+    tools_for,
     turns_in_doubt,
+    turns_named_so,
     turns_without,
 )
 
@@ -77,7 +80,8 @@ def test_what_has_a_marker_in_it_is_left_out():
 def test_labels_name_turns():
     assert all(turn.label for turn in TURNS)
     labels = {turn.label for turn in TURNS}
-    assert {*conversations.FEW, *conversations.TWO, *conversations.AT_THE_END} <= labels
+    named = {*conversations.FEW, *conversations.TWO, *conversations.AT_THE_END}
+    assert named | {conversations.ALONE} <= labels
     assert {*conversations.TWO, *conversations.AT_THE_END} <= {*conversations.FEW}
     assert all(VALUES)
 
@@ -205,3 +209,65 @@ def test_words_and_fences_that_are_markers_are_put_into_texts():
     assert not [label for label in labels if "</call>" in label]
     assert any("```json\n{" in turn.content for turn in found)
     assert labels.count("reasoning that holds '```json'") == 3
+
+
+def test_a_tool_has_the_type_of_each_argument():
+    function = {
+        "parameters": {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "null"}},
+        }
+    }
+    assert conversations._tools({"a": 1, "b": None}) == [
+        {"type": "function", "function": {"name": name, **function}} for name in FUNCTIONS
+    ]
+
+
+def test_the_tools_of_a_turn_have_all_names_that_stand_in_it():
+    for given in ({}, {"text": "a"}, conversations.KNOWN):
+        assert tools_for(Turn("", calls=(call(0, given),))) is PROOF_TOOLS
+    (schema, _) = (
+        tool["function"]["parameters"]["properties"]
+        for tool in tools_for(Turn("", calls=(call(0, {"invoke": "a"}),)))
+    )
+    assert schema.keys() == {*conversations.KNOWN, "invoke"}
+
+
+def test_arguments_are_named_as_markers_where_they_stand_in_tags():
+    tools = {"format": ToolFormat.TAG_WITH_TAGGED, "section_start": "<calls 2>"}
+    fmt = WireFormat().replace(
+        tools=tools,
+        function={"name_prefix": "<invoke name=", "name_suffix": ">", "close": "</invoke>"},
+        arguments={"name_prefix": "<p ", "name_suffix": ">", "value_suffix": "</p>"},
+    )
+    (turn,) = turns_named_so(fmt)
+    (made,) = turn.calls
+    assert made["function"]["arguments"].keys() == {"calls", "invoke", "name"}
+    assert (turn.label, turn.streamed) == (conversations.NAMED_AS_MARKERS, False)
+    assert list(turns_named_so(get_format("hermes"))) == []
+
+
+def test_texts_in_which_a_marker_stands_have_it_in_them():
+    for text in (*conversations.IN_DOUBT, *conversations.IN_A_LINE, conversations.IN_FENCE):
+        assert "MARKER" in text
+    assert all(text.replace(" ", "").isalpha() for text in conversations.IN_A_LINE)
+
+
+@pytest.mark.parametrize(
+    ("marker", "texts"),
+    [
+        ("<call>", ()),
+        ("--", conversations.IN_DOUBT),
+        ("So, I act:", conversations.IN_A_LINE),
+        ("```", (*conversations.IN_DOUBT, conversations.IN_FENCE)),
+        ("</i>", conversations.IN_DOUBT),
+    ],
+)
+@pytest.mark.parametrize("reasoning", [False, True])
+def test_the_turns_that_hold_a_marker_which_any_text_may(marker, texts, reasoning):
+    turns = list(turns_in_doubt([f" {marker}\n", ""], reasoning=reasoning))
+    words = [text.replace("MARKER", marker) for text in texts]
+    assert [turn.content for turn in turns if not turn.reasoning and not turn.calls] == words
+    assert [turn.reasoning for turn in turns if turn.reasoning] == (words if reasoning else [])
+    assert len([turn for turn in turns if turn.calls]) == bool(texts)
+    assert all(turn.in_doubt and not turn.streamed for turn in turns)
