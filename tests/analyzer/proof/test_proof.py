@@ -11,7 +11,7 @@ from deltaparse.analyzer import Trace
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import find_reasoning
 from deltaparse.analyzer.phases.switches import Setting
-from deltaparse.analyzer.proof.conversations import FEW, TURNS, TWO
+from deltaparse.analyzer.proof.conversations import FEW, NAMED_AS_MARKERS, TURNS, TWO
 from deltaparse.analyzer.proof.proof import (
     NOT_BACK,
     OTHERWISE,
@@ -26,6 +26,7 @@ from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Turns
 
 from ...strategies.templates import OWN
+from ..phases.small_templates import turns
 
 
 def proof(source, fmt):
@@ -206,6 +207,7 @@ def test_a_cause_is_told_once():
     told = [same[0], "d did not come back: why", *same[1:], "too long"]
     assert [*by_cause(told)] == [f"{same[0]}; so it is with 2 other turns", told[1], "too long"]
     assert [*by_cause(same[:2])] == [f"{same[0]}; so it is with 1 other turn"]
+    assert [*by_cause(["too long", "refused"])] == ["too long", "refused"]
     switched = "a did not come back (with deep=true): the parser reports x, from 'a'"
     assert [*by_cause([same[0], switched])] == [same[0], switched]
 
@@ -284,3 +286,20 @@ def test_turns_are_gone_through_under_the_first_setting(monkeypatch):
     analyze(OWN.reasoning_beside_calls_only + "{% if deep %}[deep]{% endif %}", trace=Trace())
     assert {True} in thorough.values()
     assert {False} in thorough.values()
+
+
+NAMED = (
+    "{% for c in m.tool_calls or [] %}<c {{ c.function.name }}>"
+    "{% for k, v in c.function.arguments.items() %}<a {{ k }}>"
+    "{{ v if v is string else v | tojson }}</a>{% endfor %}</c>{% endfor %}"
+)
+
+
+def test_arguments_that_have_names_of_markers_are_proved_where_no_value_is_lost():
+    source = turns("{{ m.content or '' }}" + NAMED)
+    render = Renderer(ChatTemplate(source))
+    made = Turns(render, find_frame(render))
+    fmt = analyze(source)
+    for lost in ((), ("numbers",)):
+        found = prove(made, find_reasoning(made), fmt, Setting(), [], lost)
+        assert (NAMED_AS_MARKERS in found.labels) is not bool(lost)
