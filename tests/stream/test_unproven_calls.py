@@ -17,6 +17,7 @@ from deltaparse import (
     list_formats,
     parse,
 )
+from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ..strategies.token_texts import Text
 from ..strategies.unproven_texts import answers, looks_like_calls
@@ -27,6 +28,7 @@ from .invariants import check_1_and_2, check_3, run
 FORMATS = [name for name in list_formats() if get_format(name).facts.unproven_calls]
 JSON, PYTHON, RECIPIENTS = map(get_format, ("llama3_json", "pythonic", "functionary_v32"))
 LISTED = UNMARKED.replace(tools={"array_wrapped": True})
+ENDED = PYTHON.replace(tools={"section_end": "</calls>"})
 PLAIN = PYTHON.replace(tools={"array_wrapped": False})
 # Formats of which nothing but the calls is known.
 NO_ENDS = [fmt.replace(turn={"ends": (), "headers": ()}) for fmt in (PYTHON, LISTED)]
@@ -102,6 +104,8 @@ def test_without_tools_a_call_is_all_of_its_part_or_the_text_is_unchanged(fmt, t
         (PYTHON, '[get_weather(city="Paris")],'),
         (PYTHON, '[get_weather(city="Paris")]\n[1]'),
         (PYTHON, "[f() for x in y]"),
+        (ENDED, '[get_weather(city="Paris")] is what'),
+        (ENDED, '[get_weather(city="Paris")]</calls> is what'),
         (PLAIN, "get_weather() takes a city."),
         (PLAIN, "print()\nThis prints an empty line."),
         (JSON, '{"name": "my-app", "parameters": {"a": 1}}\n\nSave it.'),
@@ -195,6 +199,24 @@ def test_without_tools_text_is_emitted_where_it_fits_in_no_call():
 
 
 # What is a call
+
+
+def test_what_stands_behind_calls_that_are_ended_stands_where_it_does():
+    text = "[f(a=1)]</calls></calls> x"
+    parser = TracedParser(ENDED)
+    parser.feed(text)
+    parser.finish("stop")
+    assert (parser.message.content, len(parser.message.tool_calls)) == (" x", 1)
+    assert [span for span in parser.role_spans if span.role == "content"] == [
+        (text.index(" x"), len(text), "content")
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 2, 10])
+def test_a_call_that_ends_with_the_first_characters_of_the_output(size):
+    header, text = JSON.turn.headers[0], '{"name": "f", "parameters": {"a": 1}}'
+    parser = fed(JSON, text[-size:], prompt=header + text[:-size])
+    assert calls(parser) == [("f", '{"a": 1}')]
 
 
 @st.composite

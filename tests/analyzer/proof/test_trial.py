@@ -12,6 +12,7 @@ from deltaparse import (
     ToolFormat,
     WireFormat,
     analyze,
+    get_format,
     iter_deltas,
     parse,
 )
@@ -54,6 +55,43 @@ def test_what_is_wrong_with_what_comes_back():
     assert wrong(said, text="words", content="words") == ""
     assert wrong(said, text="words", content="others").startswith("content ")
     assert wrong(Turn("nothing")) == ""
+    assert wrong(said, reasoning="thought").startswith("reasoning ")
+
+
+HERMES = get_format("hermes")
+
+
+@pytest.mark.parametrize(
+    ("members", "wrong"),
+    [
+        ('"arguments": {"zz": 1}', ""),
+        ('"parameters": {"zz": 1}', "the parser reports odd_member"),
+        ('"arguments": {"zz": 1}, "strict": true', "the parser reports unused_member"),
+        ('"arguments": {"zz": 1, "xx": null}', ""),
+        ('"arguments": {"zz": 2}', "argument 'zz' "),
+        ('"arguments": {}', "no argument 'zz'"),
+    ],
+)
+def test_what_is_wrong_with_a_call_that_comes_back(members, wrong):
+    first, second = call(0, {"zz": 1, "xx": None}), call(1, {"zz": 2})
+    text = f'<tool_call>{{"name": "{first["function"]["name"]}", {members}}}</tool_call>'
+    wire = Wire("", text, "", "", "", 1)
+    turn = Turn("two calls, of which the template shows one", calls=(first, second))
+    words = difference(turn, wire, HERMES, tools=False, streamed=True)
+    assert words.partition(", from ")[0].startswith(wrong)
+    assert bool(words) is bool(wrong)
+    doubtful = replace(turn, in_doubt=True)
+    again = difference(doubtful, wire, HERMES, tools=False, streamed=True)
+    assert again == ("" if "parser reports" in wrong else words)
+
+
+def test_strings_that_stand_in_no_quotes_may_be_trimmed():
+    [function] = [call(0, {"text": "  a  "})]
+    for value in ("a", "  a  ", " a"):
+        text = f"<do {function['function']['name']}><in text>{value}</in></do>"
+        wire = Wire("", text, "", "", "", 1)
+        words = difference(Turn("", calls=(function,)), wire, TAGGED, tools=False, streamed=True)
+        assert (words == "") is (value != " a")
 
 
 PLAIN = (
