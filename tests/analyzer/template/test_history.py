@@ -415,6 +415,7 @@ def test_a_result_without_an_id_is_one_of_the_last_turn():
 def test_a_result_is_known_by_its_role_or_by_the_id_of_a_call():
     chat = [asked("a"), {"role": "function", "tool_call_id": "a", "content": "x"}]
     assert as_read(Read(ids="numbered"), chat)[1]["tool_call_id"] == "call_0_a"
+    assert "name" not in as_read(Read(names=True), chat)[1]
 
 
 def test_what_is_null_is_left_out_but_for_content():
