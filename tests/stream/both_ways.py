@@ -12,11 +12,14 @@ from deltaparse.stream.wire.usual import Usual
 
 
 def merged(deltas):
-    """What deltas say: texts for one call that come together are one."""
+    """What deltas say: texts of one kind, or for one call, that come together are one."""
     said = []
     for delta in deltas:
         if not isinstance(delta, ToolCallDelta):
-            said.append(delta)
+            if said and type(said[-1]) is type(delta):
+                said[-1] = type(delta)(said[-1].text + delta.text)
+            else:
+                said.append(delta)
         elif (
             said
             and isinstance(said[-1], list)

@@ -278,6 +278,20 @@ def test_calls_under_a_policy_are_the_same_both_ways(name, start, call, given, r
             check_both_ways(get_format(name), chunks, reason, **given)
 
 
+def test_a_call_too_many_may_come_in_other_pieces_of_text():
+    call = "<tool_call>\n<function=look_up>\nARGUMENTS</function>"
+    one, empty = "<parameter=city>\n\n</parameter>\n", ""
+    text = "\n</tool_call>\n".join(call.replace("ARGUMENTS", given) for given in (empty, one))
+    policy = Policies(extra_calls="text")
+    for chunks in ([text], list(text)):
+        check_both_ways(
+            *(get_format("qwen3_coder"), chunks, "stop"),
+            tools=TOOLS,
+            policies=policy,
+            parallel_tool_calls=False,
+        )
+
+
 @pytest.mark.parametrize("name", IN_TAGS)
 @given(data=st.data(), policy=policies, reason=reasons, parallel=st.booleans())
 def test_calls_in_tags_are_the_same_both_ways(name, data, policy, reason, parallel):
