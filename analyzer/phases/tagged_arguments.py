@@ -140,9 +140,8 @@ def _round_argument(one: Parts, end: str, calls: CallTexts) -> tuple[str, str, s
     suffix = between.removesuffix(prefix)
     if not between or not one.after.startswith(suffix):
         suffix = common_prefix(between, one.after) if between else _first_of(one.after)
-    if end.strip() and not end.startswith(suffix):
-        # White space that the section's end begins with, and arguments are separated by.
-        suffix = common_prefix(suffix, end)
+    # White space that the section's end begins with, and arguments are separated by.
+    suffix = common_prefix(suffix, end)
     return prefix, between.removeprefix(suffix).removesuffix(prefix), suffix
 
 
