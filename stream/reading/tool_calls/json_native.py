@@ -101,17 +101,18 @@ def json_calls(reading: Reading, checkpoint: Checkpoint, *, several: bool = Fals
     plain = not tables.fmt.tools.separator.strip()
     while more and not (plain and NO_MORE.match(src.text, src.pos)):
         between = reading.checkpoint()
-        more = yield from _another_call(reading, between, in_array=in_array)
-        if not more and is_text(reading, begun):
-            reading.sink.content(between.text())
+        more = yield from _another_call(reading, between, begun, in_array=in_array)
         between.commit()
     return called
 
 
-def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -> Steps[bool]:
+def _another_call(
+    reading: Reading, checkpoint: Checkpoint, begun: int, *, in_array: bool
+) -> Steps[bool]:
     """Read what follows a call: another, or the end of the array. Return whether more may come.
 
-    What is neither is left unread, so that it is read as what follows calls.
+    What is neither is left unread, so that it is read as what follows calls. The end of calls that
+    are text is text: `begun` is how many calls there were before them.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     repairs = sink.policies.malformed_arguments == "repair" and not sink.call_is_text
@@ -139,6 +140,8 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
             sink.issue("repaired_arguments", checkpoint.span, detail)
         else:
             src.back(checkpoint.start)
+    if is_text(reading, begun):
+        sink.content(checkpoint.text())
     return False
 
 

@@ -363,6 +363,14 @@ def test_what_the_parser_adds_has_no_tokens_where_it_stands(options, taken, made
     assert last.tokens == (made[-1][1] if "policies" in options else (1, taken))
 
 
+def test_what_is_copied_has_no_tokens_where_a_fence_held_it_back():
+    text = Text(QWEN3, ["<think>", "</think>"], ["<think>", "``"])
+    policies = Policies(unclosed_reasoning="copy")
+    parser = text.parser(policies=policies, response_schema={"type": "object"})
+    assert spans(parser, text.ids) == [("``", (1, 2)), ("``", (2, 2))]
+    assert [part.tokens for part in parser.message.parts] == [(1, 2), (2, 2)]
+
+
 @pytest.mark.parametrize(
     ("fmt", "tokens", "options", "made"),
     [

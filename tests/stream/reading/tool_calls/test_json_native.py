@@ -499,3 +499,23 @@ def test_an_id_that_comes_when_another_was_emitted_is_reported():
     ]
     parser = fed("hermes", '<tool_call>{"id": "abc", "name": "f", "arguments": {}}</tool_call>')
     assert (parser.message.tool_calls[0].id, parser.issues) == ("abc", [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "f", "arguments": {"a": 1}}{"n": 1}',
+        '{"name": "f", "arguments": {"a": 1}}, {"n": 1} and {"more": 2}',
+        '[{"name": "f", "arguments": {"a": 1}}, {"n": 1}]',
+        '[{"name": "f", "arguments": {"a": 1}}]',
+    ],
+)
+def test_what_follows_constrained_calls_that_are_text_is_text_once(text):
+    policies = Policies(unknown_tool="text")
+    for size in (1, 3, len(text)):
+        parser = StreamParser("qwen3", tools=[{"name": "g"}], calls="json", policies=policies)
+        said = ""
+        for at in range(0, len(text), size):
+            said += "".join(delta.text for delta in parser.feed(text[at : at + size]))
+        said += "".join(delta.text for delta in parser.finish("stop"))
+        assert said == parser.message.content == text
