@@ -325,20 +325,12 @@ class Sink:
     def finish(self, *, required: bool) -> None:
         """The input has ended; `required`: the turn was to have a call."""
         if self.natural and self._unclosed:
-            self._copy("".join(self._unclosed))
-        else:
-            self._end_content()
+            if self.trail is not None:
+                self.trail.silent = True  # what is copied has its tokens once, as reasoning
+            self.content("".join(self._unclosed))
+        self._end_content()
         if required and not self.calls:
             self.issue("missing_call", (0, 0), "tool_choice asked for a call")
-
-    def _copy(self, text: str) -> None:
-        """Emit what was reasoning as content, at the end of the turn; it has its tokens once."""
-        if self.trail is not None:
-            self.trail.silent = True
-        self.content(text)
-        self._end_content()
-        if self.trail is not None:
-            self.trail.silent = False
 
     def message(self) -> Message:
         """The message so far."""

@@ -284,12 +284,8 @@ def test_a_call_too_many_may_come_in_other_pieces_of_text():
     text = "\n</tool_call>\n".join(call.replace("ARGUMENTS", given) for given in (empty, one))
     policy = Policies(extra_calls="text")
     for chunks in ([text], list(text)):
-        check_both_ways(
-            *(get_format("qwen3_coder"), chunks, "stop"),
-            tools=TOOLS,
-            policies=policy,
-            parallel_tool_calls=False,
-        )
+        given = {"tools": TOOLS, "policies": policy, "parallel_tool_calls": False}
+        check_both_ways(get_format("qwen3_coder"), chunks, "stop", **given)
 
 
 @pytest.mark.parametrize("name", IN_TAGS)
