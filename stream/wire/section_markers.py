@@ -15,7 +15,7 @@ from typing import ClassVar
 from deltaparse.partial import Markers, marker_set
 
 from .format import ContentMode, ToolFormat, WireFormat
-from .spellings import leading, preceded, tag_starts, trailing, word_core
+from .spellings import has_word, leading, preceded, tag_starts, trailing, word_core
 
 __all__ = [
     "FENCES",
@@ -105,14 +105,14 @@ def known_alone(
 ) -> list[MarkerSpelling]:
     """The closers that are known for such where nothing is open.
 
-    What opens calls too (a fence), or is a bracket, may be anything.
+    What opens calls too (a fence), or is a bracket, may be anything. A special token is neither.
     """
     known = {one.literal for group in others for one in group}
     return [
         closer
         for closer in closers
         if closer.literal not in known
-        and any(map(str.isalnum, closer.literal))
+        and has_word(closer.literal)
         and not any(closer.literal in opener for opener in openers)
     ]
 

@@ -124,7 +124,21 @@ def test_a_token_that_is_no_marker_comes_out_as_its_text(family, data, policies,
 @given(data=st.data(), reason=reasons)
 def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
     fmt, _, wire = data.draw(family.written)
-    special = drawn_special(data, fmt)
+    check_same_turn(family, data, fmt, wire, drawn_special(data, fmt), reason)
+
+
+@in_families()
+@given(data=st.data(), reason=reasons)
+def test_what_closes_no_call_is_left_out_of_tokens_and_of_text(family, data, reason):
+    fmt, _, wire = data.draw(family.written)
+    closers = {closer.strip() for closer in fmt.facts.closers}.intersection(cores_of(fmt))
+    assume(closers)
+    wire += data.draw(st.sampled_from(["", "\n", " and "])) + data.draw(st.sampled_from([*closers]))
+    check_same_turn(family, data, fmt, wire, drawn_special(data, fmt) | closers, reason)
+
+
+def check_same_turn(family, data, fmt, wire, special, reason):
+    """A text in tokens, some of them special, gives the turn that it gives as text."""
     assume(not crossed(fmt, wire, special))  # what it would be is not known
     ids, vocabulary = tokenized(data, fmt, wire, special)
     for tools in family.tools:
