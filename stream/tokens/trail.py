@@ -337,7 +337,7 @@ class TokenTrail:
         """An issue or an attempt in terms of the decoded text."""
         span, detail = self.span(*report.span), self._plain(report.detail)
         if isinstance(report, Attempt):
-            tokens, name = self.tokens(*report.span), self._plain(report.name)
+            tokens, name = self.tokens(*report.span), CHARACTER.sub(self._written, report.name)
             return replace(report, name=name, span=span, detail=detail, tokens=tokens)
         return replace(report, span=span, detail=detail)
 
@@ -357,8 +357,13 @@ class TokenTrail:
             arguments_tokens=self.tokens(*stretch.arguments),
         )
 
+    def _written(self, found: re.Match[str]) -> str:
+        """The text of a special token for its character."""
+        known = self._fmt.tokens.get(found[0])
+        return known[1] if known else found[0]
+
     def _plain(self, text: str) -> str:
-        """Text of a report with the texts of special tokens."""
+        """Text of a report, which may quote some, with the texts of special tokens."""
 
         def written(found: re.Match[str]) -> str:
             char = chr(int(found[2], 16)) if found[2] else found[0]
