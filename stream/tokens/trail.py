@@ -366,9 +366,10 @@ class TokenTrail:
         """Text of a report, which may quote some, with the texts of special tokens."""
 
         def written(found: re.Match[str]) -> str:
-            char = chr(int(found[2], 16)) if found[2] else found[0]
-            known = self._fmt.tokens.get(char)
-            return (found[1] or "") + known[1] if known else found[0]
+            if found[2] is None:
+                return self._written(found)
+            known = self._fmt.tokens.get(chr(int(found[2], 16)))
+            return found[1] + repr(known[1])[1:-1] if known else found[0]
 
         return text if text.isascii() and "\\u" not in text else SPELLED.sub(written, text)
 

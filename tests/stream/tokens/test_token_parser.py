@@ -40,7 +40,7 @@ from ...strategies.token_texts import (
     tokenized,
 )
 from ...support import as_joined, joined
-from ..invariants import check_4, check_5, in_families
+from ..invariants import FAMILIES, check_4, check_5, in_families
 
 STRAY = "<|stray|>"
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -127,14 +127,30 @@ def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
     check_same_turn(family, data, fmt, wire, drawn_special(data, fmt), reason)
 
 
-@in_families()
+@in_families([family for family in FAMILIES if family.name != "channels"])
 @given(data=st.data(), reason=reasons)
 def test_what_closes_no_call_is_left_out_of_tokens_and_of_text(family, data, reason):
     fmt, _, wire = data.draw(family.written)
-    closers = {closer.strip() for closer in fmt.facts.closers}.intersection(cores_of(fmt))
+    closers = {closer.strip() for closer in fmt.facts.closers}.intersection(cores_of(fmt)) - {""}
     assume(closers)
     wire += data.draw(st.sampled_from(["", "\n", " and "])) + data.draw(st.sampled_from([*closers]))
     check_same_turn(family, data, fmt, wire, drawn_special(data, fmt) | closers, reason)
+
+
+def test_a_token_that_closes_calls_and_stands_alone_is_left_out():
+    parser = Text(get_format("hermes"), ["</tool_call>"], ["Hi", "</tool_call>"]).read()
+    assert parser.message.content == "Hi"
+    (orphan,) = parser.issues
+    assert orphan.kind == "orphan_marker"
+    assert orphan.detail == "'</tool_call>' closes no call, and is not emitted"
+    assert parser.roles == ["content", "marker"]
+
+
+def test_a_token_is_quoted_in_a_report_as_its_text_is():
+    parser = Text(get_format("hermes"), ["\n</tool_call>"], ["Hi", "\n</tool_call>"]).read()
+    assert [one.detail for one in parser.issues] == [
+        "'\\n</tool_call>' closes no call, and is not emitted"
+    ]
 
 
 def check_same_turn(family, data, fmt, wire, special, reason):
