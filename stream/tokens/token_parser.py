@@ -183,7 +183,7 @@ class TokenParser(TurnParser):
                 for delta in deltas:
                     if delta.place is None:
                         delta.place = len(ends)
-                        trail.emitted = window.base + window.pos if self._lane is None else end
+                        trail.emitted = window.base + window.pos
         except MalformedOutput as error:
             raise self._told(error) from None
         return deltas
@@ -193,10 +193,9 @@ class TokenParser(TurnParser):
 
         The engine may have kept the end-of-turn token, or left it out, or stopped before it.
         """
-        self._note()
-        before, self._texts = self._reached(), {}
+        self._texts = {}
         try:
-            return self._with_tokens(super().finish(reason), before)
+            return super().finish(reason)
         except MalformedOutput as error:
             raise self._told(error) from None
 
@@ -399,7 +398,6 @@ class TokenParser(TurnParser):
             return self._placed(char)
         # No lane lets it pass, and no step reads it.
         self._close_lane()
-        before = self._window.offset
         self._builder.chunks += 1
         self._window.feed(char)
         self._sink.content(self._resume() or "")
@@ -407,7 +405,7 @@ class TokenParser(TurnParser):
         if waiter is not None and waiter.lane is not None:
             self._open_lane(waiter, waiter.lane)
         self._count()
-        return self._with_tokens(self._emitted(), before)
+        return self._emitted()
 
     def _placed(self, text: str) -> list[Delta]:
         """Take text whose tokens are noted; return the deltas."""
@@ -423,25 +421,12 @@ class TokenParser(TurnParser):
             return deltas
         trail = self._trail
         self._first = len(trail.ends) - noted
+        end = window.base + window.pos if self._lane is None else trail.end - len(self._held)
         # What passed by comes from nobody who knew of tokens.
         for delta in deltas:
             if getattr(delta, "place", None) is None:
-                trail.emitted = end = self._reached()
+                trail.emitted = end
                 delta.place = trail.tokens(start, end)
-        return deltas
-
-    def _reached(self) -> int:
-        """Up to where text was read, if all tokens are noted."""
-        if self._lane is None:
-            return self._window.base + self._window.pos
-        return self._trail.end - len(self._held)
-
-    def _with_tokens(self, deltas: list[Delta], before: int) -> list[Delta]:
-        """Say from which tokens deltas came that passed by: what was read from `before` on."""
-        if self._first is not None:
-            for delta in deltas:
-                if delta.tokens is None:
-                    delta.place = self._trail.stand(before, self._reached())
         return deltas
 
     def _note(self) -> None:

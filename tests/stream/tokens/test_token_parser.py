@@ -29,6 +29,7 @@ from deltaparse.stream.feeding import MOST_PASSED
 from ...strategies.requests import options, policies, reasons
 from ...strategies.token_texts import (
     QWEN,
+    TOOLS,
     Ids,
     Text,
     cores_of,
@@ -274,6 +275,23 @@ def test_a_delta_has_the_tokens_that_it_came_from_and_no_others(again):
     assert spans(text.parser(markers="text"), [first, others]) == [
         *(("a", (0, 1)), ("bc", (1, 3)), ("", (2, 5)), ('{"a": "xyz"}', (4, 8)), ("d<toe", (9, 12)))
     ]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
+@pytest.mark.parametrize(
+    ("tokens", "made"),
+    [
+        (["[f", "(b2", "=188", "3, "], [("1883", (2, 4))]),
+        (["[", "f(a=", "[1", ", Non", "e])", "]"], [("1", (2, 4)), (", null]}", (3, 5))]),
+        (["[f", '(a="', "a'b\"", ")]"], [("a'b", (2, 3)), ('"}', (2, 4))]),
+    ],
+    ids=["a number goes on", "a word goes on", "a string ends"],
+)
+def test_a_value_in_python_has_the_tokens_that_it_came_from(tokens, made, again):
+    text = Text(get_format("pythonic"), [], tokens)
+    if again:
+        text.read(tools=TOOLS)
+    assert spans(text.parser(tools=TOOLS), text.ids)[-len(made) :] == made
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
