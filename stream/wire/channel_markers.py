@@ -124,7 +124,7 @@ class ChannelMarkers:
     def _are_told(self, channels: ChannelsFormat, between: str) -> bool:
         """Whether headers, and what stands between messages, are told at sight."""
         parts = (channels.channel, channels.recipient, channels.constrain, self.message)
-        if not (all(map(str.strip, parts)) and self.start and self.role):
+        if not (all(map(str.strip, parts)) and self.role):
             return False
         if self.trailing or not self.message_ends:
             return False
