@@ -23,9 +23,9 @@ from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
 from .content import (
+    emit_no_end,
     may_become,
     report_cut_marker,
-    report_no_end,
     report_stray_end,
     stands_alone,
 )
@@ -181,9 +181,7 @@ def _text(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
             return marker
         if (yield from stands_alone(src, reading.tables, marker, marks.outside)):
             return marker
-        start = src.offset
-        emit(src.take(src.pos + 1))
-        report_no_end(reading, marker, start, "content")
+        emit_no_end(reading, marker, emit, "content")
 
 
 def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Before:
@@ -224,7 +222,7 @@ def _function(reading: Reading, recipient: str) -> str:
         return recipient
     if _is_reader(reading, recipient):
         return ""
-    if recipient.startswith(namespace) and recipient != namespace:
+    if recipient.startswith(namespace):
         return recipient.removeprefix(namespace)
     if reading.tables.in_message is not None or not reading.fmt.channels.channel:
         return recipient
@@ -337,7 +335,7 @@ def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -
 
 def _object(reading: Reading, call: Call, char: str) -> Steps[None]:
     """Read arguments that should be an object, and brackets that stand behind it."""
-    src = reading.src
+    src, ends = reading.src, reading.tables.channels.after_body
     if char in '{"n':
         ending = yield from json_arguments(src, call)
     else:
@@ -345,9 +343,9 @@ def _object(reading: Reading, call: Call, char: str) -> Steps[None]:
         ending = Ending.broken("no JSON object")
     yield from settle(reading, call, ending)
     start, extra = src.offset, []
-    while ending is WHOLE and call.may_repair:
+    while call.may_repair:
         char = yield from json_space(src)
-        if not char or char not in "}]":
+        if not char or char not in "}]" or (yield from at(src, ends)):
             break
         extra.append(char)
         src.pos += 1

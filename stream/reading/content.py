@@ -17,13 +17,14 @@ from deltaparse.partial import Emit, Markers, Steps, Window, match_end, until
 from ..message.message import Attempt
 from ..wire.marker_tables import MarkerTables
 from ..wire.section_markers import Role
-from ..wire.spellings import MOST_SPACE
+from ..wire.spellings import MOST_SPACE, leading
 from .content_writer import Before
 from .reading import Reading
 
 __all__ = [
     "UNSURE",
     "content",
+    "emit_no_end",
     "is_marker",
     "may_become",
     "report_call_behind_end",
@@ -68,10 +69,7 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
             emit(src.take(src.pos + len(marker)))
             report_stray_end(reading, marker, start, "and is content")
             continue
-        # A marker that is text may hold the beginning of one that is none: `[e~[e~[`.
-        emit(src.take(src.pos + 1))
-        if marker in tables.turn_ends:
-            report_no_end(reading, marker, start, "content")
+        emit_no_end(reading, marker, emit, "content")
 
 
 def role_of(reading: Reading, marker: str, before: Before = Before.TEXT) -> Role:
@@ -91,6 +89,19 @@ def is_marker(reading: Reading, marker: str, before: Before = Before.TEXT) -> St
     return not reading.sink.open_text and (
         yield from stands_alone(reading.src, tables, marker, tables.after_stray)
     )
+
+
+def emit_no_end(reading: Reading, marker: str, emit: Emit, became: str) -> None:
+    """Emit what a marker that is text begins with, and report an end of the turn that is none.
+
+    That is its first character, or the white space before it: the rest may hold the beginning of
+    one that is a marker (`[e~[e~[`), and is read again.
+    """
+    src, space = reading.src, len(leading(marker))
+    start = src.offset
+    emit(src.take(src.pos + (space or 1)))
+    if not space and marker in reading.tables.turn_ends:
+        report_no_end(reading, marker, start, became)
 
 
 def report_no_end(reading: Reading, marker: str, start: int, became: str) -> None:

@@ -15,6 +15,7 @@ from deltaparse.partial import Steps, at, skip, until, whitespace
 from ..wire.section_markers import Role
 from .checkpoint import Checkpoint
 from .content import (
+    emit_no_end,
     report_call_behind_end,
     report_cut_marker,
     report_no_end,
@@ -83,9 +84,7 @@ def reasoning(
                     sink.close_reasoning("")
                     return calls
         elif marker and role is not Role.REASONING_END and (yield from _is_text(reading, marker)):
-            start = src.offset
-            sink.reasoning(src.take(src.pos + 1))
-            report_no_end(reading, marker, start, "reasoning")
+            emit_no_end(reading, marker, sink.reasoning, "reasoning")
         else:
             break
         marker = ""
@@ -195,7 +194,7 @@ def _deferred(
         elif role is Role.TOOL_START:
             yield from tool_calls(draft, draft.checkpoint())
             checkpoint = _behind_prompt(reading, checkpoint)
-        elif role is Role.REASONING_END or (not sink.natural and _may_have_ended(reading, marker)):
+        elif role is Role.REASONING_END or (not sink.natural and _may_have_ended(reading)):
             sink.issue("tool_in_reasoning", checkpoint.span, "a call in reasoning: reasoning")
             is_call = False
         elif marker and (yield from _is_text(reading, marker)):
@@ -212,14 +211,14 @@ def _deferred(
     return None
 
 
-def _may_have_ended(reading: Reading, marker: str) -> bool:
+def _may_have_ended(reading: Reading) -> bool:
     """Whether the output was cut in reasoning, or in a marker that may be the end of it."""
     src, tables = reading.src, reading.tables
     rest = src.text[src.pos :]
     ends = (
         text for text in tables.in_reasoning.literals if tables.role(text) is Role.REASONING_END
     )
-    return not marker or (src.closed and any(text.startswith(rest) for text in ends))
+    return any(text.startswith(rest) for text in ends)
 
 
 def _behind_prompt(reading: Reading, checkpoint: Checkpoint) -> Checkpoint:

@@ -35,6 +35,7 @@ THINK = "<|channel|>analysis<|message|>hm<|end|>"
 START = "<|start|>assistant"
 CALL = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>'
 FINAL = "<|channel|>final<|message|>Hello<|return|>"
+INTO = "<|channel|>final<|message|>"
 TOOLS = [{"name": "f"}]
 PYTHON = HARMONY.replace(code=CodeFormat(function="python"))
 
@@ -186,6 +187,14 @@ def test_where_nothing_names_channels_a_recipient_is_a_function():
     fmt = HARMONY.replace(channels={"channel": "", "constrain": ""})
     parser = fed(fmt, f'{START} to=f<|message|>{{"a": 1}}<|call|>')
     assert (calls(parser), kinds(parser)) == ([F], [])
+
+
+def test_a_namespace_alone_is_no_function_where_nothing_names_channels_either():
+    fmt = HARMONY.replace(channels={"channel": "", "constrain": ""})
+    parser = fed(fmt, "to=functions.<|message|>{}<|call|>")
+    assert (calls(parser), kinds(parser)) == ([], ["foreign_recipient"])
+    (tried,) = fed(fmt, "to=functions.", "length").attempts
+    assert (tried.name, tried.status) == ("", "truncated")
 
 
 def test_the_last_channel_and_the_last_recipient_count():
@@ -595,6 +604,12 @@ def test_a_message_to_a_function_has_calls_in_the_own_syntax_of_the_format():
         assert (parser.message.content, parser.issues) == ("", [])
 
 
+@pytest.mark.parametrize("space", [" ", "\n\n"])
+def test_white_space_may_stand_before_a_call_in_the_own_syntax_of_the_format(space):
+    parser = fed(OWN, f"{TO_F}{space}{CALL_IN_TAGS}<|call|>")
+    assert (calls(parser), parser.message.content, parser.issues) == ([F], "", [])
+
+
 def test_a_message_that_is_cut_where_its_call_begins_has_a_call_that_is_cut():
     parser = fed(OWN, TO_F + "<ca", "length")
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
@@ -638,6 +653,27 @@ def test_an_end_of_the_turn_that_text_follows_is_reported_as_content():
     (issue,) = fed(HARMONY, "a<|return|>b").issues
     assert (issue.kind, issue.span) == ("text_after_end", (1, 11))
     assert "is content" in issue.detail
+
+
+def test_an_end_of_the_turn_behind_a_line_break_is_reported_once_where_text_follows_it():
+    fmt = HARMONY.replace(turn={"ends": ("\n<|stop|>",)})
+    for head in ("", INTO):
+        parser = fed(fmt, head + "a\n<|stop|>b")
+        assert parser.message.content == "a\n<|stop|>b"
+        (issue,) = parser.issues
+        assert (issue.kind, issue.span) == ("text_after_end", (len(head) + 2, len(head) + 10))
+
+
+def test_all_text_behind_a_call_is_behind_it_whatever_messages_it_is_in():
+    parser = fed(HARMONY, CALL + "x<|end|>y")
+    assert parser.message.content == "xy"
+    assert kinds(parser) == ["text_after_tool_call"] * 2
+
+
+def test_a_marker_that_begins_another_is_whole_at_the_end_of_the_output():
+    fmt = HARMONY.replace(channels={"constrain": "<|channel|>as"})
+    parser = fed(fmt, CALL.replace("<|constrain|>", "<|channel|>as") + "<|channel|>")
+    assert (calls(parser), kinds(parser)) == ([F], ["odd_header"])
 
 
 @pytest.mark.parametrize("space", [1, 250])
@@ -775,6 +811,15 @@ def test_brackets_behind_arguments_are_left_out_where_these_are_whole():
     assert issue.kind == "malformed_arguments"
 
 
+@pytest.mark.parametrize("end", ["]stop]", "}stop}", "\n]stop]"])
+@pytest.mark.parametrize("body", ["{}", "oops"])
+def test_a_marker_that_begins_with_a_bracket_is_none_that_is_left_out(end, body):
+    for ends in ({"channels": {"ends": (end,)}}, {"turn": {"ends": (end,)}}):
+        parser = fed(HARMONY.replace(**ends), HEADER + body + end)
+        assert (calls(parser), parser.message.content) == ([("f", body.strip("ops"))], "")
+        assert kinds(parser) == ["malformed_arguments"] * (body == "oops")
+
+
 def test_what_ends_the_turn_is_told_from_other_markers():
     text = FINAL + START + FINAL
     parser = TracedParser(HARMONY)
@@ -831,9 +876,6 @@ def test_a_call_that_is_cut_before_its_body_is_reported(name):
     parser = fed(PYTHON, f"<|channel|>analysis to={name}<|message|>", "length")
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete, kinds(parser)) == ("", False, ["truncated_call"])
-
-
-INTO = "<|channel|>final<|message|>"
 
 
 @pytest.mark.parametrize(

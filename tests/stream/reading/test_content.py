@@ -38,6 +38,23 @@ def test_an_end_of_the_turn_ends_it_with_some_white_space_behind_it(space):
         assert kinds(parser) == ["text_after_end"] * is_text
 
 
+@pytest.mark.parametrize("space", ["\n", " \n"])
+def test_an_end_of_the_turn_behind_white_space_is_reported_once(space):
+    text = f"a{space}<|end|>b"
+    parser = fed(TAGS.replace(turn={"ends": (f"{space}<|end|>",)}), text)
+    assert parser.message.content == text
+    start = text.index("<")
+    assert [(one.kind, one.span) for one in parser.issues] == [
+        ("text_after_end", (start, start + len("<|end|>")))
+    ]
+
+
+def test_white_space_before_an_end_of_the_turn_that_is_text_may_hold_another_marker():
+    fmt = TAGS.replace(turn={"ends": ("\n<call",)}, tools={"content_separator": ""})
+    parser = fed(fmt, f"a\n{CALL}b")
+    assert (parser.message.content, calls(parser)) == ("a\nb", [("f", '{"a": 1}')])
+
+
 BARE = '{"name": "f", "parameters": {"a": 1}}'
 BEGUN = '[CALLS][{"name": "f", "arguments": {"a": 1}, "id": "x"}'
 

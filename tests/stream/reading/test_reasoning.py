@@ -140,6 +140,22 @@ def test_an_end_of_the_turn_may_be_what_a_cut_left_of_the_end_of_reasoning(reaso
     assert calls(parser) == ([F] if reason == "stop" and header not in behind else [])
 
 
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_an_end_of_the_turn_may_begin_one_of_several_ends_of_reasoning(space):
+    fmt = PAIRS.replace(reasoning={"end": f"{space}<|end|>so"})
+    assert calls(fed(fmt, f"<think>\n a {CALL}<|end|>", "length")) == []
+    assert calls(fed(fmt, f"<think>\n a {CALL}<|end|>")) == [F]
+
+
+def test_an_end_of_the_turn_behind_a_line_break_is_reported_once_where_it_is_reasoning():
+    fmt = TAGS.replace(turn={"ends": ("\n<|end|>",)})
+    parser = fed(fmt, "<think>\na\n<|end|>b</think>")
+    assert parser.message.reasoning_content == "a\n<|end|>b"
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span) == ("text_after_end", (10, 17))
+    assert "is reasoning" in issue.detail
+
+
 def test_an_end_of_the_turn_within_another_ends_it():
     fmt = TAGS.replace(turn={"ends": ("~~",)})
     assert fed(fmt, "<think>\na~~~").message.reasoning_content == "a~"
