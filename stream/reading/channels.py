@@ -260,7 +260,6 @@ def _own_calls(
         yield from settle(reading, call, CUT)
     elif not marker:
         reading.sink.content(checkpoint.text())
-        checkpoint.commit()
         return False
     while marker and (role := tables.role(marker)) in (Role.TOOL_START, Role.TOOL_END):
         if role is Role.TOOL_START:
@@ -297,7 +296,7 @@ def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> S
     text = reading.sink.held = [checkpoint.text()]
     checkpoint.commit()
     yield from until(src, reading.tables.channels.after_body, text.append)
-    span = (max(checkpoint.start, 0), src.offset)
+    span = checkpoint.span
     if reading.sink.trail is not None:
         reading.sink.trail.said(*span, Said.DROPPED)
     reading.sink.issue(kind, span, f"a message {who}, not emitted: {''.join(text)!r}")
@@ -330,7 +329,6 @@ def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -
         yield from _object(reading, call, char)
     src.emits_prompt = False
     body.commit()
-    checkpoint.commit()
 
 
 def _object(reading: Reading, call: Call, char: str) -> Steps[None]:

@@ -77,7 +77,7 @@ class UnprovenCalls:
             text = checkpoint.text()
             emit_text(text)
             checkpoint.commit()
-            self._strayed = self._strayed or bool(text and not reading.tables.unmarked)
+            self._strayed = bool(text) and not reading.tables.unmarked
             return False
         text = src.since(start, prompt=True)
         checkpoint.commit()

@@ -181,3 +181,11 @@ def test_between_fences_of_calls_a_fence_of_another_kind_is_text():
 def test_a_fence_behind_a_marker_is_that_of_a_call():
     parser = fed(BEHIND_A_WORD, f"Action:\n```json\n{written(EACH, 'g')}\n```<|end|>", tools=F)
     assert (calls(parser), kinds(parser)) == ([("g", '{"a": 1}')], ["unknown_tool"])
+
+
+@pytest.mark.parametrize("opener", ["```json\n", "```json ", "```json", "\n```json\n"])
+@pytest.mark.parametrize("start", ["```json\n", "\n```json\n"])
+def test_a_list_in_a_fence_is_one_with_any_white_space_round_its_opener(start, opener):
+    text = f'{opener}[{{"name": "f", "arguments": {{}}}}]\n```'
+    parser = fed(LISTED.replace(tools={"section_start": start}), text)
+    assert (calls(parser), parser.message.content) == ([("f", "{}")], "")

@@ -406,6 +406,46 @@ def test_what_the_prompt_began_and_is_no_call_leaves_text(begun):
     assert (parser.message.content, parser.issues) == ("hello", [])
 
 
+def test_text_behind_what_the_prompt_began_and_is_no_call_comes_at_once():
+    parser = StreamParser(RECIPIENTS, prompt=RECIPIENTS.turn.generation_prompt + 'f\n{"a')
+    assert joined(parser.feed("\n")).content == "\n"
+
+
+@pytest.mark.parametrize("begun", ["", CALL_OF_F, CALL_OF_F + ";", CALL_OF_F + "; "])
+def test_calls_do_not_fill_their_part_with_the_beginning_of_a_separator(begun):
+    fmt = UNMARKED.replace(tools={"separator": "; <and>"})
+    rest = f"{CALL_OF_F}; <".removeprefix(begun)
+    parser = fed(fmt, rest, prompt=fmt.turn.headers[0] + begun)
+    assert (calls(parser), parser.message.content) == ([], rest)
+
+
+def test_what_ends_a_call_may_look_like_a_separator():
+    fmt = RECIPIENTS.replace(function={"name_suffix": "("}, arguments={"end": ");"})
+    assert calls(fed(fmt, 'f({"a": 1});>>>f({"a": 1});')) == [("f", '{"a": 1}')] * 2
+
+
+def test_what_closes_calls_in_tags_ends_their_part():
+    fmt = RECIPIENTS.replace(function={"close": "<end>"})
+    parser = fed(fmt, 'f\n{"a": 1}<end> is it')
+    assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], " is it")
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_the_marker_of_code_proves_it_with_the_white_space_before_it(space):
+    fmt = UNMARKED.replace(code=CodeFormat(start="\n<|code|>", function="python"))
+    parser = StreamParser(fmt)
+    parser.feed(f"a{space}<|code|>x")
+    assert calls(parser) == [("python", '{"code": "x')]
+
+
+def test_calls_that_were_read_are_not_kept():
+    parser = StreamParser(UNMARKED, collect=False)
+    parser.feed(CALL_OF_F + "<|end|><|start|>model\n")
+    for _ in range(100):
+        parser.feed("text " * 10)
+        assert parser.held < 100
+
+
 def test_text_behind_what_was_none_is_not_kept():
     parser = StreamParser(UNMARKED, collect=False)
     for _ in range(50):

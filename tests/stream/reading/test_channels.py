@@ -20,6 +20,7 @@ from deltaparse import (
     parse,
 )
 from deltaparse.stream import parser as parser_module
+from deltaparse.stream.reading import channels
 from deltaparse.stream.reading.channel_header import MAX_HEADER
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
@@ -618,8 +619,10 @@ def test_a_message_that_is_cut_where_its_call_begins_has_a_call_that_is_cut():
     start = TO_F.index("f<|message|>")
     assert (unknown.kind, unknown.span) == ("unknown_tool", (start, start + 1))
     # Behind the whole marker the call itself says what is called.
-    (tried,) = fed(OWN, TO_F + "<call>", "length").attempts
-    assert (tried.name, tried.status) == ("", "truncated")
+    begins_another = OWN.replace(tools={"section_start": "<call>s", "section_end": "</call>s"})
+    for fmt in (OWN, begins_another):
+        (tried,) = fed(fmt, TO_F + "<call>", "length").attempts
+        assert (tried.name, tried.status) == ("", "truncated")
 
 
 @pytest.mark.parametrize("policy", ["keep", "drop"])
@@ -754,6 +757,8 @@ def test_a_name_that_is_cut_is_what_there_is_of_it(end):
     assert tried.name == ""
     (tried,) = fed(HARMONY, "<|channel|>commentary to=functions.f<<|channel|>", "length").attempts
     assert tried.name == "f<"
+    (tried,) = fed(HARMONY.replace(channels={"channel": ""}), "to=<|mess", "length").attempts
+    assert tried.name == ""
 
 
 def test_a_role_that_the_prompt_wrote_may_be_written_again():
@@ -835,6 +840,18 @@ def test_a_message_to_someone_else_is_reported_from_its_header_on():
     (issue,) = parser.issues
     assert (issue.kind, issue.span) == ("foreign_recipient", (0, len(text)))
     assert parser.message.content == "Hello"
+
+
+def test_a_message_to_someone_else_is_reported_once_where_a_reader_breaks_behind_it(monkeypatch):
+    def breaks(*_):
+        raise ZeroDivisionError
+
+    parser = StreamParser(HARMONY)
+    parser.feed("<|channel|>final to=bob<|message|>psst<|end|>")
+    monkeypatch.setattr(channels, "read_header", breaks)
+    parser.feed(START + FINAL)
+    told = [(issue.kind, "psst" in issue.detail) for issue in parser.issues]
+    assert told == [("foreign_recipient", True), ("internal_error", False)]
 
 
 @pytest.mark.parametrize("space", ["", "\n"])
