@@ -404,7 +404,6 @@ class TokenParser(TurnParser):
         waiter = self._window.waiter
         if waiter is not None and waiter.lane is not None:
             self._open_lane(waiter, waiter.lane)
-        self._count()
         return self._emitted()
 
     def _placed(self, text: str) -> list[Delta]:
@@ -451,8 +450,7 @@ class TokenParser(TurnParser):
             self._first = len(self._trail.ends) - self._noted
 
     def _decode(self, chunk: str | bytes) -> str:
-        # What comes here is decoded.
-        self._close_lane()
+        # What comes here is decoded, and no lane is open while a record is kept.
         return chunk if isinstance(chunk, str) else ""
 
     def _told(self, error: MalformedOutput) -> MalformedOutput:

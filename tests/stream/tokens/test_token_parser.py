@@ -494,6 +494,15 @@ def test_what_is_asked_for_on_the_way_knows_of_all_that_passed():
     assert only_ends.ends == ends
 
 
+def test_what_is_asked_for_on_the_way_moves_no_token():
+    text = Text(QWEN3, [], ["Hi", " there", " you", " all"])
+    parser = text.parser()
+    for place, id in enumerate(text.ids):
+        (delta,) = parser.feed(id)
+        assert delta.tokens == (place, place + 1)
+        assert parser.message.parts[0].tokens == (0, place + 1)
+
+
 HALVES = {id: bytes([id]) for id in range(256)} | {300: b"<think>", 301: b""}
 HALVES = Vocabulary(HALVES, special=[300])
 HALF = "é".encode()[0]
