@@ -115,8 +115,8 @@ class CallTexts:
             body = body.partition(end.strip())[0]
         body = _with_one_word(body, ARGUMENTS, self.repeated, REPEATED)
         body = _with_one_word(body, FUNCTIONS, self.closer, REPEATED_NAME)
-        body = _with_one_word(body, NUMBERS, self.number, CALL_IDS[0])
-        return body.replace(CALL_IDS[1], CALL_IDS[0])
+        body = body.replace(CALL_IDS[1], CALL_IDS[0])
+        return _with_one_word(body, NUMBERS, self.number, CALL_IDS[0])
 
     def outside(self, before: str, after: str) -> tuple[str, str]:
         """What stands before and after calls, without the content's markers round them."""
@@ -254,7 +254,7 @@ def parts_of(body: str, *, quotes_all: bool = False) -> Parts | None:
         return Parts(before, between[:-1], None, after.removeprefix(tail), tail, quote)
     marked = bool(between.strip()) and bool(within.strip())
     in_lines = bool(within.strip()) and "\n" in between and "\n" in after
-    if not (marked or in_lines or (between.strip() and after.strip())):
+    if not (marked or in_lines or (within and between.strip() and after.strip())):
         return None
     return Parts(before, between, within, after)
 

@@ -164,9 +164,7 @@ def without_numbers(calls: CallTexts) -> CallTexts:
     """The texts with an id for the number of each call, where the tag before its name has one."""
     before = calls(call()).partition(FUNCTIONS[0])[0]
     number = next(reversed([*NUMBERED.finditer(before)]), None)
-    opened = (
-        OPENED.search(before[: number.start()]) if number and CALL_IDS[0] not in before else None
-    )
+    opened = OPENED.search(before[: number.start()]) if number else None
     if number is None or opened is None:
         return calls
     prefix, suffix = opened[0], before[number.end() :]
@@ -191,9 +189,12 @@ def _call_id(
         prefix, _, suffix = one.between.partition(probe)
         head = common_prefix(one.between, none)
         key = one.between[len(head) :] if probe in head else _last_of(suffix)
-        suffix = suffix.removesuffix(key if one.within is not None else "")
         key = key if one.within is not None else ""
-        found = CallIdFormat(position=Position.BETWEEN_FUNC_AND_ARGS, prefix=prefix, suffix=suffix)
+        found = CallIdFormat(
+            position=Position.BETWEEN_FUNC_AND_ARGS,
+            prefix=prefix,
+            suffix=suffix.removesuffix(key),
+        )
         return found, replace(one, between=key), start, end, ""
     if probe in end:
         inner, _, behind = end.partition(probe)

@@ -137,7 +137,7 @@ def _with_own_end(found: ToolsFinding, turns: Turns) -> ToolsFinding:
     """The same where what closes the section begins as a turn ends: there it is another end."""
     tools = found.format
     closed = first_marker(tools.section_end)
-    if not closed or closed not in map(first_marker, turns.frame.turn.ends):
+    if closed not in map(first_marker, turns.frame.turn.ends):
         return found
     return replace(
         found, format=replace(tools, section_end=""), ends=(*found.ends, tools.section_end)

@@ -158,10 +158,10 @@ def test_the_white_space_between_content_and_calls():
         ("\n", " ", "\n", False),
         (" ", ": ", "\n", False),
         ("\n", ": ", " ", False),
-        ("(", "", ")", True),
-        ("(", "", " ", False),
+        ("(", " ", ")", True),
+        ("(", "", ")", False),
         ("(", " ", " ", False),
-        (" ", "", ")", False),
+        (" ", " ", ")", False),
         ("{", ":", "}", True),
     ],
 )
@@ -215,9 +215,10 @@ def test_the_markers_of_content_are_not_those_of_calls(before, after, left):
     assert CallTexts(None, ReasoningFormat(), content).outside(before, after) == left
 
 
-def test_the_start_of_content_alone_is_taken_out_too():
-    calls = CallTexts(None, ReasoningFormat(), ContentFormat(start="<c>"))
-    assert calls.outside("<c><call>", "</call>") == ("<call>", "</call>")
+@pytest.mark.parametrize("start", ["<c>", "<c>\n"])
+def test_the_start_of_content_alone_is_taken_out_too(start):
+    calls = CallTexts(None, ReasoningFormat(), ContentFormat(start=start))
+    assert calls.outside(start + "<call>", "</call>") == ("<call>", "</call>")
 
 
 def test_white_space_round_the_end_of_content_does_not_hide_it():
@@ -280,6 +281,14 @@ def test_the_end_of_a_message_ends_no_turn_of_several(several):
         turns.within(replace(turns.frame, turn=turn)), ReasoningFormat(), ContentFormat()
     )
     assert (OTHER in calls(call(), call(1))) is several
+
+
+def test_the_end_of_a_turn_ends_calls_whatever_white_space_follows_it():
+    more = "<end>{{ '<wait>' if m.tool_calls }}{{ '\\n' }}"
+    source = ALWAYS.replace("BODY<end>", "{{ m.content or '' }}" + NAMES + more)
+    calls = texts_of(source)
+    assert calls.turns.frame.turn.ends == ("<end>\n",)
+    assert calls(call()) == f"<c>{NAME}"
 
 
 def test_a_turn_that_names_no_function_has_no_calls():

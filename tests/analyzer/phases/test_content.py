@@ -157,3 +157,17 @@ def test_the_space_between_the_header_and_content(source, space):
 )
 def test_whether_a_content_of_null_comes_out_as_none(source, needs):
     assert analyze(source).content.requires_nonnull is needs
+
+
+def test_where_content_has_an_end_marker_all_that_ends_the_users_message_ends_the_turn():
+    said = "{{ '<say>' ~ m.content ~ '</say>' if m.role == 'assistant' else m.content }}"
+    fmt = analyze(
+        "{% for m in messages %}<{{ m.role }}>" + said + "<x></end>{% endfor %}"
+        "{% if add_generation_prompt %}<assistant>{% endif %}"
+    )
+    assert fmt.verified
+    assert (fmt.content.start, fmt.content.end, fmt.turn.ends[0]) == (
+        "<say>",
+        "</say>",
+        "<x></end>",
+    )

@@ -83,6 +83,16 @@ def test_a_call_that_is_refused_leaves_the_borders_where_they_are(head, behind):
     assert found == (("", "><a=", "</a>") if unknown else (behind, "<a=", "</a>"))
 
 
+@pytest.mark.parametrize("head", ["", NO_TWO])
+def test_nothing_need_begin_an_argument_behind_an_id(head):
+    fmt = analyzed(
+        FOR + "{{ k }}=" + V + ";" + END, head, "<f={{ c.function.name }} id={{ c.id }}>"
+    )
+    made = fmt.arguments
+    assert (fmt.verified, fmt.call_id.suffix) == (True, ">")
+    assert (made.name_prefix, made.name_suffix, made.value_suffix) == ("", "=", ";")
+
+
 def test_a_marker_round_all_arguments_ends_the_last_of_them():
     each = FOR + "{{ k }}=" + V + ";{% endfor %}"
     fmt = analyzed(
@@ -295,12 +305,13 @@ def test_where_the_borders_of_arguments_are(text, named, found):
     ("text", "named"),
     [
         ("call NAME[- KEY>VALUE ]", {}),
+        ("<f=NAME>[<a KEYVALUE>]</f>", {}),
         (f"<f=NAME;[KEY</k>{NL}<v>VALUE;]{NL}", {}),
         ("<f=NAME</n>[KEY</k><v>VALUE;]" + NL, {"opened": "<p>", "closed": NL}),
         ("<f=NAME>[KEY=VALUE]" + NL, {"more": "\\n", "opened": "<p>", "closed": "</p>"}),
     ],
 )
-def test_calls_whose_last_argument_nothing_ends_are_not_understood(text, named):
+def test_calls_whose_last_argument_or_its_name_nothing_ends_are_not_understood(text, named):
     fmt = written_so(text, **named)
     [issue] = fmt.issues
     assert "their syntax was not understood, '" in issue
@@ -325,6 +336,21 @@ def test_null_that_is_not_shown_is_written_as_numbers_are():
     one = "{% if v is not none %}<a " + WORDS + " {{ k }}>" + V + "</a>{% endif %}"
     made = analyzed(FOR + one + END).arguments
     assert [types.split() for types in made.alternatives[::4]] == [["integer", "number", "null"]]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "suffix", "listed"),
+    [
+        ("<", ">\n", f"<item>{VALUES[0]}</item>"),
+        ("< ", ">", f"< item>{VALUES[0]}</item>"),
+        ("<", " ", f"<item {VALUES[0]}</item>"),
+        ("<", "", f"<item {VALUES[0]}</item>"),
+    ],
+)
+def test_white_space_round_the_name_of_items_is_none_of_it(prefix, suffix, listed):
+    made = ArgumentsFormat(name_prefix=prefix, name_suffix=suffix, value_suffix=f"</{REPEATED}>")
+    text = f"{prefix}{ARGUMENT}{suffix}{listed}</{ARGUMENT}>"
+    assert with_elements(made, lambda *_: text).item == "item"
 
 
 def test_the_items_of_lists_are_named_by_one_word():
@@ -353,7 +379,16 @@ def test_what_stands_on_one_side_of_text_with_markup_is_no_escape(text):
 
 @pytest.mark.parametrize(
     ("text", "number", "truth"),
-    [(" s;", " n;", " n;"), (":s ", ":n ", ":n "), (":s", ":n", ":n"), (":s;", ":n;", "!b;")],
+    [
+        (" s;", " n;", " n;"),
+        (" s;", " n;", " b;"),
+        (":s ", ":n ", ":n "),
+        (":s ", ":n ", ":b "),
+        (":s", ":n", ":n"),
+        (":s;", ":n;", ":n;"),
+        (":s;", ":n;", "!b;"),
+        (":s;", ":n;", "b;"),
+    ],
 )
 def test_what_stands_before_values_of_a_type_is_no_type_where_markers_do_not_show_it(
     text, number, truth

@@ -10,6 +10,8 @@ from deltaparse.analyzer.phases.tool_calls import not_understood, showing_calls
 from deltaparse.analyzer.probes import CONTENT, FUNCTIONS, TOOLS, user
 from deltaparse.analyzer.renderer import Renderer
 
+from ...strategies.templates import OWN
+
 PROMPT = "{% if add_generation_prompt %}<assistant>{% endif %}"
 CALLS = "{% for c in m.tool_calls or [] %}[{{ c.function.name }}]{% endfor %}"
 PLAIN = "<{{ m.role }}>{{ m.content }}</{{ m.role }}>"
@@ -293,3 +295,10 @@ def test_what_is_said_of_a_template_that_shows_no_calls():
     odd = "{% for c in m.tool_calls or [] %}{{ c.function.name }} {{ c.id }} "
     odd += "{{ c.function.arguments | tojson }}{% endfor %}"
     assert any("NAME ID {" in issue for issue in analyze(turns.replace("MORE", odd)).issues)
+
+
+def test_what_ends_a_turn_of_calls_only_is_an_end_of_the_turn_and_no_end_of_calls():
+    fmt = analyze(OWN.calls_with_an_end_of_their_own)
+    assert fmt.verified
+    assert fmt.tools.section_end == ""
+    assert "<|/msg|><|wait|>\n" in fmt.turn.ends
