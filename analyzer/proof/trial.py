@@ -138,11 +138,9 @@ class Trial:
         prompt = self.render(asked, tools=given, prompt=True)
         trailer = self.trailer(tools=tools)
         for then in ([], [*results, user(NEXT_USER)]):
-            if turn.behind_result and then and turn.calls:
-                continue  # its own results are told apart from that before it by nothing
             rendered = self.render([*asked, self._message(turn), *then], tools=given)
             if rendered is None or rendered.count(behind) != 1:
-                continue
+                continue  # results of its own are told apart from that before it by nothing
             rendered = rendered if then else rendered.removesuffix(trailer)
             answer = answer_in(rendered, behind)
             parts = [*self.turns.frame.bodies_and_ends(rendered, behind)]
@@ -150,10 +148,11 @@ class Trial:
                 # No end is known that stands here: it is all up to what begins the next message.
                 ends = self.fmt.channels.ends
                 parts = [*self.turns.frame.before_the_next(rendered, behind, ends)]
-            own = rendered[len(prompt or "") :].removesuffix(self.turns.frame.trailer)
-            begun = bool(prompt) and not then and rendered.startswith(prompt or "")
-            begun = begun and RESULT not in own  # behind calls that must be answered
-            key = turn.label, tools, (prompt or "").rpartition(behind)[2], after(rendered, behind)
+            own = rendered if then or not prompt else rendered.removeprefix(prompt)
+            begun = own != rendered and RESULT not in own  # behind calls that must be answered
+            own = own.removesuffix(self.turns.frame.trailer)
+            tail = prompt and prompt.rpartition(behind)[2]
+            key = turn.label, tools, tail, after(rendered, behind)
             yield (
                 key,
                 (

@@ -132,4 +132,4 @@ def _opened(so_far: str, fmt: WireFormat) -> bool:
 def _closed(so_far: str, fmt: WireFormat) -> bool:
     """Whether a prompt ends behind reasoning that is closed, or has none."""
     end = fmt.facts.reasoning_in(so_far)[1].strip()
-    return bool(end) and so_far.rstrip().endswith(end)
+    return so_far.rstrip().endswith(end)

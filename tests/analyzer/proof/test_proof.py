@@ -303,3 +303,11 @@ def test_arguments_that_have_names_of_markers_are_proved_where_no_value_is_lost(
     for lost in ((), ("numbers",)):
         found = prove(made, find_reasoning(made), fmt, Setting(), [], lost)
         assert (NAMED_AS_MARKERS in found.labels) is not bool(lost)
+
+
+def test_a_call_alone_is_tried_under_each_switch_where_a_turn_has_one_at_most():
+    one = "{{ raise_exception('one call') if m.tool_calls and m.tool_calls | length > 1 }}"
+    calls = "{% for c in m.tool_calls or [] %}{{ '<d>' if other else '<c>' }}"
+    calls += "{{ c.function | tojson }}</c>{% endfor %}"
+    [issue] = analyze(turns(one + "{{ m.content or '' }}" + calls)).issues
+    assert issue.startswith("content and a call did not come back (with other=true): ")

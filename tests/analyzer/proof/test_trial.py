@@ -16,6 +16,7 @@ from deltaparse import (
     iter_deltas,
     parse,
 )
+from deltaparse.analyzer import Trace
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import REASONING_KEYS, assistant, call
@@ -41,6 +42,8 @@ def test_content_stands_beside_calls_only_where_the_template_needs_it():
     assert beside(calls, render) is calls
     assert beside(calls, needs).content == SHORT
     assert beside(thought, needs) is thought
+    said = replace(calls, content="words")
+    assert beside(said, needs) is said
 
 
 def test_what_is_wrong_with_what_comes_back():
@@ -118,6 +121,7 @@ def bodies(source, turn):
     return [[(wire.text, wire.end) for wire in written] for _, written in places]
 
 
+MARKED = {"mode": "TAG_BASED", "start": "<t>", "end": "</t>"}
 SAID = Turn("content", "words")
 CALLED = Turn("a call", calls=(call(0, {}),))
 
@@ -174,12 +178,14 @@ def test_which_turns_are_tried(turn, asked):
     # What was not understood is not tried: an issue says so.
     without = replace(made, fmt=WireFormat())
     unknown = replace(made, reasoning=replace(made.reasoning, issues=("unknown",)))
+    described = replace(unknown, fmt=made.fmt.replace(reasoning=MARKED))
     for tools, first in places:
         known = made.is_asked(turn, tools=tools, first=first)
         tried = known and not (turn.calls or turn.behind_result)
         assert without.is_asked(turn, tools=tools, first=first) is tried
         tried = known and not turn.reasoning
         assert unknown.is_asked(turn, tools=tools, first=first) is tried
+        assert described.is_asked(turn, tools=tools, first=first) is known
 
 
 def test_reasoning_stands_under_every_key_that_templates_read():
@@ -236,6 +242,9 @@ def test_of_several_wires_the_first_is_taken_that_comes_back(monkeypatch):
     )
     assert first(SAID, iter([wrong, right, other]), tools=False, streamed=True) == (right, "")
     assert streams == [True, False]  # to go through it by the character takes long
+    streams.clear()
+    assert first(SAID, iter([wrong, right]), tools=False, streamed=False) == (right, "")
+    assert streams == [False, False]
     wire, problem = first(SAID, iter([wrong, wrong, other]), tools=False, streamed=True)
     assert (wire, problem) == (None, "content 'first', not 'words', from 'first'")
 
@@ -340,7 +349,7 @@ def test_an_id_that_does_not_come_back_is_a_problem():
 @pytest.mark.parametrize("put_back", [True, False])
 @pytest.mark.parametrize("issues", [("nothing shows it",), ()])
 def test_reasoning_that_nothing_shows_does_not_count(put_back, issues):
-    fmt = analyze(PLAIN).replace(reasoning={"mode": "TAG_BASED", "start": "<t>", "end": "</t>"})
+    fmt = analyze(PLAIN).replace(reasoning=MARKED)
     made = trial(PLAIN)
     made = replace(made, fmt=fmt, reasoning=replace(made.reasoning, issues=issues))
     wire = Wire("<assistant>", "<t>why</t>words", "", "words", "why", 0, put_back=put_back)
@@ -380,6 +389,13 @@ def test_a_turn_without_content_is_not_tried_where_the_template_needs_some():
     assert not [*needs._wires(turn, tools=True)]
 
 
+def test_a_turn_without_content_is_tried_where_calls_are_shown_beside_no_other():
+    trace, calls = Trace(), "m.tool_calls or []"
+    fmt = analyze(PLAIN.replace(calls, f"({calls}) if m.content is undefined"), trace=trace)
+    assert (fmt.verified, fmt.content.requires_nonnull) == (True, True)
+    assert "a call beside no content" in trace.proved
+
+
 def test_a_question_that_is_shown_twice_says_nothing_of_where_the_turn_is():
     twice = PLAIN.replace("(m.content or '')", "(m.content or '') * (2 if m.role == 'user' else 1)")
     assert wires_of(twice, SAID) == []
@@ -399,5 +415,10 @@ def test_a_turn_behind_another_prompt_is_another():
     assert len(plain) == len(deep) == 2
     assert not plain & deep
     refuses = PLAIN + "{{ raise_exception('no') if add_generation_prompt }}"
-    assert all(wire.text.endswith("words") for _, [wire] in wires_of(refuses, SAID))
-    assert len(wires_of(refuses, SAID)) == 2
+    assert [wire.text for _, [wire] in wires_of(refuses, SAID)] == ["<assistant>words"] * 2
+
+
+def test_the_header_is_written_behind_a_prompt_without_it():
+    source = PLAIN.replace("{% if add_generation_prompt", "{% if not raw and add_generation_prompt")
+    for raw, texts in ((False, ["words", "words"]), (True, ["<assistant>words", "words"])):
+        assert [wire.text for _, [wire] in wires_of(source, SAID, raw=raw)] == texts

@@ -48,13 +48,14 @@ def test_a_turn_without_the_end_of_reasoning_does_not_begin_in_the_prompt():
     assert _behind("", "why", tags) == "why"
 
 
-def wire_of(turn, body, prompt, answer=None, **reasoning):
+def wire_of(turn, body, prompt, answer=None, behind=None, **reasoning):
     """The only wire of a turn, and what should come back of it."""
     turns = {"headers": ("<a>",), "ends": ("</a>",)}
     marks = {"mode": "TAG_BASED", "start": "<t>", "end": "</t>"} | reasoning
     fmt = WireFormat().replace(turn=turns, reasoning=marks)
     calls = len(turn.calls)
-    wire = wire_for(turn, body, "</a>", body if answer is None else answer, calls, prompt, fmt)
+    answer = body if answer is None else answer
+    wire = wire_for(turn, body, "</a>", answer, calls, prompt, fmt, behind)
     assert (wire.end, wire.calls) == ("</a>", calls)
     return wire
 
@@ -173,7 +174,11 @@ def test_what_is_shown_of_reasoning_is_as_the_template_writes_it(turn, body, pro
 
 @pytest.mark.parametrize(
     ("body", "prompt", "text"),
-    [("words", "<a>\n", "<t>why</t>words"), ("x<t>WHY</t>words", "<a><t>", "why</t>words")],
+    [
+        ("words", "<a>\n", "<t>why</t>words"),
+        ("words", "Well?<a>\n", "<t>why</t>words"),
+        ("x<t>WHY</t>words", "<a><t>", "why</t>words"),
+    ],
 )
 def test_reasoning_is_put_back_behind_white_space_or_an_opened_marker(body, prompt, text):
     wire = wire_of(BOTH, body, prompt)
@@ -195,6 +200,22 @@ def test_an_empty_pair_in_the_prompt_is_one_whatever_space_its_markers_have(
     assert (wire.prompt, wire.text) == (prompt if text == "words" else "<a>", text)
 
 
+def test_what_stands_behind_the_prompt_is_written_as_it_stands_there():
+    wire = wire_of(BOTH, " <t>\nwhy</t>words", "<a><t>\n", behind="why</t>words")
+    assert (wire.text, wire.content, wire.reasoning) == ("why</t>words", "words", "why")
+
+
+def test_a_delimiter_is_written_where_what_stands_behind_the_prompt_has_none():
+    wire = wire_of(SAID, "words", "<a>", behind="words", mode="DELIMITER", start="")
+    assert (wire.text, wire.content, wire.reasoning) == ("</t>words", "words", "")
+
+
+def test_a_prompt_that_is_not_in_the_history_is_none_of_a_turn_without_reasoning():
+    fmt = WireFormat().replace(turn={"headers": ("<a>",)})
+    wire = wire_for(SAID, "\nwords", "", "words", 0, "Well?<a>x", fmt)
+    assert (wire.prompt, wire.text) == ("<a>", "\nwords")
+
+
 def test_without_headers_a_turn_has_no_prompt():
     wire = wire_for(SAID, "words", "", "words", 0, None, WireFormat())
     assert (wire.prompt, wire.text) == ("", "words")
@@ -203,3 +224,8 @@ def test_without_headers_a_turn_has_no_prompt():
 @pytest.mark.parametrize(("start", "end"), [("\n", "</t>"), ("<t>", "\n"), ("<t>", "")])
 def test_white_space_is_no_marker_of_reasoning(start, end):
     assert not _says_else(start, end, "<t>\nwhy</t>\n")
+
+
+def test_content_behind_the_end_of_a_turn_in_which_is_nothing_may_be_spelled_otherwise():
+    turn = Turn("content", "some words <b>")
+    assert wire_of(turn, "", "<a>", "</a>some words &lt;b&gt;").content == turn.content
