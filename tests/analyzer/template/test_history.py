@@ -403,8 +403,9 @@ def test_calls_get_no_ids_where_none_are_asked_for():
     said = asked("a")
     del said["tool_calls"][0]["id"]
     assert as_read(Read(), [said]) == [said]
-    odd = {"role": "assistant", "content": "", "tool_calls": [{"type": "function"}]}
-    assert as_read(Read(ids="named"), [odd]) == [odd]
+    for more in ({}, {"id": "a"}):
+        odd = {"role": "assistant", "content": "", "tool_calls": [{"type": "function", **more}]}
+        assert as_read(Read(ids="named"), [odd]) == [odd]
 
 
 def test_a_result_without_an_id_is_one_of_the_last_turn():
@@ -488,6 +489,10 @@ def test_a_result_gets_the_name_of_its_call_where_it_is_read():
     chat = [asked("a"), returned("a"), returned("a", name="own"), returned("b")]
     assert [one.get("name") for one in as_read(Read(names=True), chat)[1:]] == ["look", "own", None]
     assert as_read(Read(), chat)[1] == returned("a")
+    said = asked("a")
+    del said["tool_calls"][0]["id"]
+    question = {"role": "user", "content": "Rain?"}
+    assert as_read(Read(names=True), [said, question]) == [said, question]
     nameless = {**asked("a"), "tool_calls": [{"id": "a", "function": {}}]}
     assert as_read(Read(names=True), [nameless, returned("a")])[1] == returned("a")
 
