@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NoReturn
 
-from deltaparse.partial import UsageError, Window
+from deltaparse.partial import UsageError, Window, replace_surrogates
 
 from .feeding import MOST_PASSED, Feeder
 from .finish_reasons import FinishReason, Reason, how_it_ended, reason_text
@@ -76,7 +76,8 @@ class TurnParser(Feeder):
         self._finish_reason: FinishReason | None = None
         sink.reads(window)
         if tail:
-            window.feed(tail)
+            # Half a character cannot be sent on; where the prompt was read as tokens, it is one.
+            window.feed(replace_surrogates(tail) if decoded is None else tail)
             self._resume()
         sink.ids = PromptIds(id_factory, prompt if decoded is None else decoded)
         if tail:
@@ -241,7 +242,7 @@ class StreamParser(TurnParser):
             prompt is emitted, except a call that it began. In a prompt without a header, only the
             format's own generation prompt, at its very end, sets the state; otherwise nothing does,
             and the issue `no_header` reports that. Without a prompt, the format's own generation
-            prompt is taken.
+            prompt is taken. Half a character in it counts as U+FFFD.
         tool_choice: "auto" or None; "none" (tool syntax is plain text); "required" or "any", or
             a tool choice object, of OpenAI or of Anthropic, that names one function or the allowed
             ones (an output that does not comply leaves an issue).

@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import index
 from typing import Any, Literal
 
-from deltaparse.partial import MalformedOutput, TextDecoder, UsageError
+from deltaparse.partial import MalformedOutput, TextDecoder, UsageError, replace_surrogates
 
 from ..feeding import MOST_PASSED
 from ..finish_reasons import Reason
@@ -461,7 +461,7 @@ class TokenParser(TurnParser):
     def _read_prompt(self, prompt: str | Iterable[int] | None) -> tuple[str, str]:
         """A prompt as it is read, and as text."""
         if prompt is None or isinstance(prompt, str):
-            text = prompt or ""
+            text = replace_surrogates(prompt or "")
             return self._tokens.characters_in(text), text
         read: list[str] = []
         plain: list[str] = []

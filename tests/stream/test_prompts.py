@@ -21,6 +21,7 @@ from deltaparse import (
 )
 
 from ..strategies.templates import SOURCES
+from ..strategies.token_texts import Text
 from ..strategies.wire_by_hand import CALL, TAGS, fed, kinds
 from ..strategies.wire_named import WIRES
 from ..strategies.wire_parts import markers_of, mixed
@@ -208,3 +209,15 @@ def test_no_prompt_is_no_issue():
         assert "no_header" not in kinds(fed(get_format(name), "Hi"))
         shown = get_format(name).turn.generation_prompt
         assert "no_header" not in kinds(fed(get_format(name), "Hi", prompt=shown))
+
+
+@pytest.mark.parametrize("half", map(chr, [0xD800, 0xD801, 0xDC00, 0xDFFF]), ids=ascii)
+def test_half_a_character_in_a_prompt_is_replaced_and_is_no_token(half):
+    fmt = get_format("qwen3_coder")
+    prompt = f"<|im_start|>assistant\n<tool_call>\n<function=f{half}>\n"
+    ending = ["</function>\n", "</tool_call>"]
+    parser = fed(fmt, "".join(ending), prompt=prompt)
+    text = Text(fmt, ["<tool_call>", "</tool_call>"], ending)
+    for each in (parser, text.read(prompt=prompt)):
+        assert [call.name for call in each.message.tool_calls] == ["f\ufffd"]
+        assert each.issues == []

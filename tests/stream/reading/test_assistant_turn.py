@@ -13,6 +13,7 @@ from deltaparse import (
     StreamParser,
     get_format,
 )
+from deltaparse.stream.reading.tool_calls import dispatch
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ...strategies.wire_by_hand import (
@@ -266,6 +267,25 @@ def test_what_is_unread_of_a_call_that_a_policy_refuses_is_content():
         parser.finish("stop")
     assert parser.message.reasoning_content == "hm"
     assert (calls(parser), parser.message.content) == ([F], "more" + OTHER)
+
+
+@pytest.mark.parametrize("cut", range(1, len(CALL.removesuffix("\n</call>"))))
+def test_what_a_prompt_began_of_a_call_in_reasoning_is_not_emitted_where_a_reader_breaks(
+    monkeypatch, cut
+):
+    first_time = iter([dispatch.json_calls])
+
+    def breaks_at_last(*args, **options):
+        for reader in first_time:
+            return reader(*args, **options)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(dispatch, "json_calls", breaks_at_last)
+    parser = StreamParser(TAGS, prompt="<|start|>model\n<think>\n" + CALL[:cut])
+    parser.feed(CALL[cut:])
+    parser.finish("stop")
+    assert (parser.message.content, calls(parser)) == (CALL[cut:], [])
+    assert kinds(parser)[-1] == "internal_error"
 
 
 def test_the_call_that_a_policy_refuses_is_not_complete():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import Policies, StreamParser
+from deltaparse import CodeFormat, Policies, StreamParser
 
 from ...strategies.wire_by_hand import CALL, TAGS, WRAPPED, calls, fed, kinds
 
@@ -75,6 +75,33 @@ def test_the_end_of_another_pair_does_not_end_reasoning_with_a_call_in_it():
     assert parser.message.content == " c"
     (issue,) = parser.issues
     assert issue.detail == "a call in reasoning: reasoning"
+
+
+def test_a_call_in_reasoning_that_opens_in_what_is_read_again_is_reported_as_a_call():
+    parser = fed(TAGS, f"<think>\n a {CALL}" * 2)
+    assert calls(parser) == [F, F]
+    told = [issue.detail for issue in parser.issues if issue.kind == "tool_in_reasoning"]
+    assert told == ["reasoning did not end: a call"] * 2
+
+
+def test_code_that_the_prompt_opened_in_reasoning_is_none_of_the_output():
+    fmt = TAGS.replace(code=CodeFormat(start="<|code|>", function="python"))
+    parser = fed(fmt, "<|end|>", prompt="<|start|>model\n<think>\n<|code|>")
+    assert (parser.message.parts, parser.attempts) == ([], [])
+
+
+def test_the_start_that_is_written_again_says_what_ends_reasoning():
+    parser = fed(PAIRS, "<think>\n<plan>a</think>b</plan>c")
+    assert (parser.message.reasoning_content, parser.message.content) == ("a</think>b", "c")
+
+
+def test_an_end_of_the_turn_behind_a_call_in_reasoning_is_reported_where_text_follows_it():
+    text = f"a {CALL}<|end|>b"
+    parser = fed(TAGS, f"<think>\n{text}</think>c")
+    assert parser.message.reasoning_content == text
+    start = len("<think>\na " + CALL)
+    spans = [one.span for one in parser.issues if one.kind == "text_after_end"]
+    assert spans == [(start, start + len("<|end|>"))]
 
 
 def test_a_call_that_interrupts_reasoning_is_reported():
