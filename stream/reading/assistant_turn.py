@@ -83,7 +83,6 @@ class Place:
     room:         how much white space before a marker is held back.
     ended:        the end-of-turn marker that was read last, if nothing followed it so far.
     second_time:  this was read before, up to the end of the turn, and no reasoning ends in it.
-    at_end:       the output ends where the text does that is read, not with a marker behind it.
     """
 
     before: Before
@@ -91,7 +90,6 @@ class Place:
     room: int
     ended: str = ""
     second_time: bool = False
-    at_end: bool = True
 
 
 def _sections(
@@ -99,12 +97,13 @@ def _sections(
 ) -> Steps[None]:
     """Read section after section; `before` is what stands before the first.
 
-    `second_time`, `at_end`: see `Place`.
+    `second_time`: see `Place`. `at_end`: the output ends where the text does that is read, not with
+    a marker behind it.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     always = tables.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
     markers = tables.in_content_start if always or sink.seen_reasoning else tables.in_content
-    place = Place(before, markers, tables.longest, "", second_time, at_end)
+    place = Place(before, markers, tables.longest, "", second_time)
     writer = ContentWriter(reading, before)
     unproven = unproven_calls(reading, _next_marker)
     while True:
@@ -306,7 +305,7 @@ def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[B
     again = Reading(window, reading.sink, reading.tables)
     reading.sink.reads(window)
     try:
-        at_end = not reading.src.unread and (place is None or place.at_end)
+        at_end = not reading.src.unread
         yield from _sections(again, Before.MARKER, second_time=True, at_end=at_end)
     except Exception:
         # Nobody else knows of this window: what is unread in it would be lost.

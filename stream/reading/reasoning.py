@@ -117,8 +117,8 @@ def _is_none(reading: Reading, marker: str, own_ends: frozenset[str] | None) -> 
     tables = reading.tables
     if marker in tables.at_line_start:
         return stands_in_line(reading.src)
-    is_end = bool(own_ends) and tables.role(marker) is Role.REASONING_END
-    return is_end and marker.strip() not in (own_ends or ())
+    is_end = tables.role(marker) is Role.REASONING_END
+    return is_end and own_ends is not None and marker.strip() not in own_ends
 
 
 def _is_text(reading: Reading, marker: str) -> Steps[bool]:

@@ -803,6 +803,11 @@ def test_a_body_that_is_no_object_leaves_a_call_without_arguments(body):
     assert issue.detail.startswith("no JSON object in the call of 'f'")
 
 
+def test_a_call_whose_body_is_no_object_comes_at_once():
+    parser = StreamParser(HARMONY)
+    assert [delta.name for delta in parser.feed(HEADER + "oops")] == ["f"]
+
+
 def test_brackets_behind_arguments_are_left_out_where_these_are_whole():
     parser = fed(HARMONY, HEADER + "{}} ]x<|call|>")
     assert (calls(parser), parser.message.content) == ([("f", "{}")], "x")
@@ -937,6 +942,15 @@ def test_a_name_stands_behind_its_namespace():
     parser.finish("stop")
     at = text.index("f<|message|>")
     assert [span[:2] for span in parser.role_spans if span[2] == "name"] == [(at, at + 1)]
+
+
+def test_a_name_that_the_prompt_wrote_stands_nowhere_in_the_output():
+    prompt = f"{START}<|channel|>commentary to=functions.message"
+    parser = TracedParser(HARMONY, prompt=prompt)
+    parser.feed("<|message|>{}<|call|>")
+    parser.finish("stop")
+    assert [call.name for call in parser.message.tool_calls] == ["message"]
+    assert "name" not in [role for _, _, role in parser.role_spans]
 
 
 def test_a_tool_may_have_the_name_of_a_reader():
