@@ -211,10 +211,10 @@ def test_no_prompt_is_no_issue():
         assert "no_header" not in kinds(fed(get_format(name), "Hi", prompt=shown))
 
 
-@pytest.mark.parametrize("half", map(chr, [0xD800, 0xD801, 0xDC00, 0xDFFF]), ids=ascii)
+@pytest.mark.parametrize("half", [0xD800, 0xD801, 0xDC00, 0xDFFF])
 def test_half_a_character_in_a_prompt_is_replaced_and_is_no_token(half):
     fmt = get_format("qwen3_coder")
-    prompt = f"<|im_start|>assistant\n<tool_call>\n<function=f{half}>\n"
+    prompt = f"<|im_start|>assistant\n<tool_call>\n<function=f{chr(half)}>\n"
     ending = ["</function>\n", "</tool_call>"]
     parser = fed(fmt, "".join(ending), prompt=prompt)
     text = Text(fmt, ["<tool_call>", "</tool_call>"], ending)

@@ -290,3 +290,12 @@ def test_what_separates_calls_ends_one_that_nothing_else_ends(suffix):
     )
     call = f"<f=f{suffix}"
     assert calls(fed(fmt, f"<c>{call} ;\n{call}</c>")) == [("f", "{}")] * 2
+
+
+def test_what_separates_calls_may_begin_the_first_too_behind_text():
+    tools = {"section_start": "---", "separator": "\n---\n", "content_separator": "\n"}
+    fmt = IN_TAGS.replace(tools={**tools, "per_call_start": "", "per_call_end": ""})
+    call = "\n---\n<f=f><a=x>1</a></f>"
+    for text in ("", "hi"):
+        parser = fed(fmt, text + call + call)
+        assert (calls(parser), parser.message.content) == ([("f", '{"x": "1"}')] * 2, text)
