@@ -298,4 +298,4 @@ def test_what_separates_calls_may_begin_the_first_too_behind_text():
     call = "\n---\n<f=f><a=x>1</a></f>"
     for text in ("", "hi"):
         parser = fed(fmt, text + call + call)
-        assert (calls(parser), parser.message.content) == ([("f", '{"x": "1"}')] * 2, text)
+        assert (calls(parser), parser.message.content) == ([("f", '{"x": 1}')] * 2, text)
