@@ -43,17 +43,17 @@ def own_key(src: Window, quote: str, outside: Markers) -> Steps[str | None]:
         outer, behind = outside.find(text, looked, final=full or src.closed)
         while stop := stops.search(text, at, outer):
             end = _end(text[: stop.start()], stop[0], quote)
-            if end is not None:
+            if end >= 0:
                 return _taken(src, end)
             at = stop.end()
         if behind > outer:
-            return _taken(src, _end(text[:outer], "", quote) or 0)
+            return _taken(src, _end(text[:outer], "", quote))
         if src.closed:
             return _taken(src, _end_of_cut(text, quote)) if ":" in text else None
         if full:
             return ""
-        # The quote may be cut, and so may a marker.
-        looked = max(looked, min(outer, len(text) - len(quote) + 1))
+        # The quote may be cut, and so may a marker. What is before the text is its start to `re`.
+        looked = min(outer, len(text) - len(quote) + 1)
         yield
 
 
@@ -69,13 +69,13 @@ def _taken(src: Window, end: int) -> str:
     return key
 
 
-def _end(text: str, stop: str, quote: str) -> int | None:
-    """Where the key ends in a text that `stop` follows; 0 if it is none, None if it goes on."""
+def _end(text: str, stop: str, quote: str) -> int:
+    """Where the key ends in a text that `stop` follows; 0 if it is none, -1 if it goes on."""
     colon = text.rfind(":")
     value = text[colon + 1 :].strip()
     here = colon if colon > 0 and not NO_KEY.search(text[:colon]) else 0
     if stop in QUOTATION_MARKS:
-        return (not value and here) or None
+        return here if here and not value else -1
     if stop in (quote, "{", "["):
         return 0 if value else here
     return here if NUMBER.fullmatch(value) or value in WORDS else 0
@@ -86,4 +86,4 @@ def _end_of_cut(text: str, quote: str) -> int:
     colon = text.rfind(":")
     value = text[colon + 1 :].strip()
     begun = any(whole.startswith(value) for whole in (quote, *WORDS))
-    return max(colon, 0) if begun or value == "-" or NUMBER.fullmatch(value) else 0
+    return colon if begun or NUMBER.fullmatch(value) else 0

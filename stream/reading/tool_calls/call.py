@@ -158,7 +158,7 @@ class Call:
         """Say where the arguments begin that were held back, if some were read."""
         first, last = self._arguments_span
         start = first if first < last else self._arguments_from
-        if self.sink.trail is not None and start is not None and start >= self.checkpoint.start:
+        if self.sink.trail is not None and start is not None:
             self.sink.trail.goes_back(start)
 
     def next_call_of_tools(self) -> Overrun | None:
@@ -261,7 +261,7 @@ class Call:
         if not last and (waits_for_id or waits_for_all or waits_for_arguments):
             return
         self._verdict = sink.admit(self.name, self._reported_at)
-        if self._verdict == "call" and (self.whole or not waits_for_all):
+        if self._verdict == "call" and not waits_for_all:
             sink.begin_call(self.name, self.id, self.checkpoint.start)
             if self._held:
                 self._go_back()
@@ -297,7 +297,6 @@ class Call:
             return False
         if not self.started and not cut:
             self.emit("{}")
-            self.started = True
             self.close()
             detail = f"the call of {self.name!r} has no arguments: {{}}"
             sink.issue("missing_arguments", self.checkpoint.span, detail)

@@ -317,3 +317,12 @@ def test_the_tokens_of_a_call_without_arguments(fmt, tokens, spans):
     assert [delta.tokens for delta in deltas][: len(spans)] == spans
     (call,) = parser.message.tool_calls
     assert (call.name_tokens, call.arguments_tokens) == ((2, 3), None)
+
+
+def test_the_tokens_of_a_call_end_where_another_begins_in_the_same_object():
+    tokens = ["<|calls|>", '[{"name": "', "f", '", "', "g", '": ', "{}", "}", "]"]
+    text = Text(KEYED, ["<|calls|>"], tokens)
+    parser = text.parser()
+    deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
+    assert [delta.tokens for delta in deltas] == [(0, 4), (3, 4), (3, 6), (6, 7)]
+    assert [call.tokens for call in parser.message.tool_calls] == [(0, 4), (3, 7)]
