@@ -326,3 +326,10 @@ def test_the_tokens_of_a_call_end_where_another_begins_in_the_same_object():
     deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
     assert [delta.tokens for delta in deltas] == [(0, 4), (3, 4), (3, 6), (6, 7)]
     assert [call.tokens for call in parser.message.tool_calls] == [(0, 4), (3, 7)]
+
+
+def test_a_call_stands_where_it_does_in_an_object_of_several():
+    text = '<|calls|>[{"f": {"a": 1}, "g": {}}]'
+    tried = fed(KEYED, text).attempts
+    end = text.index(', "g"')
+    assert [(one.name, one.span) for one in tried] == [("f", (0, end)), ("g", (end, len(text)))]
