@@ -49,7 +49,7 @@ SAME = re.compile(rb"(.)\1*", re.DOTALL)
 
 CHARACTER = re.compile(f"[{SURROGATES}]")
 # The same as `repr` and JSON spell it, if no backslash stands before it that takes it away.
-SPELLED = re.compile(rf"[{SURROGATES}]|((?<!\\)(?:\\\\)*)\\u([dD][89a-fA-F][0-9a-fA-F]{{2}})")
+SPELLED = re.compile(r"((?<!\\)(?:\\\\)*)\\u([dD][89a-fA-F][0-9a-fA-F]{2})")
 
 FEW = 8
 """Of fewer texts than these, the ends are counted up sooner one by one."""
@@ -337,7 +337,8 @@ class TokenTrail:
         """An issue or an attempt in terms of the decoded text."""
         span, detail = self.span(*report.span), self._plain(report.detail)
         if isinstance(report, Attempt):
-            tokens, name = self.tokens(*report.span), CHARACTER.sub(self._written, report.name)
+            tokens = self.tokens(*report.span)
+            name = CHARACTER.sub(lambda found: self._fmt.tokens[found[0]][1], report.name)
             return replace(report, name=name, span=span, detail=detail, tokens=tokens)
         return replace(report, span=span, detail=detail)
 
@@ -357,21 +358,14 @@ class TokenTrail:
             arguments_tokens=self.tokens(*stretch.arguments),
         )
 
-    def _written(self, found: re.Match[str]) -> str:
-        """The text of a special token for its character."""
-        known = self._fmt.tokens.get(found[0])
-        return known[1] if known else found[0]
-
     def _plain(self, text: str) -> str:
-        """Text of a report, which may quote some, with the texts of special tokens."""
+        """What a report says, which spells what it quotes, with the texts of special tokens."""
 
         def written(found: re.Match[str]) -> str:
-            if found[2] is None:
-                return self._written(found)
             known = self._fmt.tokens.get(chr(int(found[2], 16)))
             return found[1] + repr(known[1])[1:-1] if known else found[0]
 
-        return text if text.isascii() and "\\u" not in text else SPELLED.sub(written, text)
+        return SPELLED.sub(written, text) if "\\u" in text else text
 
 
 def _in_json(text: str) -> str:

@@ -298,6 +298,13 @@ def test_a_name_that_looks_like_a_spelled_character_stays_as_it_is():
         assert [one.name for one in parser.message.tool_calls] == [name]
 
 
+@pytest.mark.parametrize("words", ["x", "x \\ud9ff "])
+def test_what_a_report_shows_of_the_output_has_the_texts_of_tokens(words):
+    tokens = [f'[f(a=("{words}', STRAY, "y"]
+    issue = Text(get_format("pythonic"), [STRAY], tokens).read("length", tools=TOOLS).issues[0]
+    assert issue.detail == f"in the call of 'f', not emitted: \"{words}{STRAY}y"
+
+
 def test_a_call_that_the_prompt_began_has_no_tokens_before_its_first_comes_out():
     prompt = '<|im_start|>assistant\n<tool_call>\n{"name": "f", "arguments"'
     text = Text(FMT, HERMES, [":", " ", '{"a": 1}', "}\n", "</tool_call>"])
