@@ -519,3 +519,40 @@ def test_what_follows_constrained_calls_that_are_text_is_text_once(text):
             said += "".join(delta.text for delta in parser.feed(text[at : at + size]))
         said += "".join(delta.text for delta in parser.finish("stop"))
         assert said == parser.message.content == text
+
+
+def test_the_arguments_may_stand_in_an_object_of_the_function_behind_the_name():
+    text = '<tool_call>\n{"name": "f", "function": {"arguments": {"a": 1}}}\n</tool_call>'
+    parser = fed("hermes", text)
+    assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["odd_member"])
+
+
+F_ALONE = [{"name": "f", "parameters": {}}]
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+@pytest.mark.parametrize("text", ['{"name": "g"', '{"name": "g"}', '{"name": "g", "id": 1}'])
+def test_an_object_without_arguments_is_no_call_of_a_tool_that_there_is_not(text, reason):
+    parser = fed("llama3_json", text, reason, tools=F_ALONE)
+    assert (parser.message.content, parser.issues, parser.attempts) == (text, [], [])
+
+
+def test_a_member_behind_a_call_of_a_tool_is_left_out():
+    text = '{"name": "f", "parameters": {"a": 1}, "x": 1}'
+    parser = fed("llama3_json", text, tools=F_ALONE)
+    assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["unused_member"])
+
+
+def test_an_object_behind_a_call_that_is_none_is_an_attempt_without_a_name():
+    parser = fed("mistral", '[TOOL_CALLS][{"name": "f", "arguments": {}}, {"nam": 1}]')
+    assert [(one.name, one.status) for one in parser.attempts] == [
+        ("f", "complete"),
+        ("", "not_a_call"),
+    ]
+
+
+def test_white_space_beside_what_separates_calls_may_be_any():
+    fmt = get_format("mistral").replace(tools={"separator": " <next> "})
+    call = '{"name": "f", "arguments": {}}'
+    for between in (" <next> ", "<next>", "\n<next>", " <next>\n"):
+        assert calls(fed(fmt, f"[TOOL_CALLS][{call}{between}{call}]")) == [("f", "{}")] * 2
