@@ -94,13 +94,12 @@ def is_marker(reading: Reading, marker: str, before: Before = Before.TEXT) -> St
 def emit_no_end(reading: Reading, marker: str, emit: Emit, became: str) -> None:
     """Emit what a marker that is text begins with, and report an end of the turn that is none.
 
-    That is its first character, or the white space before it: the rest may hold the beginning of
-    one that is a marker (`[e~[e~[`), and is read again.
+    That is its first character: the rest may hold the beginning of one that is a marker
+    (`[e~[e~[`), and is read again. One behind white space is reported without that, then.
     """
-    src, space = reading.src, len(leading(marker))
-    start = src.offset
-    emit(src.take(src.pos + (space or 1)))
-    if not space and marker in reading.tables.turn_ends:
+    src, start = reading.src, reading.src.offset
+    emit(src.take(src.pos + 1))
+    if marker in reading.tables.turn_ends and not leading(marker):
         report_no_end(reading, marker, start, became)
 
 
