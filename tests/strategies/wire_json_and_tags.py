@@ -188,8 +188,9 @@ TOOLS = [
 def tagged_arguments(draw, fmt):
     """Arguments that can be written in tags: no string holds a marker."""
     literals = [text.strip() for text in markers_of(fmt)]
-    if not fmt.arguments.value_suffix:  # the next call ends a value
-        literals += [fmt.function.name_prefix.strip()] * bool(fmt.function.name_prefix.strip())
+    if not fmt.arguments.value_suffix:  # the next call ends a value, or what stands before it
+        borders = (fmt.function.name_prefix.strip(), fmt.tools.separator.strip())
+        literals += [border for border in borders if border]
     keys = draw(st.lists(st.sampled_from(KEYS), max_size=4, unique=True))
     values = {key: draw(TYPES[key[0]][1]) for key in keys}
     for key, value in values.items():
