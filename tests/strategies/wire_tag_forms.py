@@ -134,7 +134,10 @@ def without_space_before_ends(fmt):
     prefix = marks.name_prefix.lstrip()
     return fmt.replace(
         arguments={"name_prefix": prefix, "end": marks.end.lstrip(), "separator": ""},
-        function={"close": fmt.function.close.lstrip()},
+        function={
+            "close": fmt.function.close.lstrip(),
+            "name_prefix": fmt.function.name_prefix.lstrip(),
+        },
         tools={
             "section_end": tools.section_end.lstrip(),
             "per_call_end": tools.per_call_end.lstrip(),

@@ -68,6 +68,9 @@ def tagged_head(
         return CUT if name is None else None
     name = _named(reading, call, name, start)
     suffix = yield from at(src, m.after_name)
+    if not suffix:  # a closer that is a word has ended the name, before the white space
+        yield from json_space(src)
+        suffix = yield from at(src, m.after_name)
     if suffix:
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))
     cut = not suffix and _is_cut(src, m.after_name)

@@ -236,6 +236,17 @@ def test_which_names_are_read_whole(written, readable):
     assert is_readable(written, {"a b"}, marker_set({"|", ";n"})) == readable
 
 
+@pytest.mark.parametrize("gap", ["", " ", "\n", "  "])
+def test_what_follows_the_name_may_begin_as_its_closer_does(gap):
+    closes = {"name_suffix": " end:>", "close": "end:", "close_suffix": ">"}
+    fmt = in_tags(name_prefix="<k>", name_suffix="<v>", value_suffix="</v>").replace(
+        function=closes
+    )
+    text = f"<c><f=f{gap}end:><k>a<v>1</v>end:f></c>"
+    assert calls(fed(fmt, text)) == [("f", '{"a": 1}')]
+    assert calls(fed(fmt, f"<c><f=f{gap}end:>end:f></c>")) == [("f", "{}")]
+
+
 def test_a_name_ends_where_what_ends_it_begins_with_a_word():
     fmt = NO_ENDS.replace(function={"name_suffix": "is>", "close": "</f>"})
     parser = fed(fmt, "<f=gis><a=n>1;</f>", tools=TOOLS)
