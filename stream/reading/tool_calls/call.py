@@ -6,7 +6,7 @@ import json
 import re
 from typing import Literal
 
-from deltaparse.partial import Emit, Overrun, nowhere
+from deltaparse.partial import Emit, Overrun, Window, nowhere
 
 from ...message.message import Attempt
 from ...message.sink import Verdict
@@ -36,7 +36,8 @@ class Call:
     are members beside name, id and arguments, which mean nothing; `odd_members` says which of these
     stand under a key that is not the format's. All three are reported. `fault` says why the call is
     not complete; `written` is the name as it was written, in tags; `overrun` is what proves that
-    a string in it was not closed. `traces`: somebody asks where its arguments stand.
+    a string in it was not closed. `traces`: somebody asks where its arguments stand. `reads` is the
+    window from which its members are read: where they are repaired, that of the repaired text.
     """
 
     __slots__ = (
@@ -59,6 +60,7 @@ class Call:
         "not_emitted",
         "odd_members",
         "overrun",
+        "reads",
         "repairs",
         "sink",
         "started",
@@ -76,6 +78,7 @@ class Call:
         self.fmt = tables.fmt
         self.overrun = tables.overrun
         self._told_by_look = tables.told_by_look
+        self.reads: Window = reading.src
         self._begin(checkpoint)
 
     def _begin(self, checkpoint: Checkpoint) -> None:
@@ -135,19 +138,24 @@ class Call:
 
         Who asks first whether somebody `traces` saves two calls of functions.
         """
-        self._arguments_from = self._reading.src.offset
+        self._arguments_from = self._read_to()
 
     def end_arguments(self, *, but: int = 0) -> None:
         """They end where the reader stands, or so many characters before."""
         trail, start = self.sink.trail, self._arguments_from
         if trail is None or start is None or self._verdict == "text":
             return
-        end = max(self._reading.src.offset - but, start)
+        end = max(self._read_to() - but, start)
         trail.said(start, end, Said.ARGUMENTS)
         first, last = self._arguments_span
         self._arguments_span = (start if first == last else first), end
         self._arguments_from = None
         self._place()
+
+    def _read_to(self) -> int:
+        """Up to where the output was read; what is unread of a window of its own was not."""
+        src = self._reading.src
+        return src.offset if self.reads is src else src.offset - len(self.reads.unread)
 
     def _place(self) -> None:
         """Say where the name and the arguments stand, if the call is known to be one."""

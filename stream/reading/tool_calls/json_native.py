@@ -276,6 +276,7 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
     The members are read from a window of their own, into which the repaired text is fed.
     """
     window = Window()
+    call.reads = window
     inner = Reading(window, reading.sink, reading.tables)
     members = _members(inner, call, set(), nested=False)
 

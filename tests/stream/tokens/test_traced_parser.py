@@ -191,6 +191,27 @@ def test_what_came_so_far_has_its_spans():
     ]
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@pytest.mark.parametrize(
+    ("before", "arguments", "behind"),
+    [
+        ('<tool_call>\n{name: "f", arguments: ', "{a: 1}", "}\n</tool_call>"),
+        ("<tool_call>\n{'name': 'f', 'arguments': ", "{'a': ['x', {}]}", "}\n</tool_call>"),
+        ("<tool_call>\n{arguments: ", "{a: 1}", ', name: "f"}\n</tool_call>'),
+    ],
+)
+def test_the_arguments_of_a_repaired_object_begin_and_end_at_their_brackets(
+    before, arguments, behind, size
+):
+    text = before + arguments + behind
+    parser = TracedParser(QWEN)
+    for at in range(0, len(text), size):
+        parser.feed(text[at : at + size])
+    parser.finish("stop")
+    spans = [text[start:end] for start, end, role in parser.role_spans if role == "arguments"]
+    assert spans == [arguments]
+
+
 def test_nothing_is_kept_of_what_was_fed():
     parser = TracedParser(QWEN)
     parser.feed("Hi")
