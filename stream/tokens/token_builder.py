@@ -39,14 +39,11 @@ class TokenBuilder(MessageBuilder):
 
     def begin_call(self, index: int, call_id: str, name: str, start: int) -> None:
         """Begin a call: emit its first delta."""
-        trail, shown = self._trail, name
-        if not (name.isascii() and call_id.isascii()):
-            # An id may hold the name: a token that is out of place in both is so once.
-            before, held, behind = call_id.partition(name) if name else (call_id, "", "")
-            before = trail.text_of(before)
-            shown = trail.text_of(name)
-            call_id = before + shown + trail.text_of(behind) if held else before
-        super().begin_call(index, call_id, shown, start)
+        trail = self._trail
+        # An id may hold the name: a token that is out of place in both is so once.
+        before, held, behind = call_id.partition(name)
+        before, shown, behind = map(trail.text_of, (before, name, behind))
+        super().begin_call(index, before + (shown if held else "") + behind, shown, start)
         trail.begin_call(name, max(start, 0))
         self.out[-1].place = trail.stand(max(start, 0), trail.offset)
 

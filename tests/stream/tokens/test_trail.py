@@ -280,6 +280,23 @@ def test_half_a_character_that_a_special_token_ends_is_of_its_own_tokens():
     assert parser.roles == ["content", "content", "content", "end"]
 
 
+@pytest.mark.parametrize(
+    ("head", "id", "name"),
+    [
+        (['{"id": "a', STRAY, '", "name": "f'], f"a{STRAY}", "f"),
+        (['{"id": "a", "name": "f', STRAY], "a", f"f{STRAY}"),
+        (['{"id": "f', STRAY, '", "name": "f'], f"f{STRAY}", "f"),
+    ],
+)
+def test_a_token_in_an_id_or_a_name_comes_out_as_its_text(head, id, name):
+    tokens = ["<tool_call>", *head, '", "arguments": {}}\n', "</tool_call>"]
+    parser = Text(FMT, [*HERMES, STRAY], tokens).read()
+    (call,) = parser.message.tool_calls
+    assert (call.id, call.name) == (id, name)
+    (issue,) = [issue for issue in parser.issues if issue.kind == "stray_token"]
+    assert "".join(tokens)[slice(*issue.span)] == STRAY
+
+
 def test_a_token_in_an_id_that_holds_the_name_is_in_both():
     tokens = ["<|tool_call_begin|>", "functions.f", STRAY, ":0"]
     tokens += ['<|tool_call_argument_begin|>{"a": 1}', "<|tool_call_end|>"]
@@ -288,6 +305,20 @@ def test_a_token_in_an_id_that_holds_the_name_is_in_both():
     assert (call.id, call.name) == (f"functions.f{STRAY}:0", f"f{STRAY}")
     (issue,) = parser.issues
     assert (issue.kind, "".join(tokens)[slice(*issue.span)]) == ("stray_token", STRAY)
+
+
+def test_two_parts_of_a_marker_with_a_call_between_them_spell_none():
+    parser = Text(FMT, HERMES, ["So <tool_"], CALL, ["call> and so"]).read(tools=TOOLS)
+    assert parser.message.content == "So <tool_call> and so"
+    assert "spelled_marker" not in {issue.kind for issue in parser.issues}
+
+
+def test_a_character_that_the_model_spells_is_none_of_a_token_that_came_before():
+    call = ["<tool_call>", '{"name": "f", "arguments": {"a": "', "\\udc00", '"}}', "</tool_call>"]
+    text = Text(FMT, [*HERMES, "<|x|>"], ["<|x|>"], call)
+    parser = text.parser(tools=TOOLS)
+    parser.feed(text.ids)
+    assert parser.message.tool_calls[0].arguments == '{"a": "\\udc00"}'
 
 
 def test_a_name_that_looks_like_a_spelled_character_stays_as_it_is():
