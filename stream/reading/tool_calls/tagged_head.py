@@ -143,7 +143,7 @@ def name_in(text: str, ends: Markers, final: bool, known: Collection[str] = ()) 
     if end > start:  # within the name of a tool nothing ends one
         whole = [tool for tool in known if text.startswith(tool, begins)]
         behind = begins + max(map(len, whole), default=0)
-        if behind > start and not text[behind : ends.find(text, behind, final=True)[0]].strip():
+        if behind > start and not text[behind : ends.find(text, behind, final=final)[0]].strip():
             start, end = ends.find(text, behind, final=final)
         elif not final and any(tool.startswith(text[begins:]) for tool in known):
             return None

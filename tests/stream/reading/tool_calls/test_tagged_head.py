@@ -236,6 +236,20 @@ def test_which_names_are_read_whole(written, readable):
     assert is_readable(written, {"a b"}, marker_set({"|", ";n"})) == readable
 
 
+@pytest.mark.parametrize("gap", ["", " "])
+def test_the_name_of_a_tool_is_whole_where_what_follows_it_is_cut(gap):
+    fmt = in_tags(name_prefix="<k>", name_suffix="<v>", value_suffix="</v>")
+    tools = [{"name": "f>g", "parameters": {}}]
+    text = f"<c><f=f>g{gap}<k>a<v>1</v></f></c>"
+    assert calls(fed(fmt, text, tools=tools)) == [("f>g", '{"a": 1}')]
+
+
+def test_a_call_that_is_cut_in_what_begins_its_arguments_is_no_text():
+    fmt = in_tags(name_prefix="<k>", name_suffix="<v>", value_suffix="</v>")
+    assert [one.status for one in fed(fmt, "<c><f=f><k", "length").attempts] == ["truncated"]
+    assert fed(fmt, "<c><f=f>x", "length").message.content == "<c><f=f>x"
+
+
 @pytest.mark.parametrize("gap", ["", " ", "\n", "  "])
 def test_what_follows_the_name_may_begin_as_its_closer_does(gap):
     closes = {"name_suffix": " end:>", "close": "end:", "close_suffix": ">"}
