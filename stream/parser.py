@@ -76,7 +76,8 @@ class TurnParser(Feeder):
         self._finish_reason: FinishReason | None = None
         sink.reads(window)
         if tail:
-            # Half a character cannot be sent on; where the prompt was read as tokens, it is one.
+            # Half a character cannot be sent on. Of a prompt that was read for tokens, each that
+            # is left stands for one (`token_format.py`).
             window.feed(replace_surrogates(tail) if decoded is None else tail)
             self._resume()
         sink.ids = PromptIds(id_factory, prompt if decoded is None else decoded)

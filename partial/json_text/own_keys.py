@@ -52,7 +52,8 @@ def own_key(src: Window, quote: str, outside: Markers) -> Steps[str | None]:
             return _taken(src, _end_of_cut(text, quote)) if ":" in text else None
         if full:
             return ""
-        # The quote may be cut, and so may a marker. What is before the text is its start to `re`.
+        # The quote may be cut, and so may a marker. Patterns take a place before the text for its
+        # start.
         looked = min(outer, len(text) - len(quote) + 1)
         yield
 
