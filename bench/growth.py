@@ -12,7 +12,10 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from typing import TypeAlias
 
 import deltaparse as dp
 from counts import watched
@@ -33,53 +36,69 @@ STRAY = "a stray marker</think> "
 TURN = Workload("calls and text", "calls", FORMAT, "", f"some text, {CALL}")
 STRAYS = Workload("stray markers", "beginnings", FORMAT, "", STRAY)
 
+Run: TypeAlias = Iterator[None]
+"""Reads so many units of a turn, which are not counted, pauses, and reads the others."""
 
-def read(workload: Workload, units: int, ask: Callable[[dp.StreamParser], object]) -> None:
+
+def read(
+    workload: Workload, before: int, units: int, ask: Callable[[dp.StreamParser], object]
+) -> Run:
     """Read a turn of so many units, and ask for something at its end."""
-    parser = dp.StreamParser(workload.fmt)
-    for chunk in chunks(workload.unit, CHUNK) * units:
+    parser, texts = dp.StreamParser(workload.fmt), chunks(workload.unit, CHUNK)
+    for chunk in texts * before:
+        parser.feed(chunk)
+    yield
+    for chunk in texts * units:
         parser.feed(chunk)
     parser.finish("stop")
     ask(parser)
 
 
-def by_ids(ids: Ids, units: int) -> None:
+def by_ids(ids: Ids, before: int, units: int) -> Run:
     """Read a turn by token ids, and ask which of them each part came from."""
     parser = dp.TokenParser(TURN.fmt, ids.vocabulary)
-    for part in ids.parts:
-        for id in part * units:
-            parser.feed(id)
+    for id in chain.from_iterable(ids.parts * before):
+        parser.feed(id)
+    yield
+    for id in chain.from_iterable(ids.parts * units):
+        parser.feed(id)
     parser.finish("stop")
     _ = parser.message, parser.roles
 
 
-def by_protocol(name: str, units: int) -> None:
+def by_protocol(name: str, before: int, units: int) -> Run:
     """Write a turn as the bytes of a protocol."""
     parser, machine = dp.StreamParser(TURN.fmt), MACHINES[name]()
+    texts = chunks(TURN.unit, CHUNK)
     machine.start()
-    for chunk in chunks(TURN.unit, CHUNK) * units:
+    for chunk in texts * before:
+        machine.push_bytes(parser.feed(chunk))
+    yield
+    for chunk in texts * units:
         machine.push_bytes(parser.feed(chunk))
 
 
-def runs() -> Mapping[str, Callable[[int], None]]:
-    """Return what is run, each for a number of units."""
+def runs() -> Mapping[str, Callable[[int, int], Run]]:
+    """Return what is run, each for a number of units, and for so many more."""
     ids = Ids(TURN, [chunks(TURN.unit, CHUNK)])
-    found: dict[str, Callable[[int], None]] = {
-        "message": lambda units: read(TURN, units, lambda parser: parser.message),
-        "attempts": lambda units: read(TURN, units, lambda parser: parser.attempts),
-        "issues": lambda units: read(STRAYS, units, lambda parser: parser.issues),
-        "token spans": lambda units: by_ids(ids, units),
+    found: dict[str, Callable[[int, int], Run]] = {
+        "message": partial(read, TURN, ask=lambda parser: parser.message),
+        "attempts": partial(read, TURN, ask=lambda parser: parser.attempts),
+        "issues": partial(read, STRAYS, ask=lambda parser: parser.issues),
+        "token spans": partial(by_ids, ids),
     }
     for name in MACHINES:
-        found[f"bytes of {name}"] = lambda units, name=name: by_protocol(name, units)
+        found[f"bytes of {name}"] = partial(by_protocol, name)
     return found
 
 
-def work(run: Callable[[int], None], units: int) -> int:
-    """Count what so many units make the interpreter do: lines, and calls of Python and C."""
-    seen = Counter[str]()
+def work(run: Callable[[int, int], Run], before: int, units: int) -> int:
+    """Count what so many units more make the interpreter do: lines, and calls of Python and C."""
+    going, seen = run(before, units), Counter[str]()
+    next(going)
     with watched(seen):
-        run(units)
+        for _ in going:
+            pass
     return seen["line"] + seen["call"] + seen["c_call"]
 
 
@@ -87,8 +106,9 @@ def grown(late: int = LATE) -> dict[str, float]:
     """Return by how much a unit of a long turn costs more than one of a short turn."""
     found = {}
     for name, run in runs().items():
-        run(1)  # what is found out once, such as patterns, is not counted
-        early, later = (work(run, at + UNITS) - work(run, at) for at in (EARLY, late))
+        for _ in run(1, 1):  # what is found out once, such as patterns, is not counted
+            pass
+        early, later = (work(run, at, UNITS) - work(run, at, 0) for at in (EARLY, late))
         found[name] = later / early
     return found
 

@@ -171,9 +171,13 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop():
-    """Let the garbage collector pass over what was imported and collected: it is there to stay."""
+    """Let the garbage collector pass over what was imported and collected, which is there to stay.
+
+    It comes seldom, too: most of what tests make anew is no garbage of its kind, or is remembered.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)
 
 
 def pytest_collection_modifyitems(config, items):

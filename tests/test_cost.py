@@ -85,11 +85,13 @@ def test_what_is_asked_of_a_long_turn_costs_what_it_does_of_a_short_one(growth):
 
 
 def test_what_grows_is_counted(growth, monkeypatch):
-    def asks_after_each(units):
+    def asks_after_each(before, units):
         parser = StreamParser(growth.FORMAT)
-        for _ in range(units):
-            parser.feed(growth.TURN.unit)
-            list(map(str, parser.message.parts))
+        for number in (before, units):
+            for _ in range(number):
+                parser.feed(growth.TURN.unit)
+                list(map(str, parser.message.parts))
+            yield
 
     monkeypatch.setattr(growth, "runs", lambda: {"message": asks_after_each})
     assert growth.grown(late=150)["message"] > 1.2

@@ -44,9 +44,9 @@ def texts():
 def test_every_url_has_the_owner_that_the_project_has(owner):
     places = {}
     for name, text in texts():
-        found = set(owner.URL.findall(text))
-        if found and not name.startswith(("tests/", "tools/", "CONTRIBUTING")):
-            places[name] = found
+        if not name.startswith(("tests/", "tools/", "CONTRIBUTING")):
+            found = set(owner.URL.findall(text))
+            places |= {name: found} if found else {}
     assert set(places) == set(owner.PLACES)
     assert set().union(*places.values()) == {owner.owner()}
 

@@ -50,13 +50,21 @@ def asserts(node):
     return isinstance(node, ast.Assert) or named == "raises" or named.startswith(CHECKS)
 
 
+def statements(body):
+    """The statements of a body and those in them, without what they say: most of a tree is that."""
+    for node in body:
+        yield node
+        for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, inner, ()))
+
+
 @cache
 def decorated():
     """The functions of all modules that are decorated, with their places."""
     return [
         (f"{module}:{node.lineno} {node.name}", node)
         for module, tree in modules().items()
-        for node in ast.walk(tree)
+        for node in statements(tree.body)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list
     ]
 
@@ -101,7 +109,7 @@ def test_no_test_module_is_imported():
     files = {Path(module).stem for module in modules() if Path(module).name.startswith("test_")}
     found = []
     for module, tree in modules().items():
-        for node in ast.walk(tree):
+        for node in statements(tree.body):
             if isinstance(node, ast.ImportFrom) and (node.level or node.module == "tests"):
                 names = {*(node.module or "").split("."), *(alias.name for alias in node.names)}
                 found += [f"{module}:{node.lineno}"] * bool(names & files)

@@ -203,7 +203,7 @@ def share_that_passes(drawn, **options):
     passed = []
 
     @settings(
-        max_examples=400, deadline=None, derandomize=True, database=None, phases=[Phase.generate]
+        max_examples=150, deadline=None, derandomize=True, database=None, phases=[Phase.generate]
     )
     @given(drawn)
     def ask(output):
@@ -214,8 +214,8 @@ def share_that_passes(drawn, **options):
 
 
 def test_the_properties_are_about_calls_that_pass_too():
-    assert share_that_passes(TEXTS) >= 0.25
-    assert share_that_passes(PARTS.map(Message), intent=True) >= 0.25
+    assert share_that_passes(TEXTS) >= 0.2
+    assert share_that_passes(PARTS.map(Message), intent=True) >= 0.2
 
 
 @given(PARTS)

@@ -21,8 +21,15 @@ for _ in range(times):
 metrics.open.inc(times)
 metrics.held.set(10 * times)
 """
-ENDED = "import sys, deltaparse.gateway.metrics as m; m.forget_process(int(sys.argv[1]))"
-SHOW = "from deltaparse.gateway.metrics import Metrics; print(Metrics().text().decode())"
+SHOW = """
+import sys
+from deltaparse.gateway.metrics import Metrics, forget_process
+
+metrics = Metrics()
+print(metrics.text().decode(), end="\\0")
+forget_process(int(sys.argv[1]))
+print(metrics.text().decode())
+"""
 
 
 def counted(text):
@@ -41,12 +48,10 @@ def test_numbers_are_added_up(tmp_path):
         assert process.returncode == 0
         return process.pid, said
 
-    run(COUNT, 1)
-    run(COUNT, 2)
+    run(COUNT, 3)
     gone, _ = run(COUNT, 4)
-    assert counted(run(SHOW)[1])["deltaparse_held_characters",] == 70
-    run(ENDED, gone)
-    total = counted(run(SHOW)[1])
+    all_of_them, total = map(counted, run(SHOW, gone)[1].split("\0"))
+    assert all_of_them["deltaparse_held_characters",] == 70
     assert total["deltaparse_requests_total", "chat", "200"] == 7
     assert total["deltaparse_answer_seconds_bucket", "0.1"] == 0
     assert total["deltaparse_answer_seconds_bucket", "+Inf"] == 7

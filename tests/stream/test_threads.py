@@ -81,11 +81,11 @@ def test_what_parsers_share_is_made_by_many_at_once():
     texts = [family.write(n="get_weather", v='"x"') for family in FAMILIES.values()]
 
     def messages():
-        made = [create_tool_parser(name).wire_format for name in list_formats()]
+        made = [create_tool_parser(name).wire_format for name in list(list_formats())[::3]]
         return [parse(text, fmt) for fmt in made for text in texts]
 
-    for found in at_once(*[messages] * THREADS):
-        assert found == messages()
+    found = at_once(*[messages] * THREADS)
+    assert found == [messages()] * THREADS
 
 
 def test_different_formats_at_once():
@@ -128,8 +128,8 @@ def test_one_gate_one_pattern_one_suggestion():
         chunks = [chunk for _ in range(50) for chunk in search.feed("a <b> <c")] + search.finish()
         return [decision.calls for decision in decisions], chunks, suggest_formats(hermes)
 
-    for found in at_once(*[all_three] * THREADS):
-        assert found == all_three()
+    found = at_once(*[all_three] * THREADS)
+    assert found == [all_three()] * THREADS
 
 
 def test_formats_that_are_registered_at_once_are_all_there():
@@ -144,11 +144,11 @@ def test_formats_are_found_while_others_are_registered():
     fmt = FAMILIES["JSON"].format
 
     def register():
-        for at in range(300):
+        for at in range(90):
             register_format(f"mine{at % 30}", fmt, aliases=[f"alias{at % 30}"], replace=True)
 
     def look():
-        for _ in range(300):
+        for _ in range(90):
             assert get_format("qwen") == get_format("qwen25")
             assert "hermes" in list_formats()
             with pytest.raises(UsageError):

@@ -181,11 +181,11 @@ def test_triggers_are_tokens_where_calls_begin_with_one():
     assert triggers("glm45", vocabulary) == triggers("glm45", None)
 
 
-def test_what_is_preserved_are_texts():
-    for name in NAMED:
-        known = gbnf(get_format(name), TOOLS, vocabulary=small())
-        assert known.preserved_tokens == gbnf(get_format(name), TOOLS).preserved_tokens
-        assert not has_tokens("".join(trigger.value for trigger in known.triggers))
+@pytest.mark.parametrize("name", NAMED)
+def test_what_is_preserved_are_texts(name):
+    known = gbnf(get_format(name), TOOLS, vocabulary=small())
+    assert known.preserved_tokens == gbnf(get_format(name), TOOLS).preserved_tokens
+    assert not has_tokens("".join(trigger.value for trigger in known.triggers))
 
 
 def test_a_prompt_is_read_with_its_tokens():
