@@ -134,7 +134,7 @@ def cases(test, ids, *, costly=False):
 @pytest.mark.parametrize("number", ["0", "7", "853"])
 def test_a_number_leaves_no_test_out_and_takes_the_same_names_of_each(number):
     names = [f"n{at}" for at in range(100)]
-    few = cases("few", names[: conftest.MOST_CASES])
+    few = cases("few", names[:1])
     many, more = cases("many", names), cases("more", names[::-1])
     out = conftest.left_out([*few, *many, *more], number)
     taken, again = ({one.callspec.id for one in each if one not in out} for each in (many, more))

@@ -104,7 +104,7 @@ class TokenLark:
     """A grammar in llguidance, with a vocabulary."""
 
     def __init__(self, grammar, vocabulary, end="<eos>"):
-        self.vocabulary, self.end = vocabulary, vocabulary.find(end)
+        self.vocabulary, self.end, self.last = vocabulary, vocabulary.find(end), max(vocabulary)
         self.engine, self.tokenizer = llguidance(vocabulary, end)
         self.source = self.engine.grammar_from_lark(grammar.as_lark())
         error = self.engine.validate_grammar(self.source, self.tokenizer)
@@ -145,13 +145,12 @@ class TokenLark:
         return None
 
     def drawn(self, random, mask):
-        last = max(self.vocabulary)
         for _ in range(50):
-            id = random.randint(0, last)
+            id = random.randint(0, self.last)
             if mask[id // 8] >> id % 8 & 1:
                 return id
         some = (8 * at + bit for at, byte in enumerate(mask) if byte for bit in range(8))
-        return random.choice([id for id in some if id <= last and mask[id // 8] >> id % 8 & 1])
+        return random.choice([id for id in some if id <= self.last and mask[id // 8] >> id % 8 & 1])
 
 
 @cache

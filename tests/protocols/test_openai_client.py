@@ -57,10 +57,11 @@ def test_the_client_has_the_message(case, data):
     fmt, text = case
     for texts in ([text], list(text), data.draw(cuts(text))):
         state, parser, _ = completed(fmt, texts, "stop", tools=TOOLS)
-        # A call that was cut off makes the reason "length", at which the client's helper raises.
         choice = state.current_completion_snapshot.choices[0]
         assert choice.message.role == "assistant"
-        assert choice.finish_reason == parser.finish_reason
+        # A call that broke before its arguments would be taken for one without.
+        bare = any(not (call.complete or call.arguments) for call in parser.message.tool_calls)
+        assert choice.finish_reason == ("length" if bare else parser.finish_reason)
         assert as_joined_by_client(choice.message) == as_joined(parser.message)
 
 
