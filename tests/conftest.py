@@ -198,7 +198,7 @@ def pytest_terminal_summary(terminalreporter):
     number = os.environ.get("DELTAPARSE_CASES")
     if number:
         terminalreporter.write_line(
-            f"one case in {SHARE_OF_CASES} of each test: DELTAPARSE_CASES={number} takes the same again"
+            f"one case in {SHARE_OF_CASES} of each test: the same with DELTAPARSE_CASES={number}"
         )
     if corpus.FOLDER is None:
         terminalreporter.write_line(

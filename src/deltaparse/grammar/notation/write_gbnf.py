@@ -20,6 +20,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from deltaparse.partial.surrogates import is_whole
@@ -181,6 +182,7 @@ def _parts(text: str) -> list[str]:
     return [part for part in APART_OR_SPELLED.split(text) if part]
 
 
+@lru_cache(maxsize=1_000)
 def _class(expr: Chars) -> str:
     """Write a class; what goes to the last character there is, by what it leaves out.
 

@@ -184,6 +184,9 @@ def chars(*ranges: tuple[int, int] | str) -> Expr:
 
 def _without_surrogates(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     for low, high in pairs:
+        if high < SURROGATES[0]:
+            yield low, high
+            continue
         for span in ((low, min(high, SURROGATES[0] - 1)), (max(low, SURROGATES[1] + 1), high)):
             if span[0] <= span[1]:
                 yield span

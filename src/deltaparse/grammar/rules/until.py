@@ -9,10 +9,11 @@ A special token in a marker is one character of it, which stands nowhere else in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Items
+from typing import NamedTuple
 
-from deltaparse.partial import UsageError
+from deltaparse.partial import UsageError, is_whole
 
 from .rules import (
     EMPTY,
@@ -100,7 +101,7 @@ def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping
     markers = tuple(filter(None, (ending, *until.others)))
     beginnings = dict.fromkeys(["", *(text[:n] for text in markers for n in range(len(text)))])
     states = sorted(beginnings, key=len)
-    alphabet = sorted({char for marker in markers for char in marker})
+    alphabet = _alphabet({char for marker in markers for char in marker})
     if until.least or until.most is not None:
         return _counted(until, states, alphabet, name, stem)
     names = {state: f"{stem}{i}" if i else name for i, state in enumerate(states)}
@@ -108,26 +109,38 @@ def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping
     return {names[state]: _rule(state, alphabet, steps) for state in states}
 
 
-def _rule(state: str, alphabet: Items[str], steps: Step) -> Expr:
+class _Alphabet(NamedTuple):
+    """The characters that a rule tells apart, and all that are none of them."""
+
+    told: Items[str]
+    others: Expr
+
+
+def _alphabet(told: Iterable[str]) -> _Alphabet:
+    ordered = sorted(told)
+    ordinary = chars(*(char for char in ordered if not is_special(char)))
+    return _Alphabet(ordered, except_chars(ordinary))
+
+
+def _rule(state: str, alphabet: _Alphabet, steps: Step) -> Expr:
     """Make the rule of a state: where each character leads."""
     found: dict[Expr, list[str]] = {}
-    for char in alphabet:
+    for char in alphabet.told:
         after = steps(state, char)
         if after != NOTHING:
             found.setdefault(after, []).append(char)
     ends = [_one_of(found.pop(EMPTY))] if EMPTY in found else []
     ways = [seq(_one_of(to), after) for after, to in found.items()]
     # Behind a special token of a marker the marker goes on.
-    if not any(map(is_special, state)):
-        ordinary = chars(*(char for char in alphabet if not is_special(char)))
-        ways.append(seq(except_chars(ordinary), steps("", None)))
+    if is_whole(state):
+        ways.append(seq(alphabet.others, steps("", None)))
     return choice(*ends, *ways)
 
 
 def _counted(
     until: TextUntil | TextWithout,
     states: Items[str],
-    alphabet: Items[str],
+    alphabet: _Alphabet,
     name: str,
     stem: str,
 ) -> Mapping[str, Expr]:
@@ -162,6 +175,7 @@ def _counted(
             return rest
         return EMPTY if rest == NOTHING else optional(rest)
 
+    first = _alphabet({*alphabet.told, *until.not_first, *JSON_SPACE})
     rules: dict[str, Expr] = {}
     todo = [("", 0, begins)]
     for state, count, begins in todo:
@@ -173,8 +187,7 @@ def _counted(
             is_space = char is not None and char in JSON_SPACE
             return limited(steps(state, char), count + 1, begins and is_space)
 
-        told = {*alphabet, *until.not_first, *JSON_SPACE} if begins else alphabet
-        rules[names[state, count, begins]] = _rule(state, sorted(told), step)
+        rules[names[state, count, begins]] = _rule(state, first if begins else alphabet, step)
         todo += list(names)[known:]
     return _without_dead_ends(rules)
 
@@ -210,6 +223,8 @@ def _steps(until: TextUntil | TextWithout, names: Mapping[str, str]) -> Step:
 
 
 def _upto(until: TextUntil, names: Mapping[str, str]) -> Step:
+    goes_on = _goes_on(names)
+
     def step(state: str, char: str | None) -> Expr:
         if char is None:
             return Ref(names[""])
@@ -218,34 +233,39 @@ def _upto(until: TextUntil, names: Mapping[str, str]) -> Step:
         if text.endswith(until.marker):
             # Only where nothing of `others` ends here but as the end of the marker.
             return EMPTY if all(map(until.marker.endswith, ended)) else NOTHING
-        return NOTHING if ended else _goes_on(text, names)
+        return NOTHING if ended else goes_on(text)
 
     return step
 
 
 def _without(without: TextWithout, names: Mapping[str, str]) -> Step:
+    goes_on = _goes_on(names)
+
     def step(state: str, char: str | None) -> Expr:
         text = state + (char or "")
         if any(text.endswith(other) for other in without.others):
             return NOTHING
-        after = _goes_on(text, names)
+        after = goes_on(text)
         return optional(after) if text.endswith(without.end) else after
 
     return step
 
 
-def _goes_on(text: str, names: Mapping[str, str]) -> Expr:
-    state = _state(text, names)
-    lost = any(map(is_special, text[: len(text) - len(state)]))
-    return NOTHING if lost else Ref(names[state])
+def _goes_on(names: Mapping[str, str]) -> Callable[[str], Expr]:
+    """Make what finds the rule that a text goes on with: of its longest end that is a state."""
+    by_last: dict[str, list[str]] = {}
+    for state in sorted(names, key=len, reverse=True):
+        by_last.setdefault(state[-1:], []).append(state)
+
+    def goes_on(text: str) -> Expr:
+        state = next(filter(text.endswith, by_last.get(text[-1:], ())), "")
+        # The characters before it are of no marker, but a special token is.
+        return Ref(names[state]) if is_whole(text[: len(text) - len(state)]) else NOTHING
+
+    return goes_on
 
 
 def _one_of(found: list[str]) -> Expr:
     special = [Literal(char) for char in found if is_special(char)]
     ordinary = [char for char in found if not is_special(char)]
     return choice(*special, *([chars(*ordinary)] if ordinary else []))
-
-
-def _state(text: str, names: Mapping[str, str]) -> str:
-    """Find the longest end of `text` that a marker begins with."""
-    return next(text[i:] for i in range(len(text) + 1) if text[i:] in names)
