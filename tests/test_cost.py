@@ -98,4 +98,4 @@ def test_what_grows_is_counted(growth, monkeypatch):
 
 
 def test_of_a_call_little_is_kept(growth):
-    assert growth.bytes_of_call(calls=2_000) < 330
+    assert growth.bytes_of_call(calls=1_000) < 330

@@ -72,13 +72,13 @@ def test_an_id_in_which_a_marker_stands_is_no_proof():
 
 
 SAMPLE = range(1, 1_000, 60)
-"""Mutants that are always tried; `fuzz/false_proofs.py` tries others."""
+"""Mutants that CI always tries; `fuzz/false_proofs.py` tries others."""
 
 
+@pytest.mark.parametrize("seed", SAMPLE)
 @corpus.needs_corpus
-def test_no_false_proof_in_a_sample_of_mutants():
-    wrong = {seed: judged(mutant(REAL, seed)[0], seed, more=6) for seed in SAMPLE}
-    assert {seed: found[0] for seed, found in wrong.items() if found} == {}
+def test_no_false_proof_in_a_sample_of_mutants(seed):
+    assert judged(mutant(REAL, seed)[0], seed, more=6) == []
 
 
 @settings(max_examples=15)
