@@ -253,7 +253,8 @@ def used(value):
     return [found for inner in value for found in used(inner)] if isinstance(value, list) else []
 
 
-def test_numbers_that_do_not_come_are_not_waited_for(gateway, upstream):
+def test_numbers_that_do_not_come_are_not_waited_for(gateway, upstream, monkeypatch):
+    monkeypatch.setattr("deltaparse.gateway.turn.AFTER_END", 0.2)
     upstream.plays(chunks=["one "], after=20.0)
     answer = gateway.post(CHAT, ASKED[CHAT])
     assert answer.elapsed.total_seconds() < 10

@@ -256,7 +256,7 @@ def test_a_server_that_takes_no_request_keeps_no_connection():
         taken = []
         server = await asyncio.start_server(lambda _, w: taken.append(w), "127.0.0.1", 0, limit=1)
         port = server.sockets[0].getsockname()[1]
-        client = HttpClient(f"http://127.0.0.1:{port}", Settings(idle_timeout=1))
+        client = HttpClient(f"http://127.0.0.1:{port}", Settings(idle_timeout=0.3))
         with pytest.raises(TimeoutError):
             await client.ask("/", "x" * (16 << 20))
         for _ in range(100):
