@@ -8,6 +8,7 @@ import pytest
 
 from deltaparse import (
     ArgumentsFormat,
+    Content,
     FunctionFormat,
     ToolsFormat,
     WireFormat,
@@ -29,6 +30,7 @@ from ....strategies.wire_by_hand import TURN, calls, fed, in_tags
 from ....support import Driver, silent
 
 ENDS = marker_set({"</n>"})
+KEYS_AND_VALUES = in_tags(name_prefix="<k>", name_suffix="<v>", value_suffix="</v>")
 NO_ENDS = WireFormat(
     turn=TURN,
     tools=ToolsFormat(format="TAG_WITH_TAGGED"),
@@ -51,6 +53,26 @@ def test_a_name_is_no_longer_than_it_may_be(extra):
     driver.feed("</n>")
     assert not driver.running
     assert driver.result == ("" if extra else "n" * LONGEST_NAME)
+
+
+def test_a_tools_name_that_is_too_long_is_none_even_if_it_is_cut():
+    long = "n" * (2 * LONGEST_NAME)
+    text = f"<c><f={long[:-1]}"
+    parser = fed(KEYS_AND_VALUES, text, "length", tools=[{"name": long, "parameters": {}}])
+    assert parser.message.parts == [Content(text)]
+    assert name_in(long[: LONGEST_NAME + ENDS.longest], ENDS, False, {long}) == ""
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", None])
+@pytest.mark.parametrize("begun", [b"<c><f=f ", b"<c><f=f>", b"<c><f=f><"])
+def test_half_a_character_in_the_place_of_a_name_or_an_argument_shows_that_it_is_no_call(
+    begun, reason
+):
+    """It is decoded when the output has ended; a beginning of what belongs there is cut then."""
+    data = begun + "é".encode()[:1]
+    parser = fed(KEYS_AND_VALUES, data, reason, tools=TOOLS)
+    assert parser.message.parts == [Content(data.decode(errors="replace"))]
+    assert [attempt.status for attempt in parser.attempts] == ["not_a_call"]
 
 
 @pytest.mark.parametrize(
@@ -238,24 +260,22 @@ def test_which_names_are_read_whole(written, readable):
 
 @pytest.mark.parametrize("gap", ["", " "])
 def test_the_name_of_a_tool_is_whole_where_what_follows_it_is_cut(gap):
-    fmt = in_tags(name_prefix="<k>", name_suffix="<v>", value_suffix="</v>")
     tools = [{"name": "f>g", "parameters": {}}]
     text = f"<c><f=f>g{gap}<k>a<v>1</v></f></c>"
-    assert calls(fed(fmt, text, tools=tools)) == [("f>g", '{"a": 1}')]
+    assert calls(fed(KEYS_AND_VALUES, text, tools=tools)) == [("f>g", '{"a": 1}')]
 
 
 def test_a_call_that_is_cut_in_what_begins_its_arguments_is_no_text():
-    fmt = in_tags(name_prefix="<k>", name_suffix="<v>", value_suffix="</v>")
-    assert [one.status for one in fed(fmt, "<c><f=f><k", "length").attempts] == ["truncated"]
-    assert fed(fmt, "<c><f=f>x", "length").message.content == "<c><f=f>x"
+    assert [one.status for one in fed(KEYS_AND_VALUES, "<c><f=f><k", "length").attempts] == [
+        "truncated"
+    ]
+    assert fed(KEYS_AND_VALUES, "<c><f=f>x", "length").message.content == "<c><f=f>x"
 
 
 @pytest.mark.parametrize("gap", ["", " ", "\n", "  "])
 def test_what_follows_the_name_may_begin_as_its_closer_does(gap):
     closes = {"name_suffix": " end:>", "close": "end:", "close_suffix": ">"}
-    fmt = in_tags(name_prefix="<k>", name_suffix="<v>", value_suffix="</v>").replace(
-        function=closes
-    )
+    fmt = KEYS_AND_VALUES.replace(function=closes)
     text = f"<c><f=f{gap}end:><k>a<v>1</v>end:f></c>"
     assert calls(fed(fmt, text)) == [("f", '{"a": 1}')]
     assert calls(fed(fmt, f"<c><f=f{gap}end:>end:f></c>")) == [("f", "{}")]
