@@ -47,7 +47,7 @@ TEMPLATES = {
 FOLDERS = {"corpus": corpus.FOLDER, "vocabularies": vocabularies.FOLDER}
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-PROFILES = {"quick": (6, 1), "default": (6, 1), "ci": (50, 20), "thorough": (10_000, 10_000)}
+PROFILES = {"quick": (6, 1), "default": (6, 1), "ci": (50, 10), "thorough": (10_000, 10_000)}
 """Percent of the examples that a property is made for, and how many of them each case has."""
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 WITH_CASES = 4
