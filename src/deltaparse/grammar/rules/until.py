@@ -259,7 +259,7 @@ def _goes_on(names: Mapping[str, str]) -> Callable[[str], Expr]:
 
     def goes_on(text: str) -> Expr:
         state = next(filter(text.endswith, by_last.get(text[-1:], ())), "")
-        # The characters before it are of no marker, but a special token is.
+        # What comes before it is text, and no special token is.
         return Ref(names[state]) if is_whole(text[: len(text) - len(state)]) else NOTHING
 
     return goes_on
