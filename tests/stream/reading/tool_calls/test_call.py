@@ -47,6 +47,15 @@ def test_a_key_stands_twice_where_it_does_in_one_object(arguments, twice):
         assert fed(TAGS, text, policies=STRICT).issues == []
 
 
+@pytest.mark.parametrize("reason", ["stop", "length", None])
+def test_a_call_that_ends_in_half_a_character_is_truncated(reason):
+    """The character comes when the output has ended, and its name alone says that it is a call."""
+    output = b'{"name": "f", "arg' + "é".encode()[:1]
+    parser = fed(UNMARKED, output, reason, tools=[{"name": "f"}])
+    assert [(call.name, call.complete) for call in parser.message.parts] == [("f", False)]
+    assert [attempt.status for attempt in parser.attempts] == ["truncated"]
+
+
 IDS = TAGS.replace(tools={"id_field": "id", "field_order": ("id", "name", "arguments")})
 
 
