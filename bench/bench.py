@@ -101,7 +101,7 @@ def run(how: Settings) -> Results:
         construction=found.construction,
         answer=found.answer,
         growth=growth.grown(),
-        bytes_of_call=growth.bytes_of_call(),
+        bytes_of_call=growth.bytes_of_call(min(growth.CALLS, how.memory // len(growth.CALL))),
         interleaved=taking_turns,
         memory=kept,
         counts=done,

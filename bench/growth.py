@@ -24,7 +24,7 @@ from timing import chunks
 from tokens import Ids
 from workloads import FORMAT, Workload
 
-__all__ = ["bytes_of_call", "grown"]
+__all__ = ["CALL", "CALLS", "bytes_of_call", "grown"]
 
 CHUNK = 24
 UNITS = 10

@@ -37,4 +37,4 @@ FULL = Settings("full", 11, 16_000, 64_000, 1_000_000, 10_000_000, budget=1.0, c
 QUICK = Settings(
     "quick", 4, 16_000, 32_000, 128_000, 500_000, budget=0.1, cuts=5, templates=2, parsers=200
 )
-TINY = Settings("tiny", 2, 500, 1_500, 3_000, 4_000, budget=0.0, cuts=2, templates=1, parsers=9)
+TINY = Settings("tiny", 2, 300, 600, 1_200, 2_000, budget=0.0, cuts=2, templates=1, parsers=3)
