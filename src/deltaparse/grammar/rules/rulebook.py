@@ -126,12 +126,14 @@ class RuleBook:
         Raises:
             UsageError: no text at all fits, or a rule begins with itself.
         """
-        rules = _finite(reachable({ROOT: root} | self.rules))
+        needed = reachable({ROOT: root} | self.rules)
+        rules = _finite(needed)
         if ROOT not in rules:
             raise UsageError(
                 "no finite text fits: what is required contradicts itself, or never ends"
             )
-        rules = reachable(rules)
+        if rules is not needed:
+            rules = reachable(rules)
         _check_recursion(rules)
         return GrammarRules(rules, self._tokens)
 
@@ -150,13 +152,18 @@ def free_stem(stem: str, names: Items[str]) -> str:
     return stem
 
 
-def _finite(rules: Mapping[str, Expr]) -> dict[str, Expr]:
-    """Leave out what never ends, like a list whose every node must have a next one."""
+def _finite(rules: dict[str, Expr]) -> dict[str, Expr]:
+    """Leave out what never ends, like a list whose every node must have a next one.
+
+    Returns the rules themselves where each of them ends.
+    """
     ending: set[str] = set()
     while new := {
         name for name, body in rules.items() if name not in ending and _ends(body, ending)
     }:
         ending |= new
+    if len(ending) == len(rules):
+        return rules
     return {name: _pruned(rules[name], ending) for name in rules if name in ending}
 
 
