@@ -21,7 +21,7 @@ properties = {
     ]},
 }
 tools = [{"name": "f", "parameters": {"type": "object", "properties": properties}}]
-for name in ("qwen3_coder", "deepseek_r1", "apriel_thinker", "gpt_oss", "glm45", "mistral"):
+for name in ("qwen3_coder", "deepseek_r1", "gpt_oss"):
     fmt = dp.get_format(name)
     for choice in ("auto", "required"):
         grammar = dp.gbnf(fmt, tools, tool_choice=choice)

@@ -123,7 +123,7 @@ def test_one_gate_one_pattern_one_suggestion():
     hermes = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 
     def all_three():
-        decisions = [gate.decide(f'<tool name="f">{{"a": {at}}}</tool>') for at in range(20)]
+        decisions = [gate.decide(f'<tool name="f">{{"a": {at}}}</tool>') for at in range(5)]
         search = PatternSearch(pattern)
         chunks = [chunk for _ in range(50) for chunk in search.feed("a <b> <c")] + search.finish()
         return [decision.calls for decision in decisions], chunks, suggest_formats(hermes)
