@@ -21,6 +21,16 @@ KNOWN_EXTRAS = {"reasoning_content", "reasoning", "name", "bytes"}
 needs_clients = needs("openai", "anthropic", "pydantic", "httpx2")
 
 
+def reason_told(parser):
+    """Why a turn ended, as Chat Completions say it of what a parser read.
+
+    Clients take a call that broke before its arguments for one that has none.
+    """
+    reason = parser.finish_reason
+    bare = any(not (call.complete or call.arguments) for call in parser.message.tool_calls)
+    return "length" if bare and reason == "tool_calls" else reason
+
+
 @cache
 def judge(machine):
     """What judges an event."""

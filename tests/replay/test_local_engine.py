@@ -204,7 +204,7 @@ def test_a_process_that_is_killed_is_reported_and_what_was_done_is_kept(log, tmp
 def test_memory_does_not_grow_with_the_file(tmp_path):
     peaks = []
     block = lines(records(50))
-    for times in (2, 8):
+    for times in (4, 16):
         path = tmp_path / f"{times}.jsonl"
         path.write_text(block * times, encoding="utf-8")
         tracemalloc.start()
