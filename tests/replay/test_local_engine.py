@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import tracemalloc
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ from deltaparse.replay import (
 )
 from deltaparse.replay.blocks import json_blocks, written
 
-from .records import FORMAT, REPLAYER, TEXT, Stop, call, lines, record
+from .records import FORMAT, REPLAYER, TEXT, Stop, lines, record
 
 
 def records(count):
@@ -90,10 +92,32 @@ def test_processes_make_the_same(log, whole, tmp_path, monkeypatch, fork):
     assert len(seen) > 3
 
 
-def test_results_that_are_not_ordered_come_as_they_do(tmp_path):
-    slow = record(id="slow", text=call("f", {}) * 8_000)
+class SlowFirst:
+    """Does the work at once, but that of the first block only when five more have come."""
+
+    def __init__(self, _jobs, _context, begin, given):
+        self.work = partial(written, given[0], differing=given[1])
+        self.asked = 0
+
+    def submit(self, _, block):
+        future = Future()
+        self.asked += 1
+        if self.asked == 1:
+            self.first = future, block
+        else:
+            future.set_result(self.work(block))
+        if self.asked == 6:
+            future, block = self.first
+            future.set_result(self.work(block))
+        return future
+
+    def shutdown(self, **_):
+        pass
+
+
+def test_results_that_are_not_ordered_come_as_they_do(tmp_path, monkeypatch):
     path, out, other = (str(tmp_path / name) for name in ("log.jsonl", "out.jsonl", "other.jsonl"))
-    Path(path).write_text(f"{json.dumps(slow)}\n{lines(records(200))}", encoding="utf-8")
+    Path(path).write_text(lines(records(200)), encoding="utf-8")
 
     def run(stop_at=None):
         seen = []
@@ -105,12 +129,14 @@ def test_results_that_are_not_ordered_come_as_they_do(tmp_path):
 
         return replay_file(REPLAYER, path, out, jobs=2, ordered=False, progress=progress)
 
-    with pytest.raises(Stop):
-        run(1)
-    state = json.loads(Path(f"{out}.part.json").read_text(encoding="utf-8"))
-    assert (state["next"], len(state["ahead"])) == ([0, 1, 0], 1)
-    with pytest.raises(Stop):
-        run(1)
+    with monkeypatch.context() as patched:
+        patched.setattr(local_engine, "ProcessPoolExecutor", SlowFirst)
+        with pytest.raises(Stop):
+            run(1)
+        state = json.loads(Path(f"{out}.part.json").read_text(encoding="utf-8"))
+        assert (state["next"], len(state["ahead"])) == ([0, 1, 0], 1)
+        with pytest.raises(Stop):
+            run(1)
     tally = run()
     assert tally.to_json() == replay_file(REPLAYER, path, other, jobs=1).to_json()
     found, wanted = (Path(name).read_bytes().splitlines() for name in (out, other))
@@ -179,8 +205,6 @@ def test_a_process_that_is_killed_is_reported_and_what_was_done_is_kept(log, tmp
             self.left = 2
 
         def submit(self, _, block):
-            from concurrent.futures import Future
-
             future = Future()
             self.left -= 1
             if self.left < 0:
