@@ -18,6 +18,7 @@ tests.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 from collections import Counter, defaultdict
@@ -44,6 +45,7 @@ TEMPLATES = {
         *corpus.newer_templates(),
     )
 }
+CLIENTS = ("tests/protocols/", "tests/gateway/test_clients.py")
 FOLDERS = {"corpus": corpus.FOLDER, "vocabularies": vocabularies.FOLDER}
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -92,6 +94,9 @@ def pytest_configure(config):
     chosen = config.option.keyword or config.option.markexpr
     if whole and not chosen and PROFILE in ("quick", "default"):
         os.environ.setdefault("DELTAPARSE_CASES", str(randrange(1_000)))
+    if hasattr(config, "workerinput"):
+        # The last of all: it would take seconds to free each object of a process that ends.
+        atexit.register(os._exit, 0)
 
 
 def left_out(items, number):
@@ -128,10 +133,15 @@ def own_garbage():
 
 
 def together(nodeid):
-    """What the tests are of that one process runs: a template where they name one, or a module."""
+    """What the tests are of that one process runs: a template where they name one, or a module.
+
+    Those of the clients' packages too, which take seconds to import.
+    """
     module, _, case = nodeid.partition("[")
     name = case.rpartition("]")[0].removesuffix(".jinja")
-    return name if name in TEMPLATES else module.partition("::")[0]
+    if name in TEMPLATES:
+        return name
+    return "clients" if module.startswith(CLIENTS) else module.partition("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -180,8 +190,12 @@ def pytest_runtestloop():
     gc.set_threshold(20_000)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out tests of the corpus and of vocabularies where there are none, and some cases."""
+    """Leave out tests of the corpus and of vocabularies where there are none, and some cases.
+
+    First of all, so that no other plugin looks through what is left out.
+    """
     absent_marks = [name for name, folder in FOLDERS.items() if folder is None]
     out = {item for item in items if any(map(item.get_closest_marker, absent_marks))}
     number = os.environ.get("DELTAPARSE_CASES")

@@ -170,3 +170,5 @@ def test_tests_of_a_template_run_together():
     assert together("tests/a.py::Test::test_x") == "tests/a.py"
     assert together("tests/a.py::test_x[json_in_tags]") == "json_in_tags"
     assert together("tests/b.py::test_y[json_in_tags.jinja]") == "json_in_tags"
+    clients = ("tests/protocols/test_a.py::test_x", "tests/gateway/test_clients.py::test_x[a]")
+    assert set(map(together, clients)) == {"clients"}

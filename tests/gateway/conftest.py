@@ -52,7 +52,7 @@ class Running:
         client = HttpClient(upstream.url, chosen, key=chosen.upstream_key)
         self.gateway = Gateway(self.model, made, client, chosen, records)
         config = uvicorn.Config(
-            self.gateway.app(), port=0, log_level="critical", timeout_graceful_shutdown=1
+            self.gateway.app(), port=0, log_level="critical", timeout_graceful_shutdown=0.3
         )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=lambda: asyncio.run(self.server.serve()), daemon=True)

@@ -42,7 +42,8 @@ class Encoder:
     """Cuts texts into ordinary tokens of a vocabulary."""
 
     def __init__(self, vocabulary):
-        self.ids = {vocabulary[id]: id for id in vocabulary if id not in vocabulary.special_ids}
+        special = vocabulary.special_ids
+        self.ids = {vocabulary[id]: id for id in vocabulary if id not in special}
         # By their first two bytes: most tokens are far shorter than the longest.
         self.longest = {}
         for token in self.ids:

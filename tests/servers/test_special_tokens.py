@@ -10,7 +10,6 @@ from deltaparse import get_format
 from deltaparse.servers.special_tokens import StrayTokens, needs_special_tokens
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
 FMT = get_format("hermes")
 MARKER, STRAY = "<tool_call>", "<|reserved|>"
@@ -18,6 +17,8 @@ MARKER, STRAY = "<tool_call>", "<|reserved|>"
 
 def tokenizer(flags, named):
     """A tokenizer with these added tokens, flagged as special or not; some it also names."""
+    # Large: it is imported where a test needs it.
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     made = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0}, []))
     added = [tokenizers.AddedToken(text, special=flag) for text, flag in flags.items()]
     made.add_tokens(added)

@@ -29,13 +29,6 @@ from ....strategies.response_templates import CASES, CODER, GEMMA, MISTRAL, NAME
 from ....strategies.wire_by_hand import fed
 from ....strategies.wire_named import WIRES
 
-try:
-    from transformers.utils.chat_parsing import parse_response
-except ImportError:
-    parse_response = None
-needs_transformers = pytest.mark.skipif(
-    parse_response is None, reason="the installed transformers has no response templates"
-)
 TOOLS = [
     {
         "type": "function",
@@ -57,6 +50,8 @@ def ours(message):
 
 def theirs(template, text, prefix=""):
     """What transformers' own parser makes of the text."""
+    from transformers.utils.chat_parsing import parse_response
+
     found = parse_response(text, copy.deepcopy(template), prefix=prefix, tools=TOOLS)
     calls = [call["function"] for call in found.get("tool_calls", [])]
     reasoning = found.get("reasoning_content", found.get("thinking", ""))
@@ -67,7 +62,7 @@ def theirs(template, text, prefix=""):
     )
 
 
-@needs_transformers
+@pytest.mark.transformers
 @pytest.mark.parametrize(("name", "text"), OUTPUTS)
 def test_both_parsers_read_the_same(name, text):
     template = CASES[name][0]
@@ -75,7 +70,7 @@ def test_both_parsers_read_the_same(name, text):
     assert ours(parser.message) == theirs(template, text)
 
 
-@needs_transformers
+@pytest.mark.transformers
 @pytest.mark.parametrize(("name", "text"), OUTPUTS)
 def test_a_template_that_was_read_and_written_reads_the_same(name, text):
     template = CASES[name][0]
@@ -84,7 +79,7 @@ def test_a_template_that_was_read_and_written_reads_the_same(name, text):
     assert json.loads(json.dumps(written)) == written
 
 
-@needs_transformers
+@pytest.mark.transformers
 def test_the_prompt_opens_reasoning_for_both():
     prompt = "<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n<think>\n"
     text = "hm\n</think>\n\nHi<|im_end|>"
@@ -116,7 +111,7 @@ def test_most_named_formats_can_be_written():
     assert set(EXPRESSIBLE) >= {"gpt_oss", "kimi_k2", "llama3_json", "apriel_thinker", "simple_xml"}
 
 
-@needs_transformers
+@pytest.mark.transformers
 @pytest.mark.parametrize("name", EXPRESSIBLE)
 def test_what_is_written_of_a_named_format_reads_its_wire(name):
     fmt = get_format(name)
@@ -209,7 +204,7 @@ def closed_by(close):
     return template
 
 
-@needs_transformers
+@pytest.mark.transformers
 @pytest.mark.parametrize("close", CLOSES)
 @pytest.mark.parametrize("after", ["", "<|im_end|>", "Bye<|im_end|>"])
 def test_what_stands_behind_the_last_argument_is_read_as_by_the_judge(close, after):
@@ -222,7 +217,7 @@ def test_what_stands_behind_the_last_argument_is_read_as_by_the_judge(close, aft
         assert ours(parser.message) == theirs(template, text)
 
 
-@needs_transformers
+@pytest.mark.transformers
 @pytest.mark.parametrize("close", UNCLOSED)
 def test_where_no_close_ends_a_call_its_own_tags_do(close):
     template = closed_by(close)
@@ -360,7 +355,7 @@ def test_a_format_that_no_template_can_say(name, words):
         to_response_template(get_format(name))
 
 
-@needs_transformers
+@pytest.mark.transformers
 def test_what_stands_round_a_value_may_be_left_out():
     tag = r"<(?P<key>\w+)>(?:\[\[)?(?P<value>.*?)(?:\]\])?</p>"
     template = changed(CODER, f"{CALLS}/content_args/tag_pattern", tag)
@@ -370,7 +365,7 @@ def test_what_stands_round_a_value_may_be_left_out():
         assert ours(parser.message) == theirs(template, call.format(value))
 
 
-@needs_transformers
+@pytest.mark.transformers
 def test_a_close_beside_what_stands_ahead_ends_all_calls():
     template = changed(CODER, f"{CALLS}/open_pattern", r"(?:\[calls\])?\[call\](?P<name>\w+)\|")
     template = changed(template, f"{CALLS}/close_pattern", r"(?=\[call\])|\[/calls\]")
