@@ -8,9 +8,9 @@
 Prints tables and what of the targets was met, and writes the figures as JSON and as two pictures
 (SVG). `timing` says what a floor is and how costs are measured, `workloads` and `families` what
 is read, `interleaved` many parsers that take turns, `peers` and `servers` what else reads it,
-`bare` the least that it can cost, `protocols` what is written, `tokens` ids, `targets` what is to
-be reached. `partial` and `analysis`, of which this is a part, run by themselves too. The figures
-mean something as ratios within one run.
+`bare` the least that it can cost, `decisions` what the gate does, `protocols` what is written,
+`tokens` ids, `targets` what is to be reached. `partial` and `analysis`, of which this is a part,
+run by themselves too. The figures mean something as ratios within one run.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from pathlib import Path
 import analysis
 import bare
 import counts
+import decisions
 import growth
 import interleaved
 import memory
@@ -78,6 +79,8 @@ def run(how: Settings) -> Results:
     doing("primitives and other readers of JSON")
     primitives = partial.measure_json(how) + partial.measure_text(how)
     grow, scanner_bytes = partial.growth(how), partial.state_size(how)
+    doing("decisions")
+    decided = decisions.measure_decisions(how)
     doing("protocols")
     written = protocols.measure_protocols(how)
     doing("tokens")
@@ -100,6 +103,7 @@ def run(how: Settings) -> Results:
         families=found.families,
         construction=found.construction,
         answer=found.answer,
+        decisions=decided,
         growth=growth.grown(),
         bytes_of_call=growth.bytes_of_call(min(growth.CALLS, how.memory // len(growth.CALL))),
         interleaved=taking_turns,

@@ -37,6 +37,7 @@ class Results:
     families: Mapping[str, Mapping[str, Cost]]
     construction: Mapping[str, Cost]
     answer: Cost
+    decisions: Mapping[str, Cost]
     growth: Mapping[str, float]
     bytes_of_call: float
     interleaved: Sequence[interleaved.Row]
@@ -64,6 +65,7 @@ class Results:
             ),
             *((name, "", "construction", cost.floors) for name, cost in self.construction.items()),
             ("a whole short answer", "", "answer", self.answer.floors),
+            *((name, "", "decision", cost.floors) for name, cost in self.decisions.items()),
             *((name, "", "counted growth", ratio) for name, ratio in self.growth.items()),
             ("a call of no arguments", "", "bytes of a call", self.bytes_of_call),
             *(

@@ -158,6 +158,8 @@ def parsers(results: Results) -> Iterator[str]:
     answer = results.answer
     made.append(["a whole short answer, parsed", answer.floors, answer.microseconds])
     yield from table("making a parser", ("floors", "us"), made)
+    decided = [[name, cost.floors, cost.microseconds] for name, cost in results.decisions.items()]
+    yield from table("a decision of the gate", ("floors", "us"), decided)
     longer = [[name, ratio] for name, ratio in results.growth.items()]
     yield from table("asked of a long turn over a short one, counted", ("ratio",), longer)
     yield f"of a call of no arguments {results.bytes_of_call:.0f} bytes are kept"

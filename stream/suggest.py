@@ -8,15 +8,14 @@ them alike. The cost is that of a parse for each that is left: linear in the out
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
 
 from deltaparse.partial import Markers, UsageError
 
 from .iterate import parse
 from .wire.format import WireFormat
-from .wire.named.registry import all_formats
+from .wire.named.registry import all_formats, of_all_formats
 
 __all__ = ["Suggestion", "call_markers", "suggest_formats"]
 
@@ -63,7 +62,7 @@ def suggest_formats(text: str) -> list[Suggestion]:
     """
     if not isinstance(text, str):
         raise UsageError(f"an output is text, not {type(text).__name__}")
-    known, literals = _known(tuple(all_formats()))
+    known, literals = of_all_formats(_known)
     found = _standing(text, literals)
     alike: dict[object, list[_Known]] = {}
     for one in known:
@@ -98,8 +97,7 @@ def _suggestion(text: str, found: set[str], group: list[_Known]) -> Suggestion:
     )
 
 
-@lru_cache(maxsize=4)
-def _known(formats: tuple[tuple[str, WireFormat], ...]) -> tuple[list[_Known], Markers]:
+def _known(formats: Iterable[tuple[str, WireFormat]]) -> tuple[list[_Known], Markers]:
     """The formats with their markers, and all the markers to look for."""
     known = []
     for name, fmt in formats:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from deltaparse import StreamParser
+from deltaparse import StreamParser, ToolGate
 
 HERE = Path(__file__).parent
 BUDGETS = json.loads((HERE / "cost_budgets.json").read_text(encoding="utf-8"))
@@ -24,18 +25,40 @@ MARGIN = 1.05
 LEAST = 0.05
 
 
-@pytest.fixture(scope="module")
-def counts():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HERE.parent / "bench"))
-        yield importlib.import_module("counts")
+def of_the_benchmark(name):
+    """A fixture: a module of `bench/`."""
+
+    @pytest.fixture(scope="module", name=name)
+    def module():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(str(HERE.parent / "bench"))
+            yield importlib.import_module(name)
+
+    return module
 
 
-@pytest.fixture(scope="module")
-def growth():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HERE.parent / "bench"))
-        yield importlib.import_module("growth")
+counts, decisions, growth = map(of_the_benchmark, ("counts", "decisions", "growth"))
+
+
+LINES_OF_DECISIONS = {
+    "a message with a call": 1_600,
+    "its text, in no format": 220,
+    "text without a call": 220,
+}
+"""Lines of Python that are run to decide on each."""
+
+
+def test_a_decision_of_the_gate_costs_no_more_than_its_budget(counts, decisions):
+    gate = ToolGate(decisions.TOOLS)
+    found = {}
+    for name, output in decisions.OUTPUTS.items():
+        gate.decide(output)  # what is found out once is not counted
+        seen = Counter()
+        with counts.watched(seen):
+            gate.decide(output)
+        found[name] = seen["line"]
+    over = {name: lines for name, lines in found.items() if lines > LINES_OF_DECISIONS[name]}
+    assert over == {}
 
 
 def test_all_workloads_have_a_budget(counts):

@@ -87,7 +87,7 @@ def test_the_output_is_searched_once(monkeypatch):
     text = "<tool_call>\n" * 200 + "<|tool" * 200
     suggest_formats(text)
     monkeypatch.setattr(suggest.Markers, "find", counted)
-    _, literals = suggest._known(tuple(suggest.all_formats()))
+    _, literals = suggest._known(suggest.all_formats())
     suggest._standing(text, literals)
     assert sum(searched) == len(text)
 

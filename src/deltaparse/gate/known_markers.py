@@ -10,7 +10,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deltaparse.stream.wire.format import WireFormat
 
 __all__ = [
     "BOUNDARY",
@@ -87,14 +90,18 @@ class KnownMarkers:
 
 def known_markers() -> KnownMarkers:
     """The markers of all formats that have a name now."""
-    from deltaparse.stream.wire.named.registry import all_formats  # which reads files
+    from deltaparse.stream.wire.named.registry import of_all_formats  # which reads files
 
+    return of_all_formats(_known)
+
+
+def _known(formats: Iterable[tuple[str, WireFormat]]) -> KnownMarkers:
     pairs: set[tuple[str, frozenset[str]]] = set()
     ends: set[str] = set()
     starts: set[str] = set()
     headers: set[str] = set()
     specials: set[str] = set()
-    for _, fmt in all_formats():
+    for _, fmt in formats:
         channels = fmt.channels
         pairs |= {(start.strip(), frozenset([end.strip()])) for start, end in fmt.reasoning.pairs}
         ends |= {end.strip() for end in fmt.turn.ends}
@@ -107,23 +114,6 @@ def known_markers() -> KnownMarkers:
         # Where there are no channels, recipients take their place.
         before = (channels.channel or channels.recipient).strip()
         pairs |= {(f"{before}{name}", closing) for name in channels.reasoning}
-    return _compiled(
-        frozenset(pairs),
-        frozenset(ends),
-        frozenset(starts),
-        frozenset(headers),
-        frozenset(specials),
-    )
-
-
-@lru_cache(maxsize=8)
-def _compiled(
-    pairs: frozenset[tuple[str, frozenset[str]]],
-    ends: frozenset[str],
-    starts: frozenset[str],
-    headers: frozenset[str],
-    specials: frozenset[str],
-) -> KnownMarkers:
     words, closes = set(WORDS), set[str]()
     ends_of: dict[str, set[str]] = {}
     for start, closing in pairs:
@@ -141,7 +131,7 @@ def _compiled(
         closes=rf"(?i:</(?:{names}){BOUNDARY}|{closed})",
         ends="|".join([_any(ends), *headers]),
         starts=_any(starts),
-        specials=specials,
+        specials=frozenset(specials),
         closers={start: re.compile(f"(?i:{_any(closing)})") for start, closing in ends_of.items()},
         last_close=re.compile(rf"(?i:</(?:{names})[ \t]*+>|{closed})"),
         all_ends=re.compile(_any(ends)),

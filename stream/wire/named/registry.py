@@ -10,7 +10,7 @@ without a template.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from difflib import get_close_matches
@@ -18,13 +18,21 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from deltaparse.partial import FormatError, UsageError
 
 from ..format import WireFormat
 
-__all__ = ["all_formats", "get_format", "list_formats", "models_of", "nearest", "register_format"]
+__all__ = [
+    "all_formats",
+    "get_format",
+    "list_formats",
+    "models_of",
+    "nearest",
+    "of_all_formats",
+    "register_format",
+]
 
 NAMES = "names.json"
 REGISTERING = Lock()
@@ -33,6 +41,8 @@ SERVERS = ("vllm:", "sglang:")
 
 CLOSENESS = 0.5
 """How alike two names must be, of 1, for a message to suggest one for the other."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +136,17 @@ def register_format(
 
 def all_formats() -> list[tuple[str, WireFormat]]:
     """Each format with its name, the common ones first."""
-    return [(name, entry.format or _built_in(name)) for name, entry in _entries().items()]
+    return _formats(_entries())
+
+
+def of_all_formats(make: Callable[[list[tuple[str, WireFormat]]], T]) -> T:
+    """What a function makes of all formats: remembered until another is registered."""
+    entries = _entries()
+    source, made = Registered.made.get(make, (None, None))
+    if source is not entries:
+        made = make(_formats(entries))
+        Registered.made[make] = entries, made
+    return made  # type: ignore[no-any-return]
 
 
 def models_of(name: str) -> str:
@@ -191,6 +211,8 @@ class Registered:
     """Holds all names: the one thing in the library that a caller can change for all others."""
 
     entries: ClassVar[Mapping[str, _Entry] | None] = None
+    made: ClassVar[dict[Callable[..., Any], tuple[object, Any]]] = {}
+    """What a function made, and of which entries."""
 
 
 def _entries() -> Mapping[str, _Entry]:
@@ -212,6 +234,10 @@ def _entries() -> Mapping[str, _Entry]:
                 Registered.entries = built_in
             entries = Registered.entries
     return entries
+
+
+def _formats(entries: Mapping[str, _Entry]) -> list[tuple[str, WireFormat]]:
+    return [(name, entry.format or _built_in(name)) for name, entry in entries.items()]
 
 
 @cache

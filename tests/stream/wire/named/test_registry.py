@@ -142,6 +142,19 @@ def test_a_format_of_ones_own():
     assert registry.models_of("no such name") == ""
 
 
+def test_what_is_made_of_all_formats_is_made_anew_when_another_is_registered():
+    made = []
+
+    def make(formats):
+        made.append([name for name, _ in formats])
+        return len(made)
+
+    assert [registry.of_all_formats(make) for _ in range(3)] == [1, 1, 1]
+    register_format("mine", MINE)
+    assert [registry.of_all_formats(make) for _ in range(3)] == [2, 2, 2]
+    assert made[0] == [name for name in made[1] if name != "mine"] != made[1]
+
+
 def test_an_alias_that_is_the_name_is_none():
     register_format("Mine", MINE, aliases=["mine", "a-b", "A_b"])
     assert list_formats()["mine"] == ("a_b",)
