@@ -11,7 +11,7 @@ Where a property says nothing else it is made for 100 examples; a profile, which
 A property with many cases has its examples shared out between them, but in a thorough run.
 
 A run of all tests, in the first two, takes one case in thirty of each test, and a quarter of the
-places where an output may be cut in two (`chunkings`), others each time; `DELTAPARSE_CASES=7` takes
+places where an output may be cut in two (`cuts_of`), others each time; `DELTAPARSE_CASES=7` takes
 those again that number 7 had, `DELTAPARSE_CASES=` all. CI has all, and so has a run of chosen
 tests.
 """

@@ -10,6 +10,7 @@ from deltaparse import ChatTemplate, StreamParser, WireFormat, analyze
 from deltaparse.analyzer.phases.tool_calls import NOT_READ, not_rendered
 
 from . import corpus
+from .strategies.wire_by_hand import chunkings
 from .support import as_joined, joined
 
 pytestmark = corpus.needs_corpus
@@ -82,15 +83,6 @@ def test_the_markers_are_those_of_another_analysis(name):
     theirs = reference["reasoning"]["end"].strip() or UNDER_A_SWITCH.get(name, "")
     assert name in UNDER_A_SWITCH or fmt.reasoning.mode in OTHER_MODES.get(mode, {mode})
     assert fmt.reasoning.end.strip() == theirs
-
-
-def chunkings(text):
-    yield [text]
-    yield list(text)
-    for size in (2, 3, 5, 7):
-        yield [text[at : at + size] for at in range(0, len(text), size)]
-    for cut in range(1, len(text)):
-        yield [text[:cut], text[cut:]]
 
 
 def value(arguments):

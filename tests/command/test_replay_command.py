@@ -370,7 +370,7 @@ def test_as_a_process_with_others(log, files):
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGKILL])
 def test_what_a_signal_ends_goes_on(log, files, signal_):
-    files("log.jsonl", lines(record(id=at) for at in range(6000)))
+    files("log.jsonl", lines(record(id=at) for at in range(4000)))
     argv = [*HERMES, "--out", "o", "--jobs", "2"]
     with as_process(*argv, stdin=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 100
@@ -380,9 +380,9 @@ def test_what_a_signal_ends_goes_on(log, files, signal_):
         process.communicate(timeout=60)
     assert process.returncode == (130 if signal_ == signal.SIGINT else -signal.SIGKILL)
     assert not Path("o").exists()
-    assert 0 < json.loads(Path("o.part.json").read_text(encoding="utf-8"))["next"][1] < 6000
+    assert 0 < json.loads(Path("o.part.json").read_text(encoding="utf-8"))["next"][1] < 4000
     with as_process(*argv, stdin=subprocess.DEVNULL) as process:
         out, _ = process.communicate(timeout=100)
-    assert out.startswith(b"6000 records")
+    assert out.startswith(b"4000 records")
     ids = [one["id"] for one in events(Path("o").read_text(encoding="utf-8"))]
-    assert ids == list(range(6000))
+    assert ids == list(range(4000))

@@ -119,17 +119,21 @@ def in_tags(**arguments):
     )
 
 
-def chunkings(text):
-    """The text, or bytes, whole, one by one, in chunks of some sizes, and at every single cut.
+def cuts_of(text, first=1):
+    """The places where a text may be cut in two, from the first on.
 
-    A run that leaves out some cases of tests takes a quarter of the cuts.
+    A run that leaves out some cases of tests takes a quarter of them.
     """
     number = os.environ.get("DELTAPARSE_CASES")
-    first, step = (1 + int(number) % 4, 4) if number else (1, 1)
+    return range(first + int(number) % 4, len(text), 4) if number else range(first, len(text))
+
+
+def chunkings(text):
+    """The text, or bytes, whole, one by one, in chunks of some sizes, and at every single cut."""
     yield [text]
     for size in (1, 2, 3, 5, 8):
         yield [text[at : at + size] for at in range(0, len(text), size)]
-    for cut in range(first, len(text), step):
+    for cut in cuts_of(text):
         yield [text[:cut], text[cut:]]
 
 

@@ -23,6 +23,7 @@ from deltaparse import (
 )
 
 from ..strategies.requests import policies, reasons
+from ..strategies.wire_by_hand import cuts_of
 from ..strategies.wire_families import header_words
 from ..strategies.wire_json_calls import soups, written
 from ..support import cuts, joined
@@ -102,7 +103,7 @@ def test_every_word_is_somewhere(case, at, reason):
 
 @given(case=written(), reason=st.sampled_from(["length", None]))
 def test_no_cut_makes_a_whole_call(case, reason):
-    for cut in range(case.head, len(case.text)):
+    for cut in cuts_of(case.text, case.head):
         parser = run(case.fmt, [case.text[:cut]], reason, **case.options)[0]
         calls = parser.message.tool_calls
         assert len(calls) <= len(case.calls)
