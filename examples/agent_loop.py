@@ -5,6 +5,7 @@ stays in the prompt as it wrote it, where the template allows that.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import deltaparse as dp
@@ -31,20 +32,29 @@ def agent(template: Any, tools: Any, functions: Any, engine: Any, messages: list
     """Let the model call functions until it answers; return the answer."""
     fmt, gate = dp.analyze(template), dp.ToolGate(tools)
     prompt = template.render(messages, tools, add_generation_prompt=True)
+
+    def result_of(call: dp.ToolCall) -> dict[str, Any]:
+        decision = gate.decide_call(call)
+        text = f"refused: {decision.reason}, {decision.detail}"
+        if decision.calls:
+            text = functions[call.name](**decision.calls[0].arguments)
+        return {"role": "tool", "tool_call_id": call.id, "content": text}
+
     while True:
-        parser, output, results = dp.StreamParser(fmt, tools=tools, prompt=prompt), "", []
-        for chunk, reason in engine(prompt):
+        parser, output = dp.StreamParser(fmt, tools=tools, prompt=prompt), ""
+        found: dict[int, dict[str, Any]] = {}
+        for chunk, reason in chain(engine(prompt), [("", "aborted")]):  # if none came before
             output += chunk
             for delta in parser.feed(chunk) + (parser.finish(reason) if reason else []):
                 if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
-                    call = parser.message.tool_calls[delta.index]
-                    decision = gate.decide_call(call)
-                    text = f"refused: {decision.reason}, {decision.detail}"
-                    if decision.calls:
-                        text = functions[call.name](**decision.calls[0].arguments)
-                    results.append({"role": "tool", "tool_call_id": call.id, "content": text})
-        if not results:
+                    found[delta.index] = result_of(parser.message.tool_calls[delta.index])
+            if parser.finish_reason:
+                break
+        calls = parser.message.tool_calls
+        if not calls:
             return parser.message.content
+        # One that was cut off or broken has a result too: that it did not run, and why.
+        results = [found.get(at) or result_of(call) for at, call in enumerate(calls)]
         bridge = template.bridge(output, results, tools=tools, messages=messages)
         messages += [parser.message, *results]
         prompt += output + (bridge or "")

@@ -1,10 +1,10 @@
 """A budget for reasoning: a model that thinks for too long is made to answer.
 
-The end of the reasoning then goes to the parser and into the model's context, as if the model had
-written it.
+The end of the reasoning then goes to the parser, and into the model's context behind what it has
+thought, as if the model had written it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import deltaparse as dp
 
@@ -19,7 +19,7 @@ TEMPLATE = """\
 BUDGET = 6  # tokens that the model may think for
 
 
-def generate(context: str) -> Iterator[str]:
+def generate(context: str) -> Generator[str, None, None]:
     """Stand in for an inference engine: endless doubts, until they are over."""
     if "</think>" in context:
         yield from ["It", " is", " Paris", ".", "</assistant>"]
@@ -30,14 +30,16 @@ def generate(context: str) -> Iterator[str]:
 
 
 def answer(fmt: dp.WireFormat, prompt: str) -> dp.StreamParser:
-    parser = dp.StreamParser(fmt, prompt=prompt)
-    tokens = generate(prompt)
+    parser, context = dp.StreamParser(fmt, prompt=prompt), prompt
+    tokens = generate(context)
     while (token := next(tokens, None)) is not None:
+        context += token
         show(parser.feed(token))
         if parser.in_reasoning and parser.counts.reasoning.chunks >= BUDGET:
-            end = fmt.reasoning.end
-            show(parser.feed(end))
-            tokens = generate(prompt + end)
+            tokens.close()
+            context += fmt.reasoning.end
+            show(parser.feed(fmt.reasoning.end))
+            tokens = generate(context)
     show(parser.finish("eos_token"))  # the engine's own words
     return parser
 
@@ -52,7 +54,7 @@ def main() -> None:
     question = {"role": "user", "content": "What is the capital of France?"}
     prompt = template.render([question], add_generation_prompt=True)
     counts = answer(dp.analyze(template), prompt).counts
-    print(f"{counts.reasoning.chunks} chunks of reasoning, {counts.content.chunks} of content")
+    print(f"with markers, {counts.reasoning.chunks} and {counts.content.chunks} chunks")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deltaparse import Content, Message, Reasoning, ToolCall, parse
+from deltaparse import ChatTemplate, Content, Message, Reasoning, ToolCall, parse
 
 from .strategies.open_templates import NAMES, opened, written
 
@@ -86,3 +86,30 @@ def test_an_agent_runs_with_every_template(name):
         assert answer == "Dry."
         assert called == [{"city": "Ghent", "days": 3}]
         assert "Sun." in engine.prompts[-1]
+
+
+@pytest.mark.parametrize(
+    ("output", "reason", "says"),
+    [
+        ('Let me.<use>{"tool": "clock", "with": {"zone": "As', "length", "truncated_call"),
+        ('Let me.<use>{"tool": "clock", "with": {"zone": "As', None, "truncated_call"),
+        ('<use>{"tool": "clock", "with": [1]}</use></assistant>', "stop", "malformed_arguments"),
+    ],
+)
+def test_a_call_that_is_cut_off_or_broken_is_no_answer(output, reason, says):
+    """The model is told that it did not run, and goes on; an engine need not say why it stopped."""
+    turns, prompts = iter([(output, reason), ("It is nine.</assistant>", "stop")]), []
+
+    def engine(prompt):
+        prompts.append(prompt)
+        text, ended = next(turns)
+        yield text, None
+        if ended:
+            yield "", ended
+
+    template, called = ChatTemplate(EXAMPLE["TEMPLATE"]), []
+    functions = {"clock": lambda **given: called.append(given)}
+    given = (template, EXAMPLE["TOOLS"], functions, engine, [QUESTION])
+    assert EXAMPLE["agent"](*given) == "It is nine."
+    assert called == []
+    assert f"refused: {says}" in prompts[1] or f"the parser reports {says}" in prompts[1]

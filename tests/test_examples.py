@@ -63,7 +63,7 @@ REASONING_BUDGET = """\
 {'content': ' is'}
 {'content': ' Paris'}
 {'content': '.'}
-7 chunks of reasoning, 6 of content
+with markers, 7 and 6 chunks
 """
 
 

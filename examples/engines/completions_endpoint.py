@@ -27,9 +27,12 @@ async def texts(url: str, body: dict[str, object], ended: list[str]) -> AsyncIte
         response.raise_for_status()
         async for line in response.aiter_lines():
             if line.startswith("data: {"):
-                choice = json.loads(line.removeprefix("data: "))["choices"][0]
-                ended += filter(None, [choice["finish_reason"]])
-                yield choice["text"]
+                event = json.loads(line.removeprefix("data: "))
+                if "error" in event:
+                    raise RuntimeError(event["error"])
+                for choice in event["choices"]:  # none in an event of the usage alone
+                    ended += filter(None, [choice["finish_reason"]])
+                    yield choice["text"]
 
 
 async def main(url: str, path: str, limit: str = "400") -> None:

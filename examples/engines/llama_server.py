@@ -39,7 +39,10 @@ def main(url: str, limit: int = 400) -> None:
 
     # Leave the grammar out, and the model is free to call or not.
     grammar = dp.gbnf(fmt, TOOLS, prompt=prompt, tool_choice="required", parallel_tool_calls=False)
-    body = {"prompt": prompt, "stream": True, "n_predict": limit, "grammar": grammar.text}
+    # As ids: before a prompt that is text the server puts a BOS token, which the template has too.
+    asked = {"content": prompt, "add_special": False, "parse_special": True}
+    ids = client.post("/tokenize", json=asked).raise_for_status().json()["tokens"]
+    body = {"prompt": ids, "stream": True, "n_predict": limit, "grammar": grammar.text}
     body["preserved_tokens"] = grammar.preserved_tokens  # special tokens that stay in the text
     ended: list[str] = []
     reason = lambda: ended[-1] if ended else "aborted"  # noqa: E731

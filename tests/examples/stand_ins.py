@@ -169,6 +169,7 @@ def completions(body):
     for text in written:
         yield {"choices": [{"text": text, "finish_reason": None}]}
     yield {"choices": [{"text": "", "finish_reason": "stop" if whole else "length"}]}
+    yield {"choices": [], "usage": {"completion_tokens": len(written)}}
 
 
 def llama_server(body):
@@ -188,7 +189,12 @@ def serving(events, props=None):
             self.answer(json.dumps(props).encode(), "application/json")
 
         def do_POST(self):
-            asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            if self.path == "/tokenize":  # a token for each character
+                ids = [*map(ord, body["content"])]
+                self.answer(json.dumps({"tokens": ids}).encode(), "application/json")
+                return
+            asked.append(body)
             sent = "".join(f"data: {json.dumps(event)}\n\n" for event in events(asked[-1]))
             self.answer(f"{sent}data: [DONE]\n\n".encode(), "text/event-stream")
 
