@@ -1,14 +1,14 @@
 """The analysis: from a chat template alone to a wire format, with proof.
 
-What the phases are is said in `phases`; in which order they run, and why, in `_derived`.
+What the phases are is said in `phases`; in which order they run, and why, in `_read`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from .phases.content import find_content, with_end_of_content
 from .phases.frame import find_frame, needs_eos_token, with_first_ends, without_start_of_calls
 from .phases.reasoning import ReasoningFinding, find_reasoning
 from .phases.switches import (
+    Setting,
     find_settings,
     names_of_switches,
     other_ends_of_calls,
@@ -52,7 +53,7 @@ from .template.clock import one_moment
 from .trace import Trace
 from .turns import Turns
 
-__all__ = ["analyze"]
+__all__ = ["analyze", "prove_format"]
 
 PARTS = ("content", "reasoning", "calls")
 NEEDS_EOS_TOKEN = (
@@ -64,6 +65,7 @@ IN_CONTENTS = (
     "calls, is not known"
 )
 NO_END = "no marker was found that ends a turn: fmt.replace(turn={'ends': (...,)})"
+NOTHING_CAME_BACK = "nothing came back that would prove it"
 TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for all renderings"
 
 
@@ -178,8 +180,47 @@ def _without_format(render: Renderer, issue: str) -> WireFormat:
     return WireFormat(issues=(issue, *([TOO_LONG] if render.exhausted else [])))
 
 
-def _derived(render: Renderer, trace: Trace) -> WireFormat:
-    """Run the phases, each on what those before it have found, and prove the whole.
+@one_moment()
+def prove_format(
+    template: ChatTemplate | str | object, fmt: WireFormat, trace: Trace, **switches: Any
+) -> tuple[str, ...]:
+    """Prove a format on a template that need not be understood; return what speaks against it.
+
+    The conversations are those of `analyze`, and `trace.shown` are the turns that came back.
+    """
+    render = Renderer(_template(template), trace, switches)
+    try:
+        found = _read(render)
+    except FormatError as error:
+        return (f"what the template shows makes no format: {error}",)
+    if isinstance(found, str):
+        return (found,)
+    proof = prove(found.turns, found.reasoning, fmt, found.chosen, found.others, found.tools.lost)
+    trace.shown = tuple(proof.shown)
+    if fmt.facts.has_calls and not proof.calls and not proof.failed:
+        return ("the template renders no calls, so those of the format are not proved",)
+    return (*by_cause(proof.failed), *([] if proof.labels else [NOTHING_CAME_BACK]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """What the phases have read off a template, and the settings under which it is to be proved."""
+
+    turns: Turns
+    reasoning: ReasoningFinding
+    tools: ToolsFinding
+    fmt: WireFormat
+    settings: Sequence[Setting]
+    chosen: Setting
+
+    @property
+    def others(self) -> list[Setting]:
+        """The settings beside the chosen one that change anything."""
+        return [one for one in self.settings if one != self.chosen and one.matters]
+
+
+def _read(render: Renderer) -> _Reading | str:
+    """Run the phases, each on what those before it have found; or say why they cannot.
 
     A phase reads off its own part and leaves the rest alone, so the order is that of what stands
     round what: nothing can be compared before it is known where a turn begins and ends, calls are
@@ -195,7 +236,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     frame = find_frame(render, prompts)
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
-        return _without_format(render, f"the template renders no simple conversation: {refusal}")
+        return f"the template renders no simple conversation: {refusal}"
     turns = Turns(render, frame)
     # The header may end with a marker that stands before each call. That shows as soon as there
     # are two calls, whatever they look like; so no later phase has to reckon with it.
@@ -230,10 +271,24 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     fmt = render.brackets.restored_format(with_channels(fmt, addressed=tools.addressed))
     turns = turns.restored()
     fmt = fmt.replace(preserved_tokens=preserved_tokens(fmt))
+    return _Reading(
+        turns=turns,
+        reasoning=reasoning,
+        tools=tools,
+        fmt=fmt,
+        settings=settings,
+        chosen=chosen,
+    )
+
+
+def _derived(render: Renderer, trace: Trace) -> WireFormat:
+    """Read a format off the template, and prove it."""
+    found = _read(render)
+    if isinstance(found, str):
+        return _without_format(render, found)
     # Each phase may have been wrong, and all of them together in a way that none can see.
-    others = [one for one in settings if one != chosen and one.matters]
-    render = turns.render
-    proof = prove(turns, reasoning, fmt, chosen, others, tools.lost)
+    reasoning, tools, fmt, render = found.reasoning, found.tools, found.fmt, found.turns.render
+    proof = prove(found.turns, reasoning, fmt, found.chosen, found.others, tools.lost)
     trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
     trace.shown = tuple(proof.shown)
     trace.conversations = {part: sum(getattr(proof, part).values()) for part in PARTS}
@@ -248,7 +303,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     )
     places = {part: tuple(getattr(proof, part)) for part in PARTS}
     fmt = fmt.replace(
-        switches=switches_of(names_of_switches(render.template), settings),
+        switches=switches_of(names_of_switches(render.template), found.settings),
         proved=places,
         verified=not issues,
         issues=issues,
@@ -305,7 +360,7 @@ def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -
     """
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proof.labels or (calls and not proof.calls):
-        yield "nothing came back that would prove it"
+        yield NOTHING_CAME_BACK
     if not calls and not fmt.facts.has_channels and (parts := render.template.keys_of_contents):
         yield IN_CONTENTS.format(keys=" and ".join(sorted(parts)))
     if known or fmt.facts.has_reasoning or proof.reasoning:

@@ -296,6 +296,51 @@ def test_a_format_that_reads_a_template_as_the_analysis_does_is_returned():
     assert check_template(SOURCES["json_in_tags"], fmt=mine) is mine
 
 
+PONDERS = """\
+{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}
+{{- '<use>' ~ (c.function | tojson) ~ '</use>' }}{% endfor %}</{{ m.role }}>{% endfor %}
+{%- if add_generation_prompt %}<assistant><|ponder|>{% endif %}"""
+"""What ends the part that its prompt opens stands nowhere."""
+
+
+def test_a_format_by_hand_is_proved_on_a_template_that_is_not_understood():
+    found = deltaparse.analyze(PONDERS)
+    assert not found.verified
+    with pytest.raises(AssertionError, match="not understood: the prompt opens"):
+        check_template(PONDERS)
+    mine = found.replace(
+        reasoning={"mode": "TAG_BASED", "start": "<|ponder|>", "end": "<|/ponder|>"}
+    )
+    assert check_template(PONDERS, fmt=mine) is mine
+    wrong = mine.replace(tools={"per_call_end": "</used>"})
+    with pytest.raises(AssertionError, match=r"not that of the template: a call did not come back"):
+        check_template(PONDERS, fmt=wrong)
+
+
+@pytest.mark.parametrize("lists", ["", "{{ tools | tojson if tools }}"])
+def test_a_template_without_calls_proves_no_format_that_has_some(lists):
+    source = lists + (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    with pytest.raises(AssertionError, match="the template renders no calls"):
+        check_template(source, fmt="hermes")
+    plain = deltaparse.analyze(source)
+    assert check_template(source, fmt=plain) is plain
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("{{ raise_exception('no') }}", "no simple conversation: no"),
+        ("{% for m in messages %}{{ m.content }}{% endfor %}", "not that of the template: "),
+    ],
+)
+def test_a_template_that_shows_no_turn_proves_no_format(source, says):
+    with pytest.raises(AssertionError, match=says):
+        check_template(source, fmt=JSON_IN_TAGS)
+
+
 def test_the_example_of_the_docs_runs():
     page = (Path(__file__).parents[2] / "docs" / "fuzz-your-format.md").read_text("utf-8")
     program = page.partition("```python\n")[2].partition("```")[0]

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from deltaparse.analyzer import Trace, analyze
+from deltaparse.analyzer.analysis import prove_format
 from deltaparse.analyzer.proof.conversations import PROOF_TOOLS
 from deltaparse.stream import Message, WireFormat, parse
 from deltaparse.stream.wire.given import as_format
@@ -29,8 +30,9 @@ def check_template(
 
     Args:
         template: what `analyze` takes: a `ChatTemplate`, its source, a tokenizer, a folder.
-        fmt: a format of your own, or the name of one: it must read each turn as the format does
-            that the analysis has found. Then it is this one that is returned.
+        fmt: a format of your own, or the name of one, for a template that the analysis understands
+            or does not: what the template renders must come back from it. A template that renders
+            no calls proves no format that has some. Then it is this one that is returned.
         switches: of the template, for one of its formats: `style="json"`.
 
     Raises:
@@ -40,9 +42,15 @@ def check_template(
     """
     trace = Trace()
     found = analyze(template, trace=trace, **switches)
-    assert found.verified, "not understood: " + "; ".join(found.issues)
-    assert trace.shown, "no turn of the template came back"
     given = found if fmt is None else as_format(fmt)
+    if fmt is None:
+        assert found.verified, "not understood: " + "; ".join(found.issues)
+    elif not found.verified or given.facts.has_calls > found.facts.has_calls:
+        # What the analysis has found is no judge of it.
+        found, trace = given, Trace()
+        wrong = "; ".join(prove_format(template, given, trace, **switches))
+        assert not wrong, f"the format is not that of the template: {wrong}"
+    assert trace.shown, "no turn of the template came back"
     for shown in trace.shown:
         tools, prompt = PROOF_TOOLS if shown.tools else None, shown.wire.prompt
         check_invariants(given, shown.wire.text, tools, prompt=prompt)
