@@ -13,6 +13,8 @@ from collections.abc import (
 from inspect import isawaitable
 from typing import Any
 
+from deltaparse.partial import UsageError
+
 from .finish_reasons import Reason, WhenEnded
 from .message.deltas import Delta
 from .message.message import Message
@@ -80,6 +82,7 @@ class DeltaIterator:
     def __init__(
         self, parser: StreamParser, texts: Iterable[str | bytes], finish_reason: WhenEnded
     ) -> None:
+        _check_chunks(texts, Iterable, "iter_deltas")
         self.parser = parser
         self._texts = iter(texts)
         self._deltas = _deltas(parser, self._texts, finish_reason)
@@ -105,6 +108,7 @@ class AsyncDeltaIterator:
     def __init__(
         self, parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: WhenEnded
     ) -> None:
+        _check_chunks(texts, AsyncIterable, "aiter_deltas")
         self.parser = parser
         self._texts = aiter(texts)
         self._deltas = _async_deltas(parser, self._texts, finish_reason)
@@ -145,6 +149,19 @@ async def _async_deltas(
         raise
     for delta in parser.finish(_asked(finish_reason)):
         yield delta
+
+
+def _check_chunks(texts: Any, wanted: type, name: str) -> None:
+    """Refuse what are no chunks of an output; bytes are integers."""
+    if isinstance(texts, wanted) and not isinstance(texts, bytes):
+        return
+    kind = type(texts).__name__
+    words = f"{name}() takes the chunks of an output, str or bytes each, not {kind}: [output] is one"
+    if isinstance(texts, AsyncIterable):
+        words = f"these chunks come asynchronously, and {name}() does not wait: aiter_deltas(...)"
+    elif isinstance(texts, Iterable) and not isinstance(texts, bytes):
+        words = f"{name}() takes chunks that come asynchronously; iter_deltas(...) takes others"
+    raise UsageError(words)
 
 
 def _asked(finish_reason: WhenEnded) -> Reason:

@@ -25,6 +25,9 @@ def as_format(given: Any) -> WireFormat:
     if isinstance(given, str):
         if "{%" in given or "{{" in given:
             raise UsageError("that is a chat template: analyze(template) finds its format")
+        if len(given.split()) > 1:
+            words = f"{given!r:.80} is no name of a format: is it the output? parse(text, fmt)"
+            raise UsageError(words)
         from .named import get_format  # which few parsers need
 
         return get_format(given)

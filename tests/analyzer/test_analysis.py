@@ -21,6 +21,7 @@ from deltaparse import (
     parse,
 )
 from deltaparse.analyzer import Trace, analysis
+from deltaparse.analyzer.analysis import prove_format
 from deltaparse.analyzer.phases.reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import PROBE_TEXTS
 from deltaparse.analyzer.proof.proof import Proof
@@ -192,6 +193,42 @@ def test_a_template_that_burns_is_refused_after_two_tries():
     burns = "{% for a in range(10**5) %}{% for b in range(10**5) %}{% endfor %}{% endfor %}"
     fmt = analyze("{{ messages[0].content }}" + burns)
     assert "processor time" in fmt.issues[0]
+
+
+OTHER_END = WireFormat().replace(
+    turn={"headers": ("<assistant>",), "ends": ("</t>",)},
+    tools={"format": "JSON_NATIVE", "name_is_key": True, "per_call_start": "<c>"},
+)
+
+
+def test_what_makes_no_format_proves_none(monkeypatch):
+    def fails(_):
+        raise FormatError("none")
+
+    monkeypatch.setattr(analysis, "_read", fails)
+    (why,) = prove_format(OWN.json_in_tags, WireFormat(), Trace())
+    assert why == "what the template shows makes no format: none"
+
+
+def test_a_format_is_proved_on_a_template():
+    """Whatever the analysis makes of that."""
+    source = OWN.json_in_tags
+    trace = Trace()
+    assert prove_format(source, analyze(source), trace) == ()
+    assert {shown.turn.label for shown in trace.shown} >= {"a call", "content"}
+    hermes = get_format("hermes")
+    assert "content did not come back" in prove_format(source, hermes, Trace())[0]
+    plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>{% endfor %}"
+    plain += "{% if add_generation_prompt %}<assistant>{% endif %}"
+    (why,) = prove_format(plain, hermes, Trace())
+    assert why == "the template renders no calls, so those of the format are not proved"
+    assert prove_format(plain, analyze(plain), Trace()) == ()
+    (why,) = prove_format(plain, OTHER_END, Trace())
+    assert "content did not come back" in why
+    (why,) = prove_format("{{ raise_exception('no') }}", hermes, Trace())
+    assert why == "the template renders no simple conversation: no"
+    nothing = "{% for m in messages %}{{ m.role }}{% endfor %}"
+    assert prove_format(nothing, WireFormat(), Trace()) != ()
 
 
 def test_a_template_of_thousands_of_words_is_analysed():

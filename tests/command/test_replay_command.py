@@ -217,6 +217,8 @@ def test_choices_have_results_pages_and_ids(run, tried, log, files):
         # They share a marker, so that something was begun.
         (["--format", "qwen3_coder"], [record()], "no call was found, but this looks like"),
         ([], [record(format="qwen3", text="Hi")], None),
+        # No tools were offered: none should be found.
+        (["--format", "llama3"], [record(tools=[])], None),
     ],
 )
 def test_what_stands_in_the_way_is_told(tried, files, argv, records, words):

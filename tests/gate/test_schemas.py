@@ -137,7 +137,7 @@ def test_what_a_schema_of_false_allows_nowhere_is_said_in_words():
 
 def test_without_jsonschema_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "jsonschema", None)
-    with pytest.raises(UsageError, match=r"pip install deltaparse\[gate\]"):
+    with pytest.raises(UsageError, match=r"pip install 'deltaparse\[gate\]'"):
         ToolGate([])
 
 

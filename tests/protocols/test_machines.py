@@ -148,6 +148,18 @@ def test_a_delta_that_says_nothing_is_no_event():
 
 
 @by_machine
+def test_what_is_no_delta_is_told(machine):
+    made = machine(**HEAD)
+    made.start()
+    for other in ([ContentDelta("Hi")], "Hi", None):
+        with pytest.raises(UsageError, match=r"push\(\) takes one delta, not .*: for delta in"):
+            made.push(other)
+    with pytest.raises(UsageError, match=r"not ContentDelta: \[delta\]"):
+        made.push_bytes(ContentDelta("Hi"))
+    assert made.push(ContentDelta("Hi"))
+
+
+@by_machine
 def test_an_empty_answer_is_a_whole_stream(machine):
     events = events_of(machine(**HEAD), [], "stop")
     for event in events:

@@ -85,6 +85,7 @@ def test_tallies_add_up(tally):
 
 
 def test_nothing_has_a_table_and_a_picture():
+    assert table(Tally.of([{"id": 1, "error": "not JSON"}])).startswith("1 record\n")
     assert table(Tally()) == "0 records\nNo output could be parsed.\n"
     ET.fromstring(picture(Tally()))
 

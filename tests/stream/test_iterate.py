@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import MalformedOutput, Policies, aiter_deltas, iter_deltas, parse
+from deltaparse import MalformedOutput, Policies, UsageError, aiter_deltas, iter_deltas, parse
 
 from ..strategies.wire_by_hand import CALL, TAGS
 
@@ -98,3 +98,22 @@ async def test_the_reason_is_asked_for_when_the_chunks_have_ended(reason, made):
     for parser in (deltas.parser, others.parser):
         assert parser.finish_reason == made
         assert parser.message == parse(CALL, TAGS, finish_reason=reason)
+
+
+async def asynchronously():
+    yield "Hi"
+
+
+@pytest.mark.parametrize(
+    ("iterate", "chunks", "says"),
+    [
+        (iter_deltas, b"Hi", r"iter_deltas\(\) takes the chunks .*, not bytes: \[output\]"),
+        (iter_deltas, None, r"not NoneType"),
+        (iter_deltas, asynchronously(), r"asynchronously, .*: aiter_deltas"),
+        (aiter_deltas, ["Hi"], r"asynchronously; iter_deltas"),
+        (aiter_deltas, b"Hi", r"aiter_deltas\(\) takes the chunks .*, not bytes"),
+    ],
+)
+def test_what_are_no_chunks_is_told_at_once(iterate, chunks, says):
+    with pytest.raises(UsageError, match=says):
+        iterate(chunks, TAGS)

@@ -105,7 +105,7 @@ class _Completion(argparse.Action):
         try:
             import shtab
         except ImportError:
-            words = "--completion needs the package shtab: pip install deltaparse[completion]"
+            words = "--completion needs the package shtab: pip install 'deltaparse[completion]'"
             raise BadInput(words) from None
         print(shtab.complete(parser, values))
         parser.exit()

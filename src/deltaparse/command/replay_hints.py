@@ -29,11 +29,16 @@ ENOUGH = 1 << 16
 
 
 def hint(replayer: Replayer, tally: Tally, sources: list[str]) -> str:
-    """Say which format the outputs look like where no call was found, "" if all seems well."""
+    """Say which format the outputs look like where no call was found, "" if all seems well.
+
+    Where no tools were offered, none should be found.
+    """
     called = tally.statuses.keys() - {"not_a_call"}
     if sources == ["-"] or called or replayer.format is None:
         return ""
-    looks = _format(list(_texts(_first(replayer, sources))))
+    records = _first(replayer, sources)
+    offered = [one for one in records if not (isinstance(one, Mapping) and one.get("tools") == [])]
+    looks = _format(list(_texts(offered)))
     return f"no call was found, but {looks}" if looks else ""
 
 

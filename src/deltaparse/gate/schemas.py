@@ -31,7 +31,7 @@ from .tags import NAME
 
 __all__ = ["Tool", "allow_list"]
 
-INSTALL = "ToolGate validates with the package jsonschema: pip install deltaparse[gate]"
+INSTALL = "ToolGate validates with the package jsonschema: pip install 'deltaparse[gate]'"
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 DESCRIBING = {"type", "function", "name", "description", "strict", "title"}
 """What the description of a tool without a schema may have."""

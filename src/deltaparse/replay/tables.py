@@ -44,7 +44,7 @@ def table(tally: Tally) -> str:
 
 
 def _lines(tally: Tally) -> Iterator[str]:
-    yield f"{tally.records} records"
+    yield f"{tally.records} record{'s' * (tally.records != 1)}"
     if tally.errors:
         yield f"{tally.errors} could not be read:"
         yield from (f"  {example}" for example in tally.examples)

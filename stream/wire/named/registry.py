@@ -74,7 +74,7 @@ def get_format(name: str, tokenizer: object = None) -> WireFormat:
     """
     own = _own_name(name)
     if own is None:
-        raise UsageError(f"no format is called {name!r}; {nearest(name, _all_names())}")
+        raise UsageError(f"no format is called {name!r:.80}; {nearest(name, _all_names())}")
     entries = _entries()
     # An alias means one version; what a server calls so may be any.
     whichever = _plain(name) == own or _normalized(name).startswith(SERVERS)

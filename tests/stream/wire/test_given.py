@@ -22,6 +22,19 @@ def test_a_template_is_none(text):
         as_format(text)
 
 
+@pytest.mark.parametrize("text", ["Let me see.", "x\ny", "a b " * 5_000])
+def test_an_output_in_the_place_of_a_format_is_told_in_short(text):
+    with pytest.raises(UsageError, match=r"is it the output\? parse\(text, fmt\)") as found:
+        as_format(text)
+    assert len(str(found.value)) < 200
+
+
+def test_a_long_name_is_told_in_short():
+    with pytest.raises(UsageError, match="no format is called 'xxx") as found:
+        as_format("x" * 10_000)
+    assert len(str(found.value)) < 200
+
+
 @pytest.mark.parametrize("given", [None, 3, b"hermes", {"turn": {}}])
 def test_another_thing_is_none_and_the_text_says_what_it_is(given):
     with pytest.raises(UsageError, match=f"a name, not {type(given).__name__}"):

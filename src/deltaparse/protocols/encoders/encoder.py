@@ -116,11 +116,15 @@ class Encoder(ABC):
         if self._logprobs is not None:
             self._delta = delta
         if not isinstance(delta, ToolCallDelta):
-            if not delta.text:
+            text = getattr(delta, "text", None)
+            if not text:
+                if text is None:
+                    words = f"push() takes one delta, not {kind.__name__}: for delta in deltas"
+                    raise UsageError(words)
                 return []
             if kind is self._type:
-                return self._text(delta.text)
-            return self._open_part(delta, delta.text)
+                return self._text(text)
+            return self._open_part(delta, text)
         if kind is self._type and delta.index == self._index and delta.name is None:
             events = self._text(delta.arguments) if delta.arguments else []
             self._bare = self._bare and not delta.arguments
@@ -133,6 +137,10 @@ class Encoder(ABC):
     def push_bytes(self, deltas: Iterable[Delta]) -> bytes:
         """Return the server-sent events of the deltas, as `sse` writes those of `push`."""
         if type(deltas) is not list or len(deltas) != 1:
+            given: Any = deltas
+            if not isinstance(given, Iterable):
+                kind = type(given).__name__
+                raise UsageError(f"push_bytes() takes the deltas of feed(), not {kind}: [delta]")
             return b"".join([self.push_bytes([delta]) for delta in deltas])
         (delta,) = deltas
         write = self._write
