@@ -223,8 +223,9 @@ def test_a_format_is_proved_on_a_template():
     (why,) = prove_format(plain, hermes, Trace())
     assert why == "the template renders no calls, so those of the format are not proved"
     assert prove_format(plain, analyze(plain), Trace()) == ()
-    (why,) = prove_format(plain, OTHER_END, Trace())
+    why, nothing = prove_format(plain, OTHER_END, Trace())
     assert "content did not come back" in why
+    assert nothing == "nothing came back that would prove it"
     (why,) = prove_format("{{ raise_exception('no') }}", hermes, Trace())
     assert why == "the template renders no simple conversation: no"
     nothing = "{% for m in messages %}{{ m.role }}{% endfor %}"
