@@ -156,7 +156,7 @@ def _check_chunks(texts: Any, wanted: type, name: str) -> None:
     if isinstance(texts, wanted) and not isinstance(texts, bytes):
         return
     kind = type(texts).__name__
-    words = f"{name}() takes the chunks of an output, str or bytes each, not {kind}: [output] is one"
+    words = f"{name}() takes chunks, each str or bytes, not {kind}; of a whole output: [output]"
     if isinstance(texts, AsyncIterable):
         words = f"these chunks come asynchronously, and {name}() does not wait: aiter_deltas(...)"
     elif isinstance(texts, Iterable) and not isinstance(texts, bytes):

@@ -195,12 +195,6 @@ def test_a_template_that_burns_is_refused_after_two_tries():
     assert "processor time" in fmt.issues[0]
 
 
-OTHER_END = WireFormat().replace(
-    turn={"headers": ("<assistant>",), "ends": ("</t>",)},
-    tools={"format": "JSON_NATIVE", "name_is_key": True, "per_call_start": "<c>"},
-)
-
-
 def test_what_makes_no_format_proves_none(monkeypatch):
     def fails(_):
         raise FormatError("none")
@@ -220,10 +214,12 @@ def test_a_format_is_proved_on_a_template():
     assert "content did not come back" in prove_format(source, hermes, Trace())[0]
     plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>{% endfor %}"
     plain += "{% if add_generation_prompt %}<assistant>{% endif %}"
-    (why,) = prove_format(plain, hermes, Trace())
+    calls = {"format": "JSON_NATIVE", "name_is_key": True, "per_call_start": "<c>"}
+    marked = analyze(plain).replace(tools=calls)
+    (why,) = prove_format(plain, marked, Trace())
     assert why == "the template renders no calls, so those of the format are not proved"
     assert prove_format(plain, analyze(plain), Trace()) == ()
-    why, nothing = prove_format(plain, OTHER_END, Trace())
+    why, nothing = prove_format(plain, marked.replace(turn={"ends": ("</t>",)}), Trace())
     assert "content did not come back" in why
     assert nothing == "nothing came back that would prove it"
     (why,) = prove_format("{{ raise_exception('no') }}", hermes, Trace())
