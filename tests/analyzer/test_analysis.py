@@ -195,6 +195,13 @@ def test_a_template_that_burns_is_refused_after_two_tries():
     assert "processor time" in fmt.issues[0]
 
 
+def test_why_a_template_renders_nothing_is_told():
+    first = "{{ raise_exception('one message' if messages | length == 1 else 'more') }}"
+    for source, why in ((first, "one message"), ("the same", "the texts do not come out")):
+        found = analyze(source).issues
+        assert found == (f"the template renders no simple conversation: {why}",)
+
+
 def test_what_makes_no_format_proves_none(monkeypatch):
     def fails(_):
         raise FormatError("none")
