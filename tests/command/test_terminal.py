@@ -68,7 +68,7 @@ def test_completion_is_made_by_shtab(monkeypatch, tried):
     assert tried("--completion", "zsh") == (0, "deltaparse in zsh\n", "")
     monkeypatch.setitem(sys.modules, "shtab", None)
     code, _, err = tried("--completion", "bash")
-    assert (code, "pip install deltaparse[completion]" in err) == (2, True)
+    assert (code, "pip install 'deltaparse[completion]'" in err) == (2, True)
 
 
 def test_completion_knows_the_subcommands(tried):
