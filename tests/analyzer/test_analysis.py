@@ -191,7 +191,8 @@ def test_markers_of_each_call_and_what_stands_between(before):
 
 def test_a_template_that_burns_is_refused_after_two_tries():
     burns = "{% for a in range(10**5) %}{% for b in range(10**5) %}{% endfor %}{% endfor %}"
-    fmt = analyze("{{ messages[0].content }}" + burns)
+    template = ChatTemplate("{{ messages[0].content }}" + burns, limits=Limits(seconds=0.2))
+    fmt = analyze(template)
     assert "processor time" in fmt.issues[0]
 
 

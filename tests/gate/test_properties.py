@@ -203,7 +203,7 @@ def share_that_passes(drawn, **options):
     passed = []
 
     @settings(
-        max_examples=150, deadline=None, derandomize=True, database=None, phases=[Phase.generate]
+        max_examples=100, deadline=None, derandomize=True, database=None, phases=[Phase.generate]
     )
     @given(drawn)
     def ask(output):

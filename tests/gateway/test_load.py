@@ -19,7 +19,7 @@ from deltaparse.gateway.upstreams.events import EventReader
 from .asking import ASKED, KINDS, PATHS, READERS, TOOL, TOOLS
 from .scripted import Script
 
-AT_A_TIME = int(os.environ.get("DELTAPARSE_STREAMS", "80"))
+AT_A_TIME = int(os.environ.get("DELTAPARSE_STREAMS", "60"))
 """Streams; `make test-gateway` asks for 500."""
 
 FAULTS = (None, "die", None, "cut", "rubbish", None, "error", "leave", None)

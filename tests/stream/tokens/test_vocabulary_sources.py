@@ -459,7 +459,8 @@ def test_real_ranks_are_those_of_tiktoken(name):
     import tiktoken
 
     vocabulary = vocabularies.vocabulary(name)
-    ranks = {vocabulary[id]: id for id in vocabulary if id not in vocabulary.special_ids}
+    special = vocabulary.special_ids
+    ranks = {vocabulary[id]: id for id in vocabulary if id not in special}
     encoding = tiktoken.Encoding(
         name,
         pat_str=vocabularies.CUTS[name],
