@@ -9,15 +9,18 @@ import deltaparse as dp
 from settings import Settings
 from streams import making
 from timing import Cost, measure
-from workloads import ANSWER, FORMAT, TOOLS
+from workloads import ANSWER, FORMAT, tool
 
-__all__ = ["measure_decisions"]
+__all__ = ["OUTPUTS", "TOOLS", "measure_decisions"]
 
 TIMES = 200
+GIVEN = {"city": "string", "days": "integer", "units": "string", "hourly": "boolean"}
+TOOLS = [tool("forecast", **GIVEN, note="string")]
 ANSWERED = dp.parse(ANSWER, FORMAT, tools=TOOLS, finish_reason="stop")
+CALLED = ANSWERED.tool_calls[0]
 OUTPUTS: Mapping[str, str | dp.Message] = {
     "a message with a call": ANSWERED,
-    "its text, in no format": ANSWER,
+    "text with a call": f'{ANSWERED.content}\n<tool name="{CALLED.name}">{CALLED.arguments}</tool>',
     "text without a call": ANSWERED.content,
 }
 

@@ -20,6 +20,7 @@ __all__ = [
     "TOOLS",
     "WORKLOADS",
     "Workload",
+    "tool",
 ]
 
 FORMAT = dp.WireFormat(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 
 import pytest
+
+from deltaparse import analyze
 
 from . import vocabularies
 
@@ -124,6 +128,21 @@ def run(folder, program, *arguments):
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_example(name, tmp_path):
     assert run(tmp_path, EXAMPLES / name) == OUTPUTS[name]
+
+
+def test_what_a_model_has_thought_stays_in_its_context(monkeypatch):
+    example = runpy.run_path(str(EXAMPLES / "reasoning_budget.py"))
+    answer, contexts = example["answer"], []
+
+    def generate(context):
+        contexts.append(context)
+        yield from islice(example["generate"](context), 20)
+
+    monkeypatch.setitem(answer.__globals__, "generate", generate)
+    fmt = analyze(example["TEMPLATE"])
+    thought = answer(fmt, "<assistant>\n").message.reasoning_content
+    end = fmt.reasoning.end
+    assert contexts == ["<assistant>\n", f"<assistant>\n{fmt.reasoning.start}{thought}{end}"]
 
 
 @pytest.mark.costly

@@ -232,8 +232,8 @@ def test_a_format_is_proved_on_a_template():
     assert nothing == "nothing came back that would prove it"
     (why,) = prove_format("{{ raise_exception('no') }}", hermes, Trace())
     assert why == "the template renders no simple conversation: no"
-    nothing = "{% for m in messages %}{{ m.role }}{% endfor %}"
-    assert prove_format(nothing, WireFormat(), Trace()) != ()
+    roles = "{% for m in messages %}{{ m.role }}{% endfor %}"
+    assert prove_format(roles, WireFormat(), Trace()) != ()
 
 
 def test_a_template_of_thousands_of_words_is_analysed():

@@ -86,6 +86,12 @@ def test_an_endpoint_that_breaks_off(count, folder, capsys):
     assert capsys.readouterr().out == RUNS * (count > 65) + CUT
 
 
+def test_an_endpoint_that_reports_an_error(folder):
+    failing = serving(lambda body: [{"error": {"message": "no memory"}}])
+    with failing as (url, _), pytest.raises(RuntimeError, match="no memory"):
+        run("completions_endpoint.py", url, folder)
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("engines/*.py")), ids=lambda path: path.name)
 def test_without_arguments_it_says_how_it_is_run(path, monkeypatch):
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -119,4 +125,5 @@ def test_llama_server(tokenizer, capsys):
         run("llama_server.py", url, 40)
         assert capsys.readouterr().out == CUT
     assert {"<tool_call>", "</tool_call>"} <= set(asked[0]["preserved_tokens"])
+    assert "Tokyo" in "".join(map(chr, asked[0]["prompt"]))  # ids, to which no BOS token is added
     assert asked[0]["grammar"].startswith("root ::=")

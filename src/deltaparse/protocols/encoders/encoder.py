@@ -110,7 +110,8 @@ class Encoder(ABC):
         """Return the events of a delta, none where nothing is to be said.
 
         Raises:
-            UsageError: before `start`, after `finish`, or for a call that is not the open one.
+            UsageError: before `start`, after `finish`, for a call that is not the open one, or for
+                what is no delta.
         """
         kind = type(delta)
         if self._logprobs is not None:
