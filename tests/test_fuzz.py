@@ -77,12 +77,12 @@ ENOUGH = 100
 
 def test_what_fails_is_reported_and_kept_until_it_holds(sample, monkeypatch):
     module, targets = sample
-    monkeypatch.setattr(hangs, "LONGEST", 0.3)
+    monkeypatch.setattr(hangs, "LONGEST", 1)
     found = {target.name.partition(".")[2]: target for target in targets.targets_of(module)}
     for target in found.values():
-        for _ in range(80):  # a busy machine tries little in a moment
+        for _ in range(20):  # a busy machine tries little in a moment
             if target.tried < ENOUGH and not target.failure:
-                target.run(0.05)
+                target.run(0.2)
     reported = {
         "test_waits": "x=1000",
         "test_every_case[0_10]": "x=10",
