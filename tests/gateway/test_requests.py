@@ -9,6 +9,7 @@ import pytest
 from deltaparse import ChatTemplate, UsageError, WireFormat
 from deltaparse.gateway import HttpClient, Model, Settings
 from deltaparse.protocols import read_chat_completions
+from deltaparse.protocols.requests.request import STATE
 from deltaparse.stream import CallPlace
 
 from .asking import (
@@ -107,7 +108,11 @@ def test_members_that_are_wrong(gateway, upstream, path, members):
         (CHAT, {"web_search_options": {}}, "web_search_options"),
         (CHAT, {"audio": {}, "modalities": ["audio"]}, "modalities"),
         (CHAT, {"reasoning_effort": "huge"}, "reasoning_effort"),
-        (RESPONSES, {"previous_response_id": "resp_1"}, "previous_response_id"),
+        (CHAT, {"chat_template": "{{ messages }}"}, "chat_template"),
+        (CHAT, {"documents": [{"text": "A"}]}, "documents"),
+        (CHAT, {"messages": [{"role": "assistant", "audio": {"id": "audio_1"}}]}, "audio"),
+        (RESPONSES, {"background_options": {"continuation_id": "1"}}, "background_options"),
+        (MESSAGES, {"compaction": {}}, "compaction"),
         (RESPONSES, {"store": True}, "store"),
         (RESPONSES, {"background": True}, "background"),
         (RESPONSES, {"truncation": "auto"}, "truncation"),
@@ -125,6 +130,31 @@ def test_what_is_refused_by_name(gateway, path, members, named):
     answer = gateway.post(path, ASKED[path] | members)
     assert answer.status_code == 400
     assert named in error_of(path, answer.json())[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        *((path, name) for path in PATHS for name in STATE),
+        (RESPONSES, "prompt"),
+    ],
+)
+@pytest.mark.parametrize("value", [{}, "", {"type": "create"}, "id_1"])
+def test_state_of_a_server_is_refused_by_its_name(gateway, upstream, path, name, value):
+    answer = gateway.post(path, ASKED[path] | {name: value})
+    assert answer.status_code == 400
+    assert error_of(path, answer.json())[1].startswith(f"{name} is not supported")
+    assert upstream.bodies == []
+
+
+@pytest.mark.parametrize("thread", [{"type": "create"}, {"type": "continue"}, {}])
+def test_a_thread_is_refused_with_details_for_clients(gateway, thread):
+    error = gateway.post(MESSAGES, ASKED[MESSAGES] | {"thread": thread}).json()["error"]
+    assert error["type"] == "invalid_request_error"
+    assert error["details"] == {
+        "error_code": "thread_unsupported_request",
+        "unsupported": ["thread"],
+    }
 
 
 def test_images_are_refused(gateway):

@@ -164,6 +164,15 @@ def test_a_document_is_refused_by_name_or_is_text():
             "custom",
         ),
         (read_responses_request, {"previous_response_id": "r"}, "previous_response_id"),
+        (read_responses_request, {"conversation": "c"}, "conversation"),
+        (read_responses_request, {"prompt": {"id": "p"}}, "prompt"),
+        (read_messages_request, {"thread": {"type": "create"}}, "thread"),
+        (read_messages_request, {"container": "c"}, "container"),
+        (
+            read_chat_completions_request,
+            {"messages": [{"role": "assistant", "audio": {"id": "a"}}]},
+            "audio",
+        ),
         (
             read_responses_request,
             {"input": [{"type": "item_reference", "id": "rs_1"}]},
