@@ -18,7 +18,6 @@ from deltaparse.protocols import (
     read_messages_request,
     read_responses_request,
 )
-
 from deltaparse.protocols.requests.request import STATE, kept_elsewhere, state_member
 from deltaparse.protocols.requests.responses import RESPONSES_STATE
 
