@@ -329,6 +329,49 @@ def test_a_call_that_was_cut_off_is_healed_for_anthropic():
     assert message["content"][0]["input"] == {"a": "hel"}
 
 
+CUT = '{"a": "hel'
+
+
+@pytest.mark.parametrize(
+    ("read", "body"),
+    [
+        (
+            read_chat_completions_request,
+            {
+                "messages": [
+                    {
+                        "role": "assistant",
+                        "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": CUT}}],
+                    }
+                ]
+            },
+        ),
+        (
+            read_chat_completions_request,
+            {"messages": [{"role": "assistant", "function_call": {"name": "f", "arguments": CUT}}]},
+        ),
+        (
+            read_responses_request,
+            {"input": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": CUT}]},
+        ),
+        (
+            read_messages_request,
+            {
+                "messages": [
+                    {
+                        "role": "assistant",
+                        "content": [{"type": "tool_use", "id": "c", "name": "f", "input": CUT}],
+                    }
+                ]
+            },
+        ),
+    ],
+)
+def test_truncated_arguments_are_healed_by_every_reader(read, body):
+    (message,) = read(body).messages
+    assert message["tool_calls"][0]["function"]["arguments"] == '{"a": "hel"}'
+
+
 @given(request=requests(), data=st.data(), new=VALUES)
 def test_requests_that_no_protocol_has_are_refused_or_read(request, data, new):
     for write, read in READ.items():

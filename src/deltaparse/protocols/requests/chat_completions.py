@@ -10,6 +10,7 @@ from deltaparse.stream.message.fields import REASONING_KEYS
 
 from .content import Content, Part, Template, joined, parts_of
 from .request import Request, chosen, kept_elsewhere, read_request, read_role, read_tools
+from .turns import call as made_call
 
 __all__ = ["chat_completions_request", "read_chat_completions_request"]
 
@@ -127,5 +128,4 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     function = call.get("function")
     if not isinstance(function, Mapping):
         raise UsageError(f"a call of type {call.get('type')!r} is no call of a function")
-    named = {"name": function["name"], "arguments": function.get("arguments") or "{}"}
-    return {"id": call.get("id"), "type": "function", "function": named}
+    return made_call(call.get("id"), function["name"], function.get("arguments"))

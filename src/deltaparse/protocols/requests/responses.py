@@ -85,7 +85,7 @@ def _read_item(item: Mapping[str, Any], turns: Turns) -> None:
     if kind == "message":
         _read_message(item, turns)
     elif kind == "function_call":
-        turns.add_call(call(item["call_id"], item["name"], item.get("arguments") or "{}"))
+        turns.add_call(call(item["call_id"], item["name"], item.get("arguments")))
     elif kind == "function_call_output":
         turns.messages.append(tool_result(item["call_id"], _content(item.get("output"), "\n")))
     elif kind == "reasoning":
