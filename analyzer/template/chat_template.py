@@ -124,6 +124,7 @@ class ChatTemplate:
 
     def render(
         self,
+        /,
         messages: Sequence[Mapping[str, Any] | ParsedMessage],
         tools: Sequence[Mapping[str, Any]] | None = None,
         add_generation_prompt: bool = False,
@@ -137,7 +138,7 @@ class ChatTemplate:
             tools: tools in OpenAI's form, with JSON schemas.
             add_generation_prompt: end with the generation prompt, which begins the model's answer.
             context: other variables that the template reads, such as `enable_thinking`; see
-                `variables`.
+                `variables`. Any name is allowed, except those of the other arguments.
 
         Raises:
             TemplateError: the template refuses the conversation (`raise_exception`, its own
@@ -166,6 +167,7 @@ class ChatTemplate:
 
     def bridge(
         self,
+        /,
         output: str,
         new_messages: Sequence[Mapping[str, Any] | ParsedMessage],
         *,
@@ -195,6 +197,7 @@ class ChatTemplate:
 
     def why_no_bridge(
         self,
+        /,
         output: str,
         new_messages: Sequence[Mapping[str, Any] | ParsedMessage],
         *,
@@ -210,6 +213,8 @@ class ChatTemplate:
     ) -> Bridge:
         from ..bridge import find_bridge  # which analyzes templates
 
+        if "add_generation_prompt" in switches:
+            raise UsageError("add_generation_prompt is not a switch: a bridge always ends with it")
         return find_bridge(self, output, new, tools=tools, messages=messages, switches=switches)
 
     def render_within(
