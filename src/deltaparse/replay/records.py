@@ -13,7 +13,7 @@ from deltaparse.stream.finish_reasons import reason_text
 
 from .choices import choices_of
 
-__all__ = ["BadRecord", "Record", "read_record"]
+__all__ = ["BadRecord", "Record", "plain_id", "read_record"]
 
 LONGEST_SHOWN = 160
 MOST_SHOWN = 8
@@ -92,6 +92,15 @@ def read_record(record: object) -> Record:
     if not isinstance(record, Mapping):
         raise BadRecord(f"a record is an object, not {_shown(record)}")
     return Record(record)
+
+
+def plain_id(id: Any) -> Any:
+    """Return the id of a record as JSON has it: one with an infinite number becomes a text."""
+    try:
+        json.dumps(id, allow_nan=False, default=repr)
+    except ValueError:
+        return json.dumps(id, default=repr)
+    return id
 
 
 def _output(record: Mapping[str, Any]) -> tuple[str | None, list[str] | None]:
