@@ -103,6 +103,7 @@ class TurnParser(Feeder):
         text = reason_text(reason)
         if self._finish_reason is not None:
             return self._emitted()
+        self._refuse_reentry()
         if self._record is not None:
             self._record.reasons.append(text)
         sink = self._sink

@@ -167,6 +167,8 @@ class TokenParser(TurnParser):
                 return [delta]
             if size > self._noted:
                 self._note()
+        else:
+            self._refuse_reentry()
         before = trail.end
         trail.end = end = before + len(text)
         window, ends = self._window, trail.ends
@@ -315,6 +317,7 @@ class TokenParser(TurnParser):
         group = self._ids(ids)
         if self._window.closed:
             raise UsageError("feed() after finish(): a parser reads one turn")
+        self._refuse_reentry()
         if self._record is not None:
             self._record.chunks.append(group)
         self._note()
