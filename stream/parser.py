@@ -86,7 +86,7 @@ class TurnParser(Feeder):
         if not shown:
             request.report_prompt(sink)
 
-    def finish(self, reason: Reason = None) -> list[Delta]:
+    def finish(self, reason: Reason = None, *, stop_reason: str | int | None = None) -> list[Delta]:  # noqa: ARG002
         """Say that the output has ended; return the last deltas. A second call returns [].
 
         `reason` is the engine's, in its own words: "stop", "eos_token", "end_turn" and others say

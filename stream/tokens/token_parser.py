@@ -190,14 +190,14 @@ class TokenParser(TurnParser):
             raise self._told(error) from None
         return deltas
 
-    def finish(self, reason: Reason = None) -> list[Delta]:
+    def finish(self, reason: Reason = None, *, stop_reason: str | int | None = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. See `StreamParser.finish`.
 
         The engine may have kept the end-of-turn token, or left it out, or stopped before it.
         """
         self._texts = {}
         try:
-            return super().finish(reason)
+            return super().finish(reason, stop_reason=stop_reason)
         except MalformedOutput as error:
             raise self._told(error) from None
 

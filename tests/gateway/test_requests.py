@@ -8,9 +8,10 @@ import pytest
 
 from deltaparse import ChatTemplate, UsageError, WireFormat
 from deltaparse.gateway import HttpClient, Model, Settings
+from deltaparse.gateway.upstreams.openai import OpenAI
 from deltaparse.protocols import read_chat_completions
 from deltaparse.protocols.requests.request import STATE
-from deltaparse.stream import CallPlace
+from deltaparse.stream import CallPlace, StreamParser
 
 from .asking import (
     ASKED,
@@ -357,6 +358,50 @@ def test_a_stop_string_that_the_upstream_found(gateways, upstream, kind):
     body = ASKED[MESSAGES] | {"stop_sequences": ["END"]}
     answer = gateways(kind=kind).post(MESSAGES, body).json()
     assert (answer["stop_reason"], answer["stop_sequence"]) == ("stop_sequence", "END")
+
+
+@pytest.mark.parametrize("kind", ["openai", "llama.cpp", "sglang"])
+@pytest.mark.parametrize(
+    ("stopped_at", "asked", "told"),
+    [
+        ("</call>", [], ("stop", "</call>")),
+        ("</call>", ["END"], ("stop", "</call>")),
+        ("END", ["END"], (None, None)),
+        (128008, [], ("stop", 128008)),
+        (None, [], ("stop", None)),
+    ],
+)
+def test_the_parser_is_told_where_the_upstream_stopped(
+    gateways, upstream, monkeypatch, kind, stopped_at, asked, told
+):
+    ends, finish = [], StreamParser.finish
+
+    def spied(self, reason=None, *, stop_reason=None):
+        ends.append((reason, stop_reason))
+        return finish(self, reason, stop_reason=stop_reason)
+
+    monkeypatch.setattr(StreamParser, "finish", spied)
+    upstream.plays(chunks=["one "], stopped_at=stopped_at)
+    gateways(kind=kind).post(CHAT, ASKED[CHAT] | {"stop": asked})
+    if kind == "sglang" and stopped_at is None:
+        told = ("stop", 9)  # the end of the text is a token there
+    assert ends == [told]
+
+
+@pytest.mark.parametrize(
+    ("choice", "stop"),
+    [
+        ({}, None),
+        ({"stop_reason": None}, ""),
+        ({"stop_reason": "</call>"}, "</call>"),
+        ({"stop_reason": 7}, 7),
+        ({"stop_reason": [7]}, ""),
+        ({"matched_stop": "</call>"}, "</call>"),
+    ],
+)
+def test_an_upstream_of_completions_reports_where_it_stopped(choice, stop):
+    event = {"choices": [{"text": "", "finish_reason": "stop", **choice}]}
+    assert OpenAI().reader()(event).stop == stop
 
 
 def test_a_stop_string_in_a_call_completes_none(gateway, upstream):

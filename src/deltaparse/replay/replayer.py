@@ -154,7 +154,7 @@ class Replayer:
             parser = StreamParser(fmt, prompt=before, **given)
             for chunk in [text] if chunks is None else chunks:
                 parser.feed(chunk)
-        parser.finish(record.finish_reason)
+        parser.finish(record.finish_reason, stop_reason=record.stop_reason)
         return parser
 
     def arguments(
