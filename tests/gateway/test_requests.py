@@ -17,6 +17,7 @@ from .asking import (
     ASKED,
     CHAT,
     CLIENT,
+    HI,
     KINDS,
     MESSAGES,
     PATHS,
@@ -534,3 +535,26 @@ def test_a_response_repeats_its_request(gateway, upstream, stream):
     said = answer.json() if not stream else json.loads(answer.text.rpartition("data: ")[2])
     said = said.get("response") if stream else said
     assert {name: said[name] for name in asked} == asked
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", ["self", "context", "name", "value", "", "a b"])
+def test_switches_named_like_parameters_are_passed_on(gateway, upstream, path, name):
+    body = ASKED[path] | {"chat_template_kwargs": {name: 1}}
+    assert gateway.post(path, body).status_code == 200
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", ["messages", "tools", "add_generation_prompt", "bos_token"])
+def test_switches_of_the_gateway_are_refused_by_name(gateway, upstream, path, name):
+    answer = gateway.post(path, ASKED[path] | {"chat_template_kwargs": {name: 1}})
+    assert answer.status_code == 400
+    assert name in error_of(path, answer.json())[1]
+
+
+def test_truncated_arguments_in_a_history_are_healed_in_the_prompt(gateway, upstream):
+    call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": '{"a": "on'}}
+    said = {"role": "assistant", "content": "", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c", "content": "not JSON"}
+    assert gateway.post(CHAT, {"messages": [*HI, said, result]}).status_code == 200
+    assert '"arguments": {"a": "on"}' in upstream.bodies[-1]["prompt"]
