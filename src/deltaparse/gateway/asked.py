@@ -182,7 +182,7 @@ def asked(
     model: Model,
     upstream: Upstream | Traits,
     settings: Settings,
-    at: Callable[[str], None] = lambda member: None,
+    at: Callable[[str], None] = lambda _: None,
 ) -> Asked:
     """Understand a request.
 

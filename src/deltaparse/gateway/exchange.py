@@ -179,6 +179,7 @@ class Exchange:
             understood.sampling.stop,
             keep=records or understood.with_raw,
             budget=understood.budget,
+            most=gateway.settings.max_answer // understood.sampling.n,
             tokens=answer.tokens[index],
         )
         gateway.turns.add(turn)

@@ -21,6 +21,9 @@ Emit = Callable[[list[Delta]], Awaitable[None]]
 AFTER_END = 2.0
 """Seconds in which an upstream may send its numbers, once the output has ended."""
 
+MOST = 8 << 20
+LOGPROB = 4
+
 MOST_FORCED = 4
 """How often reasoning is ended for a model that begins it again and again."""
 
@@ -37,6 +40,7 @@ class Turn:
         keep: whether `chunks` and `ids` are kept: the output as it came, and its tokens as far as
             the upstream says them.
         budget: how many tokens of reasoning there may be, None for any number.
+        most: how much the output may have, as `size_of` counts it; then it ends at that limit.
         tokens: says of which tokens each delta is, where that is wanted.
     """
 
@@ -47,6 +51,7 @@ class Turn:
         *,
         keep: bool = False,
         budget: int | None = None,
+        most: int = MOST,
         tokens: TokenTexts | None = None,
     ) -> None:
         self.parser = parser
@@ -63,6 +68,7 @@ class Turn:
         self._stops = Stops(stop)
         self._keep = keep or budget is not None
         self._budget = budget
+        self._left = most
         self._forced = 0
         self._token_texts = tokens
         self._last: Received | None = None
@@ -87,6 +93,12 @@ class Turn:
                     self._usage = received.usage
                 text = received.text
                 if text and self._last is None and stops.found is None:
+                    size = size_of(received)
+                    is_too_much = size > self._left
+                    if is_too_much:
+                        text = text[: self._left]
+                        received = received._replace(text=text)
+                    self._left -= size
                     tokens = received.tokens or 1
                     self._tokens += tokens
                     if parser.in_reasoning:
@@ -100,6 +112,9 @@ class Turn:
                         deltas = self._by_token(received, self._token_texts)
                     if deltas:
                         await emit(deltas)
+                    if is_too_much:
+                        self.cut()
+                        return
                     if self._budget is not None and self._is_overspent(received):
                         self.overspent = True
                         return
@@ -128,7 +143,7 @@ class Turn:
             await emit(deltas)
 
     def cut(self) -> None:
-        """Take note that the output has all the tokens that it may have."""
+        """Take note that the output has all that it may have."""
         self._last = Received(reason="length")
 
     async def finish(self, emit: Emit) -> None:
@@ -258,3 +273,14 @@ class Turn:
             self.stop = last.stop
             return None
         return "stop"
+
+
+def size_of(received: Received) -> int:
+    """Return what an event adds to the size of its output, in characters.
+
+    The id of a token counts as one, a log probability as `LOGPROB`.
+    """
+    size = len(received.text) + len(received.ids)
+    for entry in received.logprobs:
+        size += LOGPROB * (1 + len(entry.get("top_logprobs") or ()))
+    return size
