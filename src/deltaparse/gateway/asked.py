@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -22,8 +21,10 @@ from .upstreams.upstream import Constraint, Generation, Traits, Upstream
 
 __all__ = ["Asked", "asked", "read_body"]
 
-STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-"""Strings of JSON; one without an end reaches to the end of the text, so a search is linear."""
+MARKS = ",[{"
+"""A JSON value stands first, or behind one of these."""
+
+LONGEST_NAME = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,11 +170,15 @@ def value_count(text: str, enough: int) -> int:
 
     Strings are looked into only where the marks in them could make it more than `enough`.
     """
-    count = sum(text.count(mark) for mark in ",[{")
+    count = sum(map(text.count, MARKS))
     if count <= enough:
         return count
-    text = STRINGS.sub("", text)
-    return sum(text.count(mark) for mark in ",[{")
+    text = text.replace("\\\\", "").replace('\\"', "")
+    # A string is a value or the name of one.
+    if text.count('"') > 4 * enough:
+        return enough + 1
+    bare = "".join(text.split('"')[::2])
+    return sum(map(bare.count, MARKS))
 
 
 def asked(
@@ -200,6 +205,8 @@ def asked(
     named = body.get("model")
     if named is not None and not isinstance(named, str):
         raise Fault(f"model is a name, not {named!r:.80}", param="model")
+    if named is not None and len(named) > LONGEST_NAME:
+        raise Fault(f"model is a name of at most {LONGEST_NAME} characters", param="model")
     at(protocol.messages)
     request = protocol.request(body)
     sampling = protocol.sampling(body, settings.max_choices)
@@ -207,6 +214,10 @@ def asked(
         sampling = replace(sampling, max_tokens=settings.max_tokens)
     thinking = protocol.thinking(body)
     continues = protocol.continues(body, request)
+    prompt = replace_surrogates(model.prompt(request, thinking, continues=continues))
+    if sampling.n * len(prompt) > settings.max_prompts:
+        most = settings.max_prompts
+        raise Fault(f"n: its {sampling.n} prompts have over {most} characters", param="n")
     made = Asked(
         model=model,
         upstream=upstream,
@@ -214,7 +225,7 @@ def asked(
         request=request,
         sampling=sampling,
         thinking=thinking,
-        prompt=replace_surrogates(model.prompt(request, thinking, continues=continues)),
+        prompt=prompt,
         constraint=None,
         strict=protocol.strict(body),
         schema_member=protocol.schema_member,

@@ -154,7 +154,7 @@ class Gateway(Shared):
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         del app
         looking = asyncio.create_task(self._look_often()) if self.metrics.are_shared else None
-        self.pool.prepare()
+        self.pool.prepare(self.served)
         async with self.client:
             yield
             for _ in range(int(ENDING / 0.02)):

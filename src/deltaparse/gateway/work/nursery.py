@@ -19,17 +19,25 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from .. import asked as preloaded  # noqa: F401 - so that no worker has to import it
 from ..faults import Fault
+from .tasks import warm
 
 __all__ = ["alone", "main"]
 
-MEMORY = 2 << 30
+MEMORY = 1 << 30
 """Bytes that a worker may allocate, where the system can limit them."""
 
 
+WARMING = 5.0
+"""Seconds in which what all workers share must be ready."""
+
+
 def main(number: int) -> None:
-    """Fork a worker for each socket that is sent over the socket of this number."""
+    """Do what the socket of this number asks for, until it is closed.
+
+    "w" comes with another socket, for which a worker is forked. "m" comes with the length and the
+    bytes of what a gateway serves: it is made ready here, so that no worker has to.
+    """
     _ignore_stops()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps the workers
     control = socket.socket(fileno=number)
@@ -39,6 +47,10 @@ def main(number: int) -> None:
         message, found, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             return
+        if message == b"m":
+            size = int.from_bytes(control.recv(4, socket.MSG_WAITALL))
+            _warm(control.recv(size, socket.MSG_WAITALL))
+            continue
         if os.fork() == 0:
             try:
                 control.close()
@@ -48,6 +60,15 @@ def main(number: int) -> None:
                 os._exit(0)
         for one in found:
             os.close(one)
+
+
+def _warm(gateway: bytes) -> None:
+    faulthandler.dump_traceback_later(WARMING, exit=True)
+    with suppress(Exception):
+        warm(gateway)
+    faulthandler.cancel_dump_traceback_later()
+    gc.collect()
+    gc.freeze()
 
 
 def alone() -> None:

@@ -1,21 +1,18 @@
 """Fair use of the workers: deadlines, and turns by client.
 
-A job is quick until it has taken `SHARE` seconds of the processor. As many quick jobs run at a
-time as the machine has processors, at least two, and up to `MOST_SLOW` slow ones beside them. So a
-slow job keeps no quick one waiting. If even those places are taken and somebody waits, the client
-with the most jobs loses its oldest slow one. Clients that wait are served in turns, whatever each
-of them has asked for.
+Jobs share the processors, and one that has taken `SHARE` seconds is slow: it goes on with the
+lowest priority. So a request that takes long keeps no short one waiting. If all places are taken
+and somebody waits, the client with the most jobs loses its oldest slow one. Clients that wait are
+served in turns, however many requests each has.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,19 +21,35 @@ from .worker import Idle, Worker, WorkerDied
 
 __all__ = ["Pool"]
 
-SHARE = 0.5
+SHARE = 0.1
 """Seconds of the processor after which a job is slow."""
 
-QUICK = max(os.cpu_count() or 1, 2)
-MOST_SLOW = 8
+MOST = 32
+"""Places for jobs that run."""
+
+LARGE = 2 << 20
+MOST_OF_ONE = 8
+"""A job takes a place more for each `LARGE` bytes, up to that number: they need memory."""
+
 WAITING = 30.0
 """Seconds for which a job may wait for a worker."""
 
-TICK = 0.1
+TICK = 0.05
+BY_THE_CLOCK = 3
+"""So many times as long as its processor time may a job take, beside other processes."""
+
 ENDING = 1.0
 """Seconds behind the deadline after which a worker ends by itself."""
 
 IDLE = Idle()
+
+
+@dataclass(eq=False)
+class Turn:
+    """A job that waits for so many places."""
+
+    places: int
+    comes: asyncio.Future[None]
 
 
 @dataclass(eq=False)
@@ -45,6 +58,7 @@ class Job:
 
     client: str
     worker: Worker
+    places: int
     is_slow: bool = False
     is_given_up: bool = False
 
@@ -53,14 +67,14 @@ class Pool:
     """Runs functions in worker processes, for one event loop.
 
     Args:
-        seconds: how long a job may run.
+        seconds: how much time of the processor a job may take.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._running: list[Job] = []
-        self._starting = 0
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._taken = 0  # places
+        self._waiting: OrderedDict[str, deque[Turn]] = OrderedDict()
         self._threads: ThreadPoolExecutor | None = None
 
     async def run(
@@ -80,9 +94,14 @@ class Pool:
             Fault: the function raised it, it took too long, or no worker was free in time.
             WorkerFailed: the function raised something else.
         """
-        await self._admitted(client)
-        self._starting -= 1
-        job = Job(client, self._worker())
+        size = sum(len(arg) for arg in args if isinstance(arg, bytes | str))
+        places = min(1 + size // LARGE, MOST_OF_ONE)
+        await self._admitted(client, places)
+        try:
+            job = Job(client, IDLE.take(), places)
+        except OSError as error:
+            self._free(places)
+            raise busy() from error
         self._running.append(job)
         try:
             return await self._result(job, param, function, args)
@@ -90,15 +109,17 @@ class Pool:
             job.worker.kill()
             raise
         finally:
+            if job.is_slow:
+                job.worker.kill()  # its priority stays low
             IDLE.give(job.worker)
             if job in self._running:
                 self._running.remove(job)
-            self._admit()
+                self._free(job.places)
 
-    def prepare(self) -> None:
-        """Start a worker, before the first request waits for it."""
-        with suppress(OSError):
-            IDLE.give(IDLE.take())
+    @staticmethod
+    def prepare(gateway: bytes) -> None:
+        """Start a worker before the first request waits for it."""
+        IDLE.prepare(gateway)
 
     def close(self) -> None:
         """Let the threads end; workers that still run are ended."""
@@ -112,9 +133,9 @@ class Pool:
     ) -> Any:
         worker, loop = job.worker, asyncio.get_running_loop()
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(QUICK + MOST_SLOW, "deltaparse-work")
+            self._threads = ThreadPoolExecutor(MOST, "deltaparse-work")
         answer = loop.run_in_executor(
-            self._threads, worker.ask, self._seconds + ENDING, function, *args
+            self._threads, worker.ask, BY_THE_CLOCK * self._seconds + ENDING, function, *args
         )
         answer.add_done_callback(_looked_at)
         began = time.monotonic()
@@ -122,11 +143,13 @@ class Pool:
             await asyncio.wait({answer}, timeout=TICK)
             if answer.done() or job.is_given_up:
                 break
-            if time.monotonic() - began > self._seconds:
+            spent, passed = worker.seconds(), time.monotonic() - began
+            if spent > self._seconds or passed > BY_THE_CLOCK * self._seconds:
                 job.worker.kill()
                 raise too_long(worker.at or param, self._seconds)
-            if not job.is_slow and worker.seconds() > SHARE:
+            if not job.is_slow and spent > SHARE:
                 job.is_slow = True
+                worker.step_back()
                 self._admit()
         try:
             return await answer
@@ -136,65 +159,68 @@ class Pool:
             message = "the request ended the process that worked on it"
             raise Fault(message, status=500, param=worker.at or param) from error
 
-    async def _admitted(self, client: str) -> None:
-        """Wait until a job of this client may run.
+    async def _admitted(self, client: str, places: int) -> None:
+        """Wait until a job of this client may run; its places are taken then.
 
         Raises:
             Fault: that takes too long.
         """
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        turn = Turn(places, asyncio.get_running_loop().create_future())
         self._waiting.setdefault(client, deque()).append(turn)
         self._admit()
         try:
             async with asyncio.timeout(WAITING):
-                await turn
+                await turn.comes
         except BaseException as error:
-            if turn.cancelled():
+            if turn.comes.cancelled():
                 self._leave(client, turn)
             else:
-                self._starting -= 1
-                self._admit()
+                self._free(places)
             if isinstance(error, TimeoutError):
                 raise busy() from error
             raise
 
-    def _leave(self, client: str, turn: asyncio.Future[None]) -> None:
+    def _leave(self, client: str, turn: Turn) -> None:
         """Wait no longer."""
-        turns = self._waiting.get(client, deque())
-        if turn in turns:
-            turns.remove(turn)
-            if not turns:
-                del self._waiting[client]
+        self._waiting[client].remove(turn)
+        if not self._waiting[client]:
+            del self._waiting[client]
+        self._admit()
 
-    def _worker(self) -> Worker:
-        try:
-            return IDLE.take()
-        except OSError as error:
-            self._admit()
-            raise busy() from error
+    def _free(self, places: int) -> None:
+        self._taken -= places
+        self._admit()
 
     def _admit(self) -> None:
-        """Let those who wait run, as long as there are places for them."""
-        while self._waiting and self._has_place():
-            client, turns = self._waiting.popitem(last=False)
-            turn = turns.popleft()
-            if turns:
-                self._waiting[client] = turns  # behind all others
-            if not turn.done():
-                self._starting += 1
-                turn.set_result(None)
+        """Let those who wait run, as long as there are places for them, client after client."""
+        waiting = deque(self._waiting)
+        while waiting:
+            client = waiting.popleft()
+            turn = self._waiting[client][0]
+            if turn.comes.done() or not self._has_places(turn.places):
+                continue
+            self._waiting[client].popleft()
+            if self._waiting[client]:
+                self._waiting.move_to_end(client)
+                waiting.append(client)
+            else:
+                del self._waiting[client]
+            self._taken += turn.places
+            turn.comes.set_result(None)
 
-    def _has_place(self) -> bool:
-        """Return whether one more job may run, giving up a slow one for it if need be."""
+    def _has_places(self, places: int) -> bool:
+        """Return whether so many are free, giving up slow jobs for them if need be."""
         slow = [job for job in self._running if job.is_slow]
-        if len(self._running) - len(slow) + self._starting >= QUICK:
+        if self._taken + places - sum(job.places for job in slow) > MOST:
             return False
-        if len(slow) >= MOST_SLOW:
+        while self._taken + places > MOST:
             jobs = Counter(job.client for job in self._running)
             job = max(slow, key=lambda job: jobs[job.client])  # the first of equals: the oldest
             job.is_given_up = True
-            self._running.remove(job)
             job.worker.kill()
+            slow.remove(job)
+            self._running.remove(job)
+            self._taken -= job.places
         return True
 
 

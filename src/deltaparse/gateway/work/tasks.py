@@ -9,18 +9,23 @@ from functools import lru_cache
 from typing import Any
 
 from ..asked import Asked, asked, read_body
-from ..model import Model
+from ..model import HI, Model
 from ..protocol import PROTOCOLS
 from ..settings import Settings
 from ..upstreams.upstream import Constraint, Traits, Upstream
 
-__all__ = ["constrain", "served", "understand"]
+__all__ = ["constrain", "served", "understand", "warm"]
 
 
 def served(model: Model, upstream: Upstream, settings: Settings) -> bytes:
     """Return what a worker must know of a gateway: no key, and nothing of the upstream's state."""
     known = replace(settings, api_key="", upstream_key="")
     return pickle.dumps((Model(model.template, model.fmt), upstream.traits, known))
+
+
+def warm(gateway: bytes) -> None:
+    """Compile the template of a gateway, which takes longer than most requests."""
+    _known(gateway)[0].template.render(HI, add_generation_prompt=True)
 
 
 def understand(at: Callable[[str], None], gateway: bytes, path: str, body: bytes) -> dict[str, Any]:

@@ -34,6 +34,12 @@ MOST_IDLE = 4
 LARGE = 1 << 20
 """Bytes of a job, after which its worker is not used again: it keeps memory that it needed."""
 
+LOWEST = 19
+"""The lowest priority of a process."""
+
+GUESS = 2
+"""A system that does not tell processor time is taken to give a job one part in so many."""
+
 FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds")
 START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
 NURSERY = START + "from deltaparse.gateway.work.nursery import main; main(int(sys.argv[2]))"
@@ -121,10 +127,16 @@ class Worker:
         return value
 
     def seconds(self) -> float:
-        """Return how much processor time the running job has taken, if the system tells it."""
+        """Return how much processor time the running job has taken, or about that."""
         passed = time.monotonic() - self._began
         spent = self._processor_time() - self._spent_before
-        return spent if self._pid is not None and spent > 0 else passed / 4
+        return spent if spent > 0 else passed / GUESS
+
+    def step_back(self) -> None:
+        """Leave the processor to others that want it; the process cannot be used again then."""
+        with contextlib.suppress(OSError, AttributeError):
+            if self._pid is not None:
+                os.setpriority(os.PRIO_PROCESS, self._pid, LOWEST)
 
     def kill(self) -> None:
         """End the process, whatever it does; a thread that waits in `ask` raises `WorkerDied`."""
@@ -178,6 +190,13 @@ class Idle:
         self._workers: list[Worker] = []
         self._process = os.getpid()
 
+    def prepare(self, gateway: bytes) -> None:
+        """Start a worker that is ready for a gateway's requests, if that is possible."""
+        with contextlib.suppress(OSError):
+            if FORKS:
+                NURSERY_OF_PROCESS.warm(gateway)
+            self.give(Worker())
+
     def take(self) -> Worker:
         """Return an idle worker, or a new one."""
         if self._process != os.getpid():  # a fork: these are the other process's workers
@@ -223,6 +242,15 @@ class Nursery:
                     again = self._started(again=True)
                     socket.send_fds(again, [b"w"], [theirs.fileno()])
             return ours
+
+    def warm(self, gateway: bytes) -> None:
+        """Let the workers that come share what a gateway serves.
+
+        Raises:
+            OSError: no process can be started.
+        """
+        with self._lock:
+            self._started().sendall(b"m" + len(gateway).to_bytes(4) + gateway)
 
     def _started(self, *, again: bool = False) -> socket.socket:
         alive = self._process is not None and self._process.poll() is None
