@@ -37,6 +37,7 @@ LARGE = 1 << 20
 LOWEST = 19
 """The lowest priority of a process."""
 
+TELLS = Path("/proc/self/stat").exists()
 GUESS = 2
 """A system that does not tell processor time is taken to give a job one part in so many."""
 
@@ -128,9 +129,9 @@ class Worker:
 
     def seconds(self) -> float:
         """Return how much processor time the running job has taken, or about that."""
-        passed = time.monotonic() - self._began
-        spent = self._processor_time() - self._spent_before
-        return spent if spent > 0 else passed / GUESS
+        if not TELLS:
+            return (time.monotonic() - self._began) / GUESS
+        return self._processor_time() - self._spent_before
 
     def step_back(self) -> None:
         """Leave the processor to others that want it; the process cannot be used again then."""
