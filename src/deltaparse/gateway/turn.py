@@ -22,7 +22,10 @@ AFTER_END = 2.0
 """Seconds in which an upstream may send its numbers, once the output has ended."""
 
 MOST = 8 << 20
+"""Characters of an output."""
+
 LOGPROB = 4
+"""Characters as which a log probability counts, for it takes memory as well."""
 
 MOST_FORCED = 4
 """How often reasoning is ended for a model that begins it again and again."""
@@ -276,11 +279,10 @@ class Turn:
 
 
 def size_of(received: Received) -> int:
-    """Return what an event adds to the size of its output, in characters.
+    """Return how much an event adds to the size of its output.
 
-    The id of a token counts as one, a log probability as `LOGPROB`.
+    That is its characters, unless it has more ids of tokens, or more log probabilities of which
+    each counts as `LOGPROB`.
     """
-    size = len(received.text) + len(received.ids)
-    for entry in received.logprobs:
-        size += LOGPROB * (1 + len(entry.get("top_logprobs") or ()))
-    return size
+    likely = sum(1 + len(entry.get("top_logprobs") or ()) for entry in received.logprobs)
+    return max(len(received.text), len(received.ids), LOGPROB * likely)
