@@ -159,7 +159,7 @@ def test_requests_that_take_long_keep_no_other_waiting(upstream):
                 time.sleep(0.01)
             assert gateway.post(CHAT, ASKED[CHAT]).status_code == 200
             assert not any(map(has_answer, hogs))
-            assert gateway.gateway.open == len(hogs)
+            assert gateway.gateway.open >= len(hogs)
         for _ in range(200):
             if not gateway.gateway.open:
                 break
