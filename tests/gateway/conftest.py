@@ -15,6 +15,7 @@ uvicorn = pytest.importorskip("uvicorn")
 
 from deltaparse import ChatTemplate, analyze  # noqa: E402
 from deltaparse.gateway import Gateway, HttpClient, Model, Records, Settings  # noqa: E402,F401
+from deltaparse.gateway.http_server import LimitedHttp  # noqa: E402
 from deltaparse.gateway.upstreams.llama_cpp import LlamaCpp  # noqa: E402
 from deltaparse.gateway.upstreams.openai import OpenAI  # noqa: E402
 from deltaparse.gateway.upstreams.sglang import SGLang  # noqa: E402
@@ -52,7 +53,11 @@ class Running:
         client = HttpClient(upstream.url, chosen, key=chosen.upstream_key)
         self.gateway = Gateway(self.model, made, client, chosen, records)
         config = uvicorn.Config(
-            self.gateway.app(), port=0, log_level="critical", timeout_graceful_shutdown=0.3
+            self.gateway.app(),
+            http=LimitedHttp,
+            port=0,
+            log_level="critical",
+            timeout_graceful_shutdown=0.3,
         )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=lambda: asyncio.run(self.server.serve()), daemon=True)

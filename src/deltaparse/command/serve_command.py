@@ -69,6 +69,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-tokens", type=_whole(1), metavar="N", help="for requests that say no number")
     add("--max-streams", type=_whole(1), metavar="N", default=1024, help="answers at a time (1024)")
     add(
+        "--max-client-streams",
+        type=_whole(1),
+        metavar="N",
+        help="answers at a time for one client address (default: three quarters of --max-streams)",
+    )
+    add(
+        "--max-answer",
+        type=_whole(1),
+        metavar="N",
+        default=8 << 20,
+        help="end an answer after N characters (default: 8388608)",
+    )
+    add(
+        "--work-timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        default=5.0,
+        help="limit the processor time for the prompt and the grammar of a request (default: 5)",
+    )
+    add(
         "--idle-timeout",
         type=_seconds,
         metavar="SECONDS",
@@ -168,6 +188,9 @@ def _settings(options: argparse.Namespace) -> Settings:
         forward_authorization=options.forward_authorization,
         max_tokens=options.max_tokens,
         max_streams=options.max_streams,
+        max_client_streams=options.max_client_streams,
+        max_answer=options.max_answer,
+        work_timeout=options.work_timeout,
         inspect=options.inspect,
         idle_timeout=options.idle_timeout,
         total_timeout=options.total_timeout,

@@ -3,11 +3,28 @@
 Needs the packages of the extra `serve`: starlette and uvicorn.
 """
 
-from .discovery import Found, discover
-from .gateway import Gateway
-from .model import Model
-from .records import Records
-from .settings import Settings
-from .upstreams.http_client import HttpClient
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .discovery import Found, discover
+    from .gateway import Gateway
+    from .model import Model
+    from .records import Records
+    from .settings import Settings
+    from .upstreams.http_client import HttpClient
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".discovery": "Found discover",
+            ".gateway": "Gateway",
+            ".model": "Model",
+            ".records": "Records",
+            ".settings": "Settings",
+            ".upstreams.http_client": "HttpClient",
+        },
+    )
 
 __all__ = ["Found", "Gateway", "HttpClient", "Model", "Records", "Settings", "discover"]

@@ -12,18 +12,19 @@ from deltaparse.stream import StreamParser
 
 from .faults import Fault, refusing
 from .model import Model
-from .upstreams.upstream import Constraint, Upstream
+from .upstreams.upstream import Constraint, Traits, Upstream
 
-__all__ = ["constraint_of"]
+__all__ = ["constraining_member", "constraint_of"]
 
 ANYTHING = {"type": "object", "properties": {}}
+WANTED = {"tool_choice": "a call", "tools": "strict calls"}
 
 
 def constraint_of(
     request: Request,
     prompt: str,
     model: Model,
-    upstream: Upstream,
+    upstream: Upstream | Traits,
     *,
     strict: bool,
     schema_member: str,
@@ -41,30 +42,42 @@ def constraint_of(
     Raises:
         Fault: the upstream has no way that will do; the text and `param` name the member.
     """
+    member = constraining_member(request, strict=strict, schema_member=schema_member)
+    if member is None:
+        return None
+    made = _Made(request, prompt, model, upstream, member)
+    if member == "tools":
+        return made.lazy()
+    if not made.by_schema:
+        return made.eager()
+    schema = _calls_schema(request) if member == "tool_choice" else request.response_schema
+    return made.of_schema(schema or {})
+
+
+def constraining_member(request: Request, *, strict: bool, schema_member: str) -> str | None:
+    """Return the member of a request by which a model is held to something, None if there is none.
+
+    The arguments are those of `constraint_of`.
+    """
     if request.choice.mode == "required":
-        made = _Made(request, prompt, model, upstream, "tool_choice", "a call")
-        return made.of_schema(_calls_schema(request)) if made.by_schema else made.eager()
+        return "tool_choice"
     if request.response_schema is not None:
-        made = _Made(request, prompt, model, upstream, schema_member, "JSON")
-        return made.of_schema(request.response_schema) if made.by_schema else made.eager()
-    if strict and request.choice.mode == "auto":
-        return _Made(request, prompt, model, upstream, "tools", "strict calls").lazy()
-    return None
+        return schema_member
+    return "tools" if strict and request.choice.mode == "auto" else None
 
 
 @dataclass
 class _Made:
     """Makes one constraint.
 
-    member: which member of the request asks for it; wanted: what for, in words.
+    member: which member of the request asks for it.
     """
 
     request: Request
     prompt: str
     model: Model
-    upstream: Upstream
+    upstream: Upstream | Traits
     member: str
-    wanted: str
     options: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,7 +129,8 @@ class _Made:
 
     def _refused(self, why: str) -> Fault:
         kind = self.upstream.kind
-        message = f"{self.member} asks for {self.wanted}, and the upstream ({kind}) {why}"
+        wanted = WANTED.get(self.member, "JSON")
+        message = f"{self.member} asks for {wanted}, and the upstream ({kind}) {why}"
         return Fault(message, param=self.member, code="unsupported_parameter")
 
 

@@ -9,27 +9,30 @@ opened for it is closed.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import secrets
 import time
 import traceback
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import anyio
-from anyio import to_thread
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from .answers import Answer, ClientGone, StreamedAnswer, WholeAnswer, whole_response
-from .asked import Asked, asked, read_body
+from .asked import Asked
 from .faults import Fault
 from .protocol import Protocol
 from .shared import Shared
 from .turn import Turn
+from .uploads import Upload
 from .upstreams.connection import opened
 from .upstreams.upstream import Generation
+from .work.tasks import constrain, understand
+from .work.worker import WorkerFailed
 
 __all__ = ["Exchange", "unknown_model"]
 
@@ -49,12 +52,14 @@ class Exchange:
         self.protocol = protocol
         self.headers = Headers(scope=scope)
         self.id = secrets.token_hex(12)
+        self.client = client_of(scope)
         self._receive = receive
         self._plain_send = send
         self._began = time.monotonic()
         self._status = 0
         self._gone = False
         self._fault: Fault | None = None
+        self._answer: Answer | None = None
 
     async def answer(self) -> None:
         """Answer, and say in the log and in the metrics what came of it."""
@@ -71,52 +76,63 @@ class Exchange:
         gateway = self.gateway
         try:
             gateway.check_key(self.headers)
-            async with gateway.place():
-                body = read_body(await self._body())
-                name = await self._model(body.get("model"))
-                understood = await self._understood(body)
-                answer = self._answer_of(understood, body.get("model") or name or "")
-                await self._listening(answer, name)
+            with gateway.uploads.upload(self.client) as upload:
+                await self._read_body(upload)
+                async with gateway.place(self.client):
+                    await self._listening(upload)
         except Fault as fault:
             await self._refuse(fault)
 
-    async def _understood(self, body: Mapping[str, Any]) -> Asked:
-        gateway = self.gateway
-        async with gateway.renders:
-            return await to_thread.run_sync(
-                asked, body, self.protocol, gateway.model, gateway.upstream, gateway.settings
-            )
-
-    async def _listening(self, answer: Answer, name: str | None) -> None:
-        """Make an answer while the client is there and takes it."""
+    async def _listening(self, upload: Upload) -> None:
+        """Understand a request and answer it while the client is there and takes the answer."""
+        refused: Fault | None = None
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._watch, answer, group.cancel_scope)
+                group.start_soon(self._watch, group.cancel_scope)
                 try:
-                    await self._choices(answer, name)
+                    await self._made(upload)
                 except ClientGone:
                     self._gone = True
+                except Fault as fault:
+                    refused = fault
                 group.cancel_scope.cancel()
         except asyncio.CancelledError:
             # The server stops, and waits no longer.
             if not self._gone:
                 with anyio.move_on_after(BREAKING_OFF, shield=True):
-                    await self._fail(answer, Fault("the gateway is stopping", status=503))
-            if not answer.ended:
+                    await self._fail(Fault("the gateway is stopping", status=503))
+            if self._answer is None or not self._answer.ended:
                 raise
-        if answer.first is not None:
-            self.gateway.metrics.first.observe(answer.first - self._began)
+        if refused is not None:
+            raise refused
+        if self._answer is not None and self._answer.first is not None:
+            self.gateway.metrics.first.observe(self._answer.first - self._began)
 
-    async def _watch(self, answer: Answer, scope: anyio.CancelScope) -> None:
-        """End an answer whose client has gone, or takes nothing for too long."""
+    async def _made(self, upload: Upload) -> None:
+        """Understand a request, and make its answer."""
+        understood = await self._understood(bytes(upload.body))
+        self.gateway.uploads.drop(upload)
+        name = await self._model(understood.named)
+        self._answer = self._answer_of(understood, understood.named or name or "")
+        await self._choices(self._answer, name)
+
+    async def _understood(self, body: bytes) -> Asked:
+        gateway = self.gateway
+        found = await gateway.pool.run(
+            self.client, None, understand, gateway.served, self.protocol.path, body
+        )
+        return Asked(model=gateway.model, upstream=gateway.upstream, **found)
+
+    async def _watch(self, scope: anyio.CancelScope) -> None:
+        """End a request whose client has gone, or takes nothing for too long."""
         patience = self.gateway.settings.send_timeout
         while True:
             left = False
             with anyio.move_on_after(patience / 4):
                 left = (await self._receive())["type"] == "http.disconnect"
-            if answer.ended:  # which servers report in the same way
+            if self._answer is not None and self._answer.ended:  # servers report it alike
                 return
-            since = answer.waits_since
+            since = self._answer.waits_since if self._answer is not None else None
             if left:
                 break
             if since is not None and time.monotonic() - since > patience:
@@ -130,11 +146,11 @@ class Exchange:
             try:
                 await self._choice(answer, 0, name)
             except Fault as fault:
-                await self._fail(answer, fault)
+                await self._fail(fault)
             except ClientGone:
                 raise
             except Exception as error:  # noqa: BLE001 - the protocol has an error for it
-                await self._fail(answer, self._internal(error))
+                await self._fail(self._internal(error))
             return
         ended: list[Exception] = []
         async with anyio.create_task_group() as group:
@@ -152,7 +168,7 @@ class Exchange:
         if isinstance(first, ClientGone):
             raise first
         if first is not None:
-            await self._fail(answer, first if isinstance(first, Fault) else self._internal(first))
+            await self._fail(first if isinstance(first, Fault) else self._internal(first))
 
     async def _choice(self, answer: Answer, index: int, name: str | None) -> None:
         gateway, understood = self.gateway, answer.asked
@@ -163,6 +179,7 @@ class Exchange:
             understood.sampling.stop,
             keep=records or understood.with_raw,
             budget=understood.budget,
+            most=gateway.settings.max_answer // understood.sampling.n,
             tokens=answer.tokens[index],
         )
         gateway.turns.add(turn)
@@ -196,10 +213,18 @@ class Exchange:
                 if turn.overspent:
                     understood = answer.asked
                     await turn.end_reasoning(understood.forced_end(turn.text), emit)
-                    async with gateway.renders:
-                        asking = await to_thread.run_sync(
-                            understood.resumed, generation, turn.text, turn.made
+                    asking = understood.resumed(generation, turn.text, turn.made)
+                    member = understood.constraining_member
+                    if asking is not None and member is not None:
+                        constraint = await gateway.pool.run(
+                            self.client,
+                            member,
+                            constrain,
+                            gateway.served,
+                            understood.portable(),
+                            understood.prompt + turn.text,
                         )
+                        asking = replace(asking, constraint=constraint)
                     if asking is None:
                         turn.cut()
             except Fault as fault:
@@ -218,40 +243,37 @@ class Exchange:
         make = StreamedAnswer if understood.stream else WholeAnswer
         return make(understood, self.protocol, head, self._send, self._own_headers())
 
-    async def _body(self) -> bytes:
-        """Return the body of the request.
+    async def _read_body(self, upload: Upload) -> None:
+        """Read the body of the request.
 
         Raises:
-            Fault: it is too large, or does not come.
+            Fault: it is too large, or does not come, or comes slowly while others need its place.
             ClientGone: the client has gone.
         """
-        settings = self.gateway.settings
-        blocks: list[bytes] = []
-        size, more = 0, True
-        try:
-            with anyio.fail_after(settings.body_timeout):
-                while more:
-                    message = await self._receive()
-                    if message["type"] == "http.disconnect":
-                        raise ClientGone
-                    blocks.append(message.get("body", b""))
-                    size += len(blocks[-1])
-                    if size > settings.max_body:
-                        words = f"a request has at most {settings.max_body} bytes"
-                        raise Fault(words, status=413)
-                    more = message.get("more_body", False)
-        except TimeoutError as error:
-            raise Fault("the request does not come", status=408) from error
-        return b"".join(blocks)
+        settings, uploads = self.gateway.settings, self.gateway.uploads
+        more = True
+        with upload.scope, anyio.move_on_after(settings.body_timeout):
+            while more:
+                message = await self._receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                uploads.add(upload, message.get("body", b""))
+                if len(upload.body) > settings.max_body:
+                    words = f"a request has at most {settings.max_body} bytes"
+                    raise Fault(words, status=413)
+                more = message.get("more_body", False)
+        if upload.is_given_up:
+            raise Fault("the request comes too slowly, and others wait", status=408)
+        if more:
+            raise Fault("the request does not come", status=408)
+        uploads.arrived(upload)
 
-    async def _model(self, given: Any) -> str | None:
+    async def _model(self, given: str | None) -> str | None:
         """Return the upstream's name of the model that a request names.
 
         Raises:
             Fault: there is no such model.
         """
-        if given is not None and not isinstance(given, str):
-            raise Fault(f"model is a name, not {given!r:.80}", param="model")
         fits, name = await self.gateway.names.resolve(given or None, self._authorization)
         if not fits:
             raise unknown_model(given or "")
@@ -261,9 +283,12 @@ class Exchange:
     def _authorization(self) -> dict[str, str]:
         return self.gateway.authorization(self.headers)
 
-    async def _fail(self, answer: Answer, fault: Fault) -> None:
+    async def _fail(self, fault: Fault) -> None:
+        if self._answer is None:
+            await self._refuse(fault)
+            return
         self._fault = fault
-        await answer.fail(fault)
+        await self._answer.fail(fault)
 
     async def _refuse(self, fault: Fault) -> None:
         """Answer with what went wrong, where nothing was answered yet."""
@@ -286,9 +311,12 @@ class Exchange:
         """Log a bug, by its place and not by its words, which may be those of a request."""
         while isinstance(error, ExceptionGroup):
             error = error.exceptions[0]
-        frames = traceback.extract_tb(error.__traceback__)
-        where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-        kind = type(error).__name__
+        if isinstance(error, WorkerFailed):
+            kind, where = error.kind, error.where
+        else:
+            frames = traceback.extract_tb(error.__traceback__)
+            where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+            kind = type(error).__name__
         more = {"request_id": self.id, "where": where}
         LOG.error("internal error: %s at %s", kind, where[-1] if where else "?", extra=more)
         return Fault("the gateway failed", status=500)
@@ -332,6 +360,18 @@ class Exchange:
                 "fault": self._fault.status if self._fault else None,
             },
         )
+
+
+def client_of(scope: Scope) -> str:
+    """Return whose request it is: an address, of IPv6 the network that one client has."""
+    host = (scope.get("client") or ("",))[0]
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return str(host)
+    if address.version == 6 and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def unknown_model(name: str) -> Fault:

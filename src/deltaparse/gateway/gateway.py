@@ -154,6 +154,7 @@ class Gateway(Shared):
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         del app
         looking = asyncio.create_task(self._look_often()) if self.metrics.are_shared else None
+        self.pool.prepare(self.served)
         async with self.client:
             yield
             for _ in range(int(ENDING / 0.02)):
@@ -162,6 +163,7 @@ class Gateway(Shared):
                 await asyncio.sleep(0.02)
         if looking is not None:
             looking.cancel()
+        self.pool.close()
         self.records.close()
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections import deque
 from pathlib import Path
 from typing import Any
 
 from .asked import Asked
+from .record_file import RecordFile
 from .turn import Turn
 
 __all__ = ["Records"]
@@ -20,7 +20,7 @@ LOG = logging.getLogger("deltaparse.gateway")
 class Records:
     """Keeps the last turns, or writes all to a file, or both.
 
-    A line is written at once, so that several processes may write to one file.
+    Several processes may write to one file.
 
     Args:
         file: the path of the file, None for none.
@@ -32,10 +32,7 @@ class Records:
 
     def __init__(self, file: Path | None = None, *, latest: int = 0) -> None:
         self.latest: deque[dict[str, Any]] = deque(maxlen=latest)
-        self._file: int | None = None
-        if file is not None:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-            self._file = os.open(file, flags, 0o600)
+        self._file = None if file is None else RecordFile(file)
 
     @property
     def wanted(self) -> bool:
@@ -54,7 +51,7 @@ class Records:
         if self._file is not None:
             line = json.dumps(record, ensure_ascii=True) + "\n"
             try:
-                os.write(self._file, line.encode("ascii"))
+                self._file.append(line.encode("ascii"))
             except OSError as error:
                 LOG.error("a turn was not recorded: %s", error.strerror)  # noqa: TRY400
 
@@ -62,7 +59,7 @@ class Records:
         """Close the file."""
         file, self._file = self._file, None
         if file is not None:
-            os.close(file)
+            file.close()
 
 
 def record_of(id: str, model: str | None, asked: Asked, turn: Turn) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from deltaparse.partial import UsageError
 
 from .discovery import Found
 from .gateway import Gateway
+from .http_server import LimitedHttp
 from .metrics import forget_process, share_numbers
 from .records import Records
 from .settings import Settings
@@ -71,6 +72,7 @@ class Service:
         )
         config = uvicorn.Config(
             gateway.app(),
+            http=LimitedHttp,
             log_level="warning",
             access_log=False,
             lifespan="on",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -15,8 +15,11 @@ from .names import Names
 from .records import Records
 from .settings import Settings
 from .turn import Turn
+from .uploads import Uploads
 from .upstreams.http_client import HttpClient
 from .upstreams.upstream import Upstream, token_count
+from .work.pool import Pool
+from .work.tasks import served
 
 __all__ = ["Shared"]
 
@@ -29,7 +32,9 @@ class Shared:
 
     open:     how many answers are being made.
     turns:    what of them is being read.
-    renders:  held while a template renders.
+    uploads:  the requests that are being read.
+    pool:     runs what may take long for a request.
+    served:   what a worker of the pool must know of this gateway.
     """
 
     def __init__(
@@ -49,9 +54,10 @@ class Shared:
         self.records = records or Records(latest=settings.inspect)
         self.turns: set[Turn] = set()
         self.open = 0
-        # Whoever renders holds the interpreter: more threads would only keep streams waiting. Two,
-        # so that a request which takes long does not keep all others waiting either.
-        self.renders = asyncio.Semaphore(2)
+        self.uploads = Uploads(settings.max_streams, settings.max_bodies)
+        self.pool = Pool(settings.work_timeout)
+        self.served = served(model, upstream, settings)
+        self._open_by: Counter[str] = Counter()
 
     def check_key(self, headers: Mapping[str, str]) -> None:
         """Raise `Fault` for a client that does not show the key.
@@ -86,20 +92,26 @@ class Shared:
         return {}
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
+    async def place(self, client: str) -> AsyncIterator[None]:
         """Hold one of the places for answers.
 
         Raises:
-            Fault: all are taken.
+            Fault: all are taken, or the client has as many as one may have.
         """
-        if self.open >= self.settings.max_streams:
+        most, most_of_one = self.settings.max_streams, self.settings.max_client_streams
+        if most_of_one is None:
+            most_of_one = -(-most * 3 // 4)
+        if self.open >= most or self._open_by[client] >= most_of_one:
             raise Fault("too many requests at a time", status=503, retry_after="1")
         self.open += 1
+        self._open_by[client] += 1
         self.metrics.open.inc()
         try:
             yield
         finally:
             self.open -= 1
+            self._open_by[client] -= 1
+            self._open_by += Counter()  # drops those without any
             self.metrics.open.dec()
 
     async def count_tokens(self, prompt: str, model: str | None, headers: Mapping[str, str]) -> int:

@@ -6,6 +6,7 @@ So it is looked for here as well, and what may become one is held back.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 __all__ = ["Stops"]
@@ -22,15 +23,15 @@ class Stops:
     ('one ', 'E')
     """
 
-    __slots__ = ("_held", "_strings", "_tails", "found")
+    __slots__ = ("_firsts", "_held", "_longest", "_sorted", "_strings", "found")
 
     def __init__(self, strings: Sequence[str]) -> None:
         self.found: str | None = None
         self._held = ""
         self._strings = tuple(strings)
-        self._tails = sorted(
-            {text[:size] for text in strings for size in range(1, len(text))}, key=len, reverse=True
-        )
+        self._sorted = sorted(strings)
+        self._firsts = {text[0] for text in strings}
+        self._longest = max(map(len, strings), default=0)
 
     def feed(self, text: str) -> str:
         """Return what is certain to stand before a stop string."""
@@ -41,9 +42,19 @@ class Stops:
             end, start = min(ends)
             self.found, self._held = text[start:end], ""
             return text[:start]
-        tail = next((tail for tail in self._tails if text.endswith(tail)), "")
-        self._held = tail
-        return text[: len(text) - len(tail)]
+        begin = self._begin(text)
+        self._held = text[begin:]
+        return text[:begin]
+
+    def _begin(self, text: str) -> int:
+        """Return where the longest tail starts with which a stop string begins."""
+        for at in range(max(len(text) - self._longest + 1, 0), len(text)):
+            if text[at] in self._firsts:
+                tail = text[at:]
+                place = bisect_left(self._sorted, tail)
+                if place < len(self._sorted) and self._sorted[place].startswith(tail):
+                    return at
+        return len(text)
 
     @property
     def held(self) -> int:

@@ -21,6 +21,12 @@ Emit = Callable[[list[Delta]], Awaitable[None]]
 AFTER_END = 2.0
 """Seconds in which an upstream may send its numbers, once the output has ended."""
 
+MOST = 8 << 20
+"""Characters of an output."""
+
+LOGPROB = 4
+"""Characters as which a log probability counts, for it takes memory as well."""
+
 MOST_FORCED = 4
 """How often reasoning is ended for a model that begins it again and again."""
 
@@ -38,6 +44,7 @@ class Turn:
         keep: whether `chunks` and `ids` are kept: the output as it came, and its tokens as far as
             the upstream says them.
         budget: how many tokens of reasoning there may be, None for any number.
+        most: how much the output may have, as `size_of` counts it; then it ends at that limit.
         tokens: says of which tokens each delta is, where that is wanted.
     """
 
@@ -48,6 +55,7 @@ class Turn:
         *,
         keep: bool = False,
         budget: int | None = None,
+        most: int = MOST,
         tokens: TokenTexts | None = None,
     ) -> None:
         self.parser = parser
@@ -65,6 +73,7 @@ class Turn:
         self._stops = Stops(stop)
         self._keep = keep or budget is not None
         self._budget = budget
+        self._left = most
         self._forced = 0
         self._token_texts = tokens
         self._last: Received | None = None
@@ -89,6 +98,12 @@ class Turn:
                     self._usage = received.usage
                 text = received.text
                 if text and self._last is None and stops.found is None:
+                    size = size_of(received)
+                    is_too_much = size > self._left
+                    if is_too_much:
+                        text = text[: self._left]
+                        received = received._replace(text=text)
+                    self._left -= size
                     tokens = received.tokens or 1
                     self._tokens += tokens
                     if parser.in_reasoning:
@@ -102,6 +117,9 @@ class Turn:
                         deltas = self._by_token(received, self._token_texts)
                     if deltas:
                         await emit(deltas)
+                    if is_too_much:
+                        self.cut()
+                        return
                     if self._budget is not None and self._is_overspent(received):
                         self.overspent = True
                         return
@@ -130,7 +148,7 @@ class Turn:
             await emit(deltas)
 
     def cut(self) -> None:
-        """Take note that the output has all the tokens that it may have."""
+        """Take note that the output has all that it may have."""
         self._last = Received(reason="length")
 
     async def finish(self, emit: Emit) -> None:
@@ -263,3 +281,13 @@ class Turn:
         # Only a closer that the upstream names was swallowed.
         self.stopped_at = None if last.stop == "" else last.stop
         return "stop"
+
+
+def size_of(received: Received) -> int:
+    """Return how much an event adds to the size of its output.
+
+    That is its characters, unless it has more ids of tokens, or more log probabilities of which
+    each counts as `LOGPROB`.
+    """
+    likely = sum(1 + len(entry.get("top_logprobs") or ()) for entry in received.logprobs)
+    return max(len(received.text), len(received.ids), LOGPROB * likely)

@@ -18,6 +18,7 @@ __all__ = [
     "Generation",
     "Reader",
     "Received",
+    "Traits",
     "Upstream",
     "Way",
     "error_text",
@@ -95,6 +96,14 @@ class Received(NamedTuple):
     logprobs: Sequence[dict[str, Any]] = ()
 
 
+class Traits(NamedTuple):
+    """The facts of an upstream that a request is understood by; see `Upstream`."""
+
+    kind: str
+    ways: frozenset[Way]
+    adds_bos: bool
+
+
 Reader = Callable[[Any], Received]
 """Reads the events of one stream, which are JSON values."""
 
@@ -116,6 +125,11 @@ class Upstream(ABC):
     @abstractmethod
     def ways(self) -> frozenset[Way]:
         """How it holds a model to what is asked."""
+
+    @property
+    def traits(self) -> Traits:
+        """Facts about it, for another process."""
+        return Traits(self.kind, self.ways, self.adds_bos)
 
     @abstractmethod
     def body(self, generation: Generation) -> dict[str, Any]:
