@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Mapping
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, field
@@ -29,6 +29,7 @@ from .rules import (
     rebuilt,
     walk,
 )
+from .work import spend
 
 __all__ = [
     "MAX_SIZE",
@@ -43,6 +44,9 @@ __all__ = [
 
 MAX_SIZE = 50_000
 """Expressions in one grammar. The largest tool lists in use need a tenth of it."""
+
+LONGEST_NAME = 1_000
+"""Characters of a proposed name that are looked at."""
 
 ROOT = "root"
 """The rule that the whole output is; llama.cpp's name for it."""
@@ -92,6 +96,7 @@ class RuleBook:
     def reserve(self, name: str) -> Ref:
         """Take a name like `name` for a rule whose body follows, with `define`."""
         # What llama.cpp and Lark both take for a name: not `_`, and no digit first.
+        name = name[:LONGEST_NAME]
         name = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
         name = name[:40] if name[:1].isalpha() else f"rule-{name[:40]}".strip("-")
         unique = name
@@ -103,7 +108,9 @@ class RuleBook:
 
     def define(self, ref: Ref, body: Expr) -> Ref:
         """Set the body of a reserved rule, which is never the empty text."""
-        self._size += sum(map(_size, walk(body)))
+        size = sum(map(_size, walk(body)))
+        spend(size)
+        self._size += size
         if self._size > MAX_SIZE:
             raise UsageError(f"the grammar gets too large: more than {MAX_SIZE} parts")
         self.rules[ref.name] = body
@@ -126,7 +133,7 @@ class RuleBook:
         Raises:
             UsageError: no text at all fits, or a rule begins with itself.
         """
-        needed = reachable({ROOT: root} | self.rules)
+        needed = reachable(ChainMap({ROOT: root}, self.rules))
         rules = _finite(needed)
         if ROOT not in rules:
             raise UsageError(

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from .work import spend
+
 __all__ = [
     "ANY_CHAR",
     "EMPTY",
@@ -292,6 +294,7 @@ def not_empty(expr: Expr) -> Expr:
     """Make what `expr` may be, without the empty text."""
     match expr:
         case Sequence(parts) if may_be_empty(expr):
+            spend(len(parts) ** 2 // 2)
             # The first part that is not empty may be any of them.
             return choice(*(seq(not_empty(part), *parts[i + 1 :]) for i, part in enumerate(parts)))
         case Choice(options):

@@ -26,8 +26,9 @@ from deltaparse.stream.reading.tool_calls.schema import COMBINING, pointed
 
 from ..rules.rulebook import GrammarRules, RuleBook
 from ..rules.rules import NOTHING, Expr, Ref, choice
+from ..rules.work import counted_work, spend
 from ..text.json_text import FLEXIBLE, JsonText, Spacing
-from .schema_branches import MAX_BRANCHES, apart, expanded
+from .schema_branches import MAX_BRANCHES, Apart, Branches
 from .schema_containers import array, object_
 from .schema_document import (
     TYPES,
@@ -41,10 +42,10 @@ from .schema_keywords import ALL_KEYWORDS, BY_TYPE, OTHER_KEYWORDS, types_of, un
 from .schema_merge import plain as plain_schema
 from .schema_scalars import fitting, integer, number, string
 
-__all__ = ["MAX_SCHEMAS", "Compiler", "Dialect", "NotExpressed", "SchemaRules", "schema_rules"]
+__all__ = ["Compiler", "Dialect", "NotExpressed", "SchemaRules", "schema_rules"]
 
-MAX_SCHEMAS = 20_000
-"""Schemas read for one set of rules, with those that arise when schemas are joined."""
+STEPS = 5
+"""Steps that a schema takes by itself."""
 
 Plain = dict[str, Any]
 Dialect: TypeAlias = Callable[[RuleBook, Spacing], JsonText]
@@ -70,6 +71,7 @@ class SchemaRules:
         return self.rules.grammar(self.value)
 
 
+@counted_work()
 def schema_rules(
     document: Schema,
     *,
@@ -94,8 +96,8 @@ def schema_rules(
         dialect: how values are written, if not as JSON.
 
     Raises:
-        UsageError: the schema is none, allows nothing, or is too large; the text begins with the
-            pointer of what is wrong.
+        UsageError: the schema is none, allows nothing, is too large, or takes too much work; the
+            text begins with the pointer of what is wrong.
     """
     check_document(document)
     rules = RuleBook() if rules is None else rules
@@ -124,7 +126,9 @@ class Compiler:
         self._document = document
         self._known: dict[str, Ref] = {}
         self._todo: deque[tuple[str, Schema, str]] = deque()
-        self._count = 0
+        self.branches = Branches(self.target, self.report)
+        self._unreported = Branches(self.target, lambda _path, _keyword: None)
+        self._apart = Apart(standard=standard)
 
     def compiled(self, schema: Schema, path: str, name: str) -> Expr:
         """Make a schema's values, and all the rules that this needs."""
@@ -147,7 +151,7 @@ class Compiler:
 
     def value(self, schema: Schema, path: str, name: str) -> Expr:
         """Make the text of a schema's values."""
-        self._spend(1, path)
+        spend(STEPS + (len(path) + len(name)) // 100, path)
         check_schema(schema, path)
         if isinstance(schema, bool):
             return self._any() if schema else NOTHING
@@ -165,15 +169,10 @@ class Compiler:
                 return self.value(schema[key][0], step(path, key, 0), name)
         return self._later(canonical(schema), schema, path, name)
 
-    def _spend(self, count: int, path: str) -> None:
-        self._count += count
-        if self._count > MAX_SCHEMAS:
-            raise UsageError(f"{path}: the schema takes too much work, or joins itself without end")
-
     def _later(self, key: str, schema: Schema, path: str, name: str) -> Expr:
         """Refer to the rule of a schema, which is made once; `key` is a pointer, or the schema."""
         if key not in self._known:
-            self._spend(len(key) // 100, path)
+            spend(len(key) // 100, path)
             self._known[key] = self.rules.reserve(name)
             self._todo.append((key, schema, path))
         return self._known[key]
@@ -189,6 +188,7 @@ class Compiler:
         if pointer != "#" and not pointer.startswith("#/"):
             self.report(path, "$ref")  # another document, or an anchor
             return True
+        spend(1 + len(pointer) // 100, path)
         return _pointed(self._document, pointer)
 
     def _choice(self, schemas: list[Schema], path: str, name: str) -> Expr:
@@ -205,15 +205,11 @@ class Compiler:
             self.report(where, "oneOf")
             return
         branches = [
-            expanded(schema, step(path, i), self.target, lambda _path, _keyword: None)
-            for i, schema in enumerate(schemas)
+            self._unreported.of(schema, step(path, i)) for i, schema in enumerate(schemas)
         ]
-        self._spend(sum(map(len, branches)) ** 2 // 10, path)
         for i, first in enumerate(branches):
             for j, second in enumerate(branches):
-                if i != j and not all(
-                    apart(a, b, standard=self.standard) for a in first for b in second
-                ):
+                if i != j and not all(self._apart.are(a, b) for a in first for b in second):
                     self.report(where, "oneOf")
                     return
 
@@ -221,12 +217,12 @@ class Compiler:
         """Make the values that fit all that a schema combines, and its own keywords."""
         if "oneOf" in schema:
             self._check_one(schema["oneOf"], step(path, "oneOf"))
-        branches = expanded(schema, path, self.target, self.report)
-        self._spend(len(branches), path)
+        branches = self.branches.of(schema, path)
         return choice(*(self.plain(branch, path, name) for branch in branches))
 
     def plain(self, schema: Plain, path: str, name: str) -> Expr:
         """Make the values of a schema that combines no others."""
+        spend(STEPS, path)
 
         def report(keyword: str) -> None:
             self.report(path, keyword)

@@ -8,10 +8,11 @@ from typing import Any
 from deltaparse.partial import UsageError
 from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
 
+from ..rules.work import spend
 from .schema_document import MAX_DEPTH, Schema, canonical, check_schema, step
 from .schema_merge import DEPENDING, merged, plain
 
-__all__ = ["MAX_BRANCHES", "apart", "expanded"]
+__all__ = ["MAX_BRANCHES", "Apart", "Branches"]
 
 MAX_BRANCHES = 64
 """Plain schemas that one may be multiplied out to."""
@@ -19,69 +20,95 @@ MAX_BRANCHES = 64
 Plain = dict[str, Any]
 
 
-def expanded(
-    schema: Schema,
-    path: str,
-    target: Callable[[str, str], Schema],
-    report: Callable[[str, str], None],
-    depth: int = 0,
-) -> list[Plain]:
-    """Multiply out `$ref`, `allOf`, `anyOf` and `oneOf`; no branch: no value fits.
+class Branches:
+    """Multiplies out `$ref`, `allOf`, `anyOf` and `oneOf`: each schema of a document once.
 
-    Args:
-        schema: the schema.
-        path: its place, for errors and reports.
-        target: looks up a `$ref`, given the place of the schema that has it.
-        report: takes the place and the name of each keyword that could not be joined.
-        depth: of the recursion.
-
-    Raises:
-        UsageError: the schema is none, joins itself, or has too many branches.
+    `target` looks up a `$ref`, given the place of the schema that has it; `report` takes the place
+    and the name of each keyword that could not be joined.
     """
-    if depth > MAX_DEPTH:
-        raise UsageError(f"{path}: the schema joins itself, or is too deep")
-    check_schema(schema, path)
-    if isinstance(schema, bool):
-        return [{}] if schema else []
-    own = plain(schema)
-    unevaluated = own.pop("unevaluatedProperties", True)
-    result = [own]
-    for options in _conjuncts(schema, path, target):
-        inner = [
-            branch
-            for option, where in options
-            for branch in expanded(option, where, target, report, depth + 1)
-        ]
-        if len(result) * len(inner) > MAX_BRANCHES:
-            raise UsageError(f"{path}: more than {MAX_BRANCHES} combinations of anyOf and oneOf")
-        pairs = [
-            merged(own, branch, lambda keyword: report(path, keyword))
-            for own in result
-            for branch in inner
-        ]
-        result = [branch for branch in pairs if branch is not None]
-    if unevaluated is not True and _describes_surely(schema, path, target):
-        return [{"additionalProperties": unevaluated, **branch} for branch in result]
-    if unevaluated is not True:
-        report(path, "unevaluatedProperties")
-    return result
 
+    __slots__ = ("_known", "_report", "_sure", "_target")
 
-def _describes_surely(
-    schema: Schema, path: str, target: Callable[[str, str], Schema], depth: int = 0
-) -> bool:
-    """Whether each branch of a schema describes the same members for all values that fit it."""
-    if isinstance(schema, bool):
-        return True
-    if depth > MAX_DEPTH or not schema.keys().isdisjoint(DEPENDING):
-        return False
-    if len(schema.get("anyOf", [])) > 1 or not schema.get("$ref", "#").startswith("#"):
-        return False
-    return all(
-        _describes_surely(option, where, target, depth + 1)
-        for options in _conjuncts(schema, path, target)
-        for option, where in options
-    )
+    def __init__(
+        self, target: Callable[[str, str], Schema], report: Callable[[str, str], None]
+    ) -> None:
+        self._target = target
+        self._report = report
+        # The schemas are kept, so that no other gets the identity of one. None: not finished.
+        self._known: dict[tuple[int, str], tuple[Schema, list[Plain] | None]] = {}
+        self._sure: dict[int, tuple[Schema, bool]] = {}
+
+    def of(self, schema: Schema, path: str, depth: int = 0, outer: str = "") -> list[Plain]:
+        """Return the plain schemas of which one must hold; none if no value fits.
+
+        `outer` is the place of the schema that this one is a part of.
+
+        Raises:
+            UsageError: the schema is not valid, joins itself, has too many branches, or takes too
+                much work.
+        """
+        spend(2, path)
+        check_schema(schema, path)
+        if isinstance(schema, bool):
+            return [{}] if schema else []
+        key = id(schema), path
+        if key not in self._known:
+            self._known[key] = schema, None
+            if depth <= MAX_DEPTH:
+                self._known[key] = schema, self._multiplied(schema, path, depth)
+        found = self._known[key][1]
+        if found is None:
+            raise UsageError(f"{outer or path}: the schema joins itself, or is too deep")
+        return found
+
+    def _multiplied(self, schema: Plain, path: str, depth: int) -> list[Plain]:
+        own = plain(schema)
+        unevaluated = own.pop("unevaluatedProperties", True)
+        result = [own]
+        for options in _conjuncts(schema, path, self._target):
+            inner = [
+                branch
+                for option, where in options
+                for branch in self.of(option, where, depth + 1, path)
+            ]
+            spend(len(inner), path)
+            if len(result) * len(inner) > MAX_BRANCHES:
+                raise UsageError(
+                    f"{path}: more than {MAX_BRANCHES} combinations of anyOf and oneOf"
+                )
+            pairs = [
+                merged(own, branch, lambda keyword: self._report(path, keyword))
+                for own in result
+                for branch in inner
+            ]
+            result = [branch for branch in pairs if branch is not None]
+        if unevaluated is not True and self._describes_surely(schema, path):
+            return [{"additionalProperties": unevaluated, **branch} for branch in result]
+        if unevaluated is not True:
+            self._report(path, "unevaluatedProperties")
+        return result
+
+    def _describes_surely(self, schema: Schema, path: str) -> bool:
+        """Whether each branch of a schema describes the same members for all values that fit it.
+
+        Its references lead in no circle: it has been multiplied out.
+        """
+        if isinstance(schema, bool):
+            return True
+        if id(schema) not in self._sure:
+            spend(2, path)
+            sure = (
+                schema.keys().isdisjoint(DEPENDING)
+                and len(schema.get("anyOf", [])) <= 1
+                and schema.get("$ref", "#").startswith("#")
+                and all(
+                    self._describes_surely(option, where)
+                    for options in _conjuncts(schema, path, self._target)
+                    for option, where in options
+                )
+            )
+            self._sure[id(schema)] = schema, sure
+        return self._sure[id(schema)][1]
 
 
 def _conjuncts(
@@ -98,44 +125,68 @@ def _conjuncts(
             yield [(option, step(path, key, i)) for i, option in enumerate(schema[key])]
 
 
-def apart(a: Plain, b: Plain, *, standard: bool) -> bool:
-    """Whether no text made for `a` is valid for `b`."""
-    return (
-        _types(a).isdisjoint(_types(b))
-        or _values_apart(a, b)
-        or any(_member_apart(a, b, name) for name in a.get("required", []))
-        or _lacks_member(a, b, standard=standard)
-    )
+class Apart:
+    """Tells whether schemas exclude each other; the values of each enum are looked at once.
+
+    `standard` is that of `schema_rules`.
+    """
+
+    __slots__ = ("_known", "_standard")
+
+    def __init__(self, *, standard: bool) -> None:
+        self._standard = standard
+        self._known: dict[int, tuple[Schema, frozenset[str] | None]] = {}
+
+    def are(self, a: Plain, b: Plain) -> bool:
+        """Whether no text made for `a` is valid for `b`."""
+        spend(2)
+        return (
+            _types(a).isdisjoint(_types(b))
+            or self._values_apart(a, b)
+            or any(self._member_apart(a, b, name) for name in a.get("required", []))
+            or self._lacks_member(a, b)
+        )
+
+    def _values_apart(self, a: Schema, b: Schema) -> bool:
+        """Whether two schemas have enums with nothing in common."""
+        first, second = self._values(a), self._values(b)
+        if first is None or second is None:
+            return False
+        spend(min(len(first), len(second)) // 100)
+        return first.isdisjoint(second)
+
+    def _values(self, schema: Schema) -> frozenset[str] | None:
+        """The values of a schema's enum, None without one."""
+        if not isinstance(schema, dict):
+            return None
+        if id(schema) not in self._known:
+            values = plain(schema).get("enum")
+            found = None if values is None else frozenset(map(canonical, values))
+            self._known[id(schema)] = schema, found
+        return self._known[id(schema)][1]
+
+    def _member_apart(self, a: Plain, b: Plain, name: str) -> bool:
+        """Whether a member that `a` always has is never right for `b`."""
+        spend(1)
+        first, second = (side.get("properties", {}).get(name, True) for side in (a, b))
+        if second is True and b.get("additionalProperties") is False:
+            second = name in b.get("properties", {}) or "patternProperties" in b
+        return second is False or self._values_apart(first, second)
+
+    def _lacks_member(self, a: Plain, b: Plain) -> bool:
+        """Whether `b` requires a member that is not offered for `a`."""
+        if _types(a) != {"object"}:
+            return False
+        shut = a.get("additionalProperties", self._standard or "properties" not in a) is False
+        if not shut:
+            return False
+        spend((len(a.get("properties", {})) + len(b.get("required", []))) // 10)
+        offered = {*a.get("properties", {}), *a.get("required", [])}
+        return not offered.issuperset(b.get("required", []))
 
 
 def _types(schema: Plain) -> set[str]:
     if "enum" in schema:
+        spend(len(schema["enum"]) // 10)
         return set(map(type_of, schema["enum"]))
     return {name.replace("integer", "number") for name in schema.get("type", ALL_TYPES)}
-
-
-def _values_apart(a: Any, b: Any) -> bool:
-    """Whether two schemas have enums with nothing in common."""
-    if not isinstance(a, dict) or not isinstance(b, dict):
-        return False
-    a, b = plain(a), plain(b)
-    if "enum" not in a or "enum" not in b:
-        return False
-    return {*map(canonical, a["enum"])}.isdisjoint(map(canonical, b["enum"]))
-
-
-def _member_apart(a: Plain, b: Plain, name: str) -> bool:
-    """Whether a member that `a` always has is never right for `b`."""
-    first, second = (side.get("properties", {}).get(name, True) for side in (a, b))
-    if second is True and b.get("additionalProperties") is False:
-        second = name in b.get("properties", {}) or "patternProperties" in b
-    return second is False or _values_apart(first, second)
-
-
-def _lacks_member(a: Plain, b: Plain, *, standard: bool) -> bool:
-    """Whether `b` requires a member that is not offered for `a`."""
-    if _types(a) != {"object"}:
-        return False
-    shut = a.get("additionalProperties", standard or "properties" not in a) is False
-    offered = {*a.get("properties", {}), *a.get("required", [])}
-    return shut and not offered.issuperset(b.get("required", []))

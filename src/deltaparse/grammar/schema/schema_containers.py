@@ -29,9 +29,12 @@ from ..text.json_text import JsonText
 from .schema_document import Schema, step
 from .schema_keys import KeyRules
 
-__all__ = ["Member", "Values", "array", "object_", "ordered"]
+__all__ = ["Member", "Values", "array", "below", "object_", "ordered"]
 
 Plain = dict[str, Any]
+
+LONGEST_IN_NAME = 40
+"""Characters of a key in the names of rules."""
 
 
 class Values(Protocol):
@@ -72,12 +75,18 @@ def object_(values: Values, schema: Plain, path: str, name: str) -> Expr:
 
 
 def _members(values: Values, schema: Plain, keys: KeyRules, name: str) -> Iterator[Member]:
-    required = schema.get("required", [])
+    required = frozenset(schema.get("required", []))
     for key in keys.named:
         inner, where = keys.schema_of(key)
-        value = values.value(inner, where, f"{name}-{key}")
-        pair = _pair(values, literal(key), value, f"{name}-{key}-member")
+        called = below(name, key)
+        value = values.value(inner, where, called)
+        pair = _pair(values, literal(key), value, f"{called}-member")
         yield Member(pair, key in required)
+
+
+def below(name: str, key: str) -> str:
+    """Make the name of what stands below a key. Rules have no long names, but keys may be long."""
+    return f"{name}-{key[:LONGEST_IN_NAME]}"
 
 
 def _pair(values: Values, key: Expr, value: Expr, name: str) -> Expr:
@@ -153,19 +162,22 @@ def ordered(
     The first that is written has no separator, and may be any up to the first that is required;
     what may follow it is a rule, since several of these share it.
     """
-    options = []
-    after = [following]
-    first_required = next((i for i, m in enumerate(members) if m.required), len(members))
-    for i in reversed(range(len(members))):
-        if i < first_required:
-            after.append(rules.add(f"{name}-rest", after[-1]))
-        else:
-            after.append(after[-1])
-        options.append(seq(members[i].text, after[-1]))
-        part = after_separator(members[i].text)
-        after[-1] = seq(part if members[i].required else optional(part), after[-1])
-    options = list(reversed(options))[: first_required + 1]
-    return choice(*options) if first_required < len(members) else choice(*options, alone)
+    first = next((i for i, member in enumerate(members) if member.required), len(members))
+    behind = []
+    for member in members[first + 1 :]:
+        part = after_separator(member.text)
+        behind.append(part if member.required else optional(part))
+    after = seq(*behind, following)
+    options = [] if first < len(members) else [alone]
+    for i in reversed(range(min(first + 1, len(members)))):
+        text, required = members[i]
+        rest = after if required else rules.add(f"{name}-rest", after)
+        options.append(seq(text, rest))
+        part = after_separator(text)
+        after = seq(part if required else optional(part), rest)
+    if first < len(members):
+        return choice(*reversed(options))
+    return choice(*reversed(options[1:]), alone)
 
 
 def array(values: Values, schema: Plain, path: str, name: str) -> Expr:
@@ -213,7 +225,8 @@ def _in_order(
             repeat(another, max(0, least - 1), None if most is None else most - 1),
         )
     after = repeat(another, max(0, least - count), None if most is None else most - count)
-    for i in reversed(range(1, count)):
-        part = seq(values.json_text.after_comma(items[i]), after)
-        after = part if i < least else values.rules.add(f"{name}-rest", optional(part))
-    return seq(items[0], after)
+    needed = min(max(least, 1), count)
+    for item in reversed(items[needed:]):
+        part = seq(values.json_text.after_comma(item), after)
+        after = values.rules.add(f"{name}-rest", optional(part))
+    return seq(items[0], *map(values.json_text.after_comma, items[1:needed]), after)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from deltaparse.partial import UsageError
+from deltaparse.partial.surrogates import is_whole
+
+from ..rules.work import spend
 
 __all__ = [
     "MAX_DEPTH",
@@ -29,6 +32,9 @@ MAX_DEPTH = 64
 MAX_NODES = 100_000
 """Values in a schema document, a hundred characters of a text counted as one more."""
 
+LONGEST_PLACE = 1_000
+"""Characters of a place in a message."""
+
 TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 
@@ -40,7 +46,9 @@ def step(path: str, *keys: str | int) -> str:
 
 def canonical(schema: Schema) -> str:
     """Write a schema so that those that are the same, in the same order, are the same text."""
-    return json.dumps(schema)
+    text = json.dumps(schema)
+    spend(1 + len(text) // 100)
+    return text
 
 
 def check_document(document: Any) -> None:
@@ -49,30 +57,46 @@ def check_document(document: Any) -> None:
     Raises:
         UsageError: it holds something else, is too large or too deep, or holds itself.
     """
-    stack, count = [(document, "#", 0)], 0
+    stack: list[Iterator[tuple[Any, str, int]]] = [iter([(document, "#", 0)])]
+    count = 0
     while stack:
-        value, path, depth = stack.pop()
-        count += 1
+        value, path, depth = next(stack[-1], (None, "", -1))
+        if depth < 0:
+            stack.pop()
+            continue
+        # The place counts too: a long key is part of the place of all that stands below it.
+        count += 1 + len(path) // 1_000
         if count > MAX_NODES or depth > MAX_DEPTH:
-            raise UsageError(f"{path}: the schema is too large (or refers to itself as an object)")
+            raise UsageError(
+                f"{path[:LONGEST_PLACE]}: the schema is too large (or refers to itself as an"
+                " object)"
+            )
         match value:
             case dict():
-                for key, inner in value.items():
+                for key in value:
                     _check_scalar(key, path)
                     count += len(key) // 100
-                    stack.append((inner, step(path, key), depth + 1))
+                stack.append(_within(value.items(), path, depth + 1))
             case list():
-                stack += [(inner, step(path, i), depth + 1) for i, inner in enumerate(value)]
+                stack.append(_within(enumerate(value), path, depth + 1))
             case _:
                 _check_scalar(value, path, inner=True)
                 count += len(value) // 100 if isinstance(value, str) else 0
+
+
+def _within(
+    parts: Iterable[tuple[str | int, Any]], path: str, depth: int
+) -> Iterator[tuple[Any, str, int]]:
+    # One by one: a long path once for each of many parts would take much memory.
+    for key, inner in parts:
+        yield inner, step(path, key), depth
 
 
 def _check_scalar(value: Any, path: str, *, inner: bool = False) -> None:
     match value:
         case str():
             # Half a surrogate pair is no character, and no engine takes one.
-            if any("\ud800" <= char <= "\udfff" for char in value):
+            if not is_whole(value):
                 raise UsageError(f"{path}: a text that is not Unicode")
         case bool() | int() | None if inner:
             # Python refuses to write out integers that are longer than 4,300 digits.

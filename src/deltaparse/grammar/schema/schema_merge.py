@@ -12,6 +12,7 @@ from typing import Any
 
 from deltaparse.stream.reading.tool_calls.schema import COMBINING
 
+from ..rules.work import spend
 from .schema_document import TYPES, Schema, canonical
 
 __all__ = ["ANNOTATIONS", "DEPENDING", "conjunction", "merged", "plain"]
@@ -46,9 +47,11 @@ def plain(schema: Plain) -> Plain:
     }
     if isinstance(result.get("type"), str):
         result["type"] = [result["type"]]
+    elif "type" in result:
+        result["type"] = list(dict.fromkeys(result["type"]))
     if "const" in result:
         value = result.pop("const")
-        result["enum"] = [v for v in result.get("enum", [value]) if _same(v, value)]
+        result["enum"] = _shared(result.get("enum", [value]), [value])
     if result.pop("nullable", False) and "type" in result:  # OpenAPI 3.0
         result["type"] = [*result["type"], "null"]
     for bound in ("minimum", "maximum"):
@@ -62,6 +65,12 @@ def plain(schema: Plain) -> Plain:
     if "unevaluatedProperties" in result and schema.keys().isdisjoint(EVALUATING):
         result.setdefault("additionalProperties", result.pop("unevaluatedProperties"))
     return result
+
+
+def _shared(values: list[Any], others: list[Any]) -> list[Any]:
+    """Return those of some values that are among others."""
+    known = set(map(canonical, others))
+    return [value for value in values if canonical(value) in known]
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -89,6 +98,7 @@ def merged(a: Plain, b: Plain, report: Callable[[str], None]) -> Plain | None:
 
     `report` takes the keywords that hold in both and cannot be made one: the first is kept.
     """
+    spend(1 + len(a) + len(b))
     result = {**b, **a}
     for key in sorted(a.keys() & b.keys() - TOGETHER):
         if key in LARGER or key in SMALLER:
@@ -96,9 +106,10 @@ def merged(a: Plain, b: Plain, report: Callable[[str], None]) -> Plain | None:
         elif key == "type":
             result[key] = [name for name in TYPES if _has(a[key], name) and _has(b[key], name)]
         elif key == "enum":
-            result[key] = [value for value in a[key] if any(_same(value, v) for v in b[key])]
+            result[key] = _shared(a[key], b[key])
         elif key == "required":
             result[key] = list(dict.fromkeys([*a[key], *b[key]]))
+            spend(len(result[key]) // 10)
         elif key == "uniqueItems":
             result[key] = a[key] or b[key]
         elif not _same(a[key], b[key]):

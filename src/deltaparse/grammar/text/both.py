@@ -30,7 +30,9 @@ from ..rules.rules import (
     optional,
     repeat,
     seq,
+    walk,
 )
+from ..rules.work import spend
 
 __all__ = ["both", "matches"]
 
@@ -42,6 +44,9 @@ MAX_PARTS = 2_000
 
 MAX_LEVELS = 60
 """Parts of it in one another."""
+
+PER_STEP = 8
+"""Parts of an expression that one step of work looks at."""
 
 Rest: TypeAlias = frozenset[Expr]
 """What may be left of one expression: any of these."""
@@ -60,6 +65,7 @@ def matches(expr: Expr, text: str) -> bool:
     """Whether a text is one of an expression without references."""
     rest: Rest = frozenset((expr,))
     for char in text:
+        spend(_cost(rest))
         rest = _after(rest, char)
     return any(map(may_be_empty, rest))
 
@@ -92,7 +98,10 @@ def _machine(start: State, wanted: int) -> _Machine:
         ended = [any(map(may_be_empty, rest)) for rest in state]
         machine.ends.append(all(ended[:wanted]) and not any(ended[wanted:]))
         spans: dict[int, list[tuple[int, int]]] = {}
+        cost = sum(map(_cost, state))
+        spend(cost)
         for low, high in _spans(state):
+            spend(cost)
             after = tuple(_after(rest, chr(low)) for rest in state)
             if all(after[:wanted]) and not any(ANYTHING in rest for rest in after[wanted:]):
                 if after not in numbers:
@@ -119,6 +128,7 @@ def _expression(machine: _Machine) -> Expr:
             came.setdefault(after, set()).add(at)
     left = set(range(last))
     while left:
+        spend(len(left) // 10)
         at = min(left, key=lambda one: (len(came.get(one, ())) * len(to[one]), -one))
         left.remove(at)
         steps = to.pop(at)
@@ -144,16 +154,24 @@ def _either(a: Expr, b: Expr) -> Expr:
 
 
 def _check_size(expr: Expr) -> None:
-    """Refuse what is large, or deep."""
+    """Refuse an expression that is large or deep; count the work of looking at it."""
     count, level = 0, [expr]
     for _ in range(MAX_LEVELS):
         count += len(level)
         level = [inner for one in level for inner in _parts(one)]
-        if count > MAX_PARTS:
+        if count > MAX_PARTS or not level:
             break
-        if not level:
-            return
-    raise _TooLarge
+    spend(1 + count // PER_STEP)
+    if level or count > MAX_PARTS:
+        raise _TooLarge
+
+
+def _cost(rest: Rest) -> int:
+    """Return the steps that the next character after `rest` takes."""
+    size = sum(
+        len(part.ranges) if isinstance(part, Chars) else 1 for expr in rest for part in walk(expr)
+    )
+    return 1 + size // PER_STEP
 
 
 def _parts(expr: Expr) -> Iterable[Expr]:

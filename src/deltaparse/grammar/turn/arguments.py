@@ -36,8 +36,7 @@ from ..rules.rules import (
     walk,
 )
 from ..schema.json_schema import Compiler, Dialect, NotExpressed, schema_rules
-from ..schema.schema_branches import expanded
-from ..schema.schema_containers import Member, ordered
+from ..schema.schema_containers import Member, below, ordered
 from ..schema.schema_document import check_document, step
 from ..text.json_text import FLEXIBLE, FLEXIBLE_IN_TEXT, JsonText, Spacing
 from ..text.own_quotes import OwnQuotes
@@ -239,10 +238,10 @@ class Arguments:
             json_text = dialect(self.rules, self.spacing)
             compiler = Compiler(tool.schema, json_text, self.rules)
             options = []
-            for branch in expanded(tool.schema, "#", compiler.target, compiler.report):
+            for branch in compiler.branches.of(tool.schema, "#"):
                 members = []
                 for parameter in _parameters(branch, compiler.report):
-                    name = f"{tool.name}-{parameter.key}"
+                    name = below(tool.name, parameter.key)
                     text = _needed(member(compiler, parameter, name), parameter)
                     if text != NOTHING:
                         whole = self.rules.add(f"{name}-argument", text)
@@ -322,7 +321,7 @@ def _parameters(branch: Mapping[str, Any], report: Callable[[str, str], None]) -
     """List the arguments that a schema describes or requires, and report what else it says."""
     for keyword in sorted(branch.keys() - TOP):
         report("#", keyword)
-    properties, required = branch.get("properties", {}), branch.get("required", [])
+    properties, required = branch.get("properties", {}), {*branch.get("required", [])}
     rest = branch.get("additionalProperties", True)
     return [
         Parameter(key, properties.get(key, rest), step("#", "properties", key), key in required)

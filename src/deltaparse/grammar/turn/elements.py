@@ -38,7 +38,7 @@ from ..rules.rules import (
     token,
 )
 from ..schema.json_schema import Compiler
-from ..schema.schema_containers import Member, ordered
+from ..schema.schema_containers import Member, below, ordered
 from ..schema.schema_document import step
 from ..schema.schema_keywords import BY_TYPE
 from .tagged_values import TaggedValue, ValueEnd, says_nothing
@@ -106,20 +106,20 @@ class Elements:
         return self._rules.add(name, choice(*options))
 
     def _object(self, schema: Mapping[str, Any], kinds: Kinds, path: str, name: str) -> Expr | None:
-        properties, required = schema.get("properties", {}), schema.get("required", [])
+        properties, required = schema.get("properties", {}), {*schema.get("required", [])}
         is_open = schema.get("additionalProperties", "properties" not in schema) is not False
         names = ValueEnd(self._fmt).in_names
         odd = any(
             not key or key != key.strip() or any(m in key for m in names) for key in properties
         )
-        if is_open or odd or not set(required) <= properties.keys():
+        if is_open or odd or not required <= properties.keys():
             return None
         if "array" in kinds and self._fmt.arguments.item in properties:
             return None  # its first member might begin a list
         self._leave_out("object", schema, path)
         members = []
         for key, inner in properties.items():
-            where, called = step(path, "properties", key), f"{name}-{key}"
+            where, called = step(path, "properties", key), below(name, key)
             value = self.value(key, inner, argument_types(schema, key), where, called)
             if value == NOTHING and key in required:
                 return NOTHING

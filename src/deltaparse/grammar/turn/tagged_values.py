@@ -34,7 +34,6 @@ from ..rules.rules import (
 )
 from ..rules.until import is_counted, text_until
 from ..schema.json_schema import Compiler
-from ..schema.schema_branches import expanded
 from ..schema.schema_keywords import BY_TYPE
 from ..schema.schema_merge import plain
 from ..schema.schema_scalars import STRING, fitting, string_text
@@ -202,7 +201,7 @@ class TaggedValue:
         brackets = "".join(BRACKETS[kind] for kind in sorted(BRACKETS.keys() & types))
         free = end.marker.lstrip()[:1]
         not_first = brackets.replace(free, "")
-        for branch in expanded(self._schema, path, compiler.target, compiler.report):
+        for branch in compiler.branches.of(self._schema, path):
             if "enum" in branch:
                 for value in fitting(branch["enum"], branch, self._report):
                     if only not in ("", type_of(value)):

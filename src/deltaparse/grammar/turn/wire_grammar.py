@@ -43,6 +43,7 @@ from ..rules.rules import (
     walk,
 )
 from ..rules.until import stands_apart, text_until
+from ..rules.work import counted_work
 from ..schema.json_schema import NotExpressed, schema_rules
 from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
 from .calls import Calls
@@ -116,6 +117,7 @@ class Grammar:
         return tuple(one for one in self.not_expressed if not (held and one == BUDGET))
 
 
+@counted_work()
 def gbnf(
     fmt: WireFormat | str,
     tools: Items[Mapping[str, Any]] | None,
@@ -161,8 +163,8 @@ def gbnf(
 
     Raises:
         UsageError: an argument makes no sense; a tool has no valid schema, one that allows
-            nothing, or a name that the format cannot write: the text says which tool and where;
-            a call is required of a format that has none.
+            nothing or takes too much work, or a name that the format cannot write: the text says
+            which tool and where; a call is required of a format that has none.
     """
     if spacing not in SPACINGS or reasoning not in ("include", "exclude"):
         raise UsageError(f"spacing={spacing!r}, reasoning={reasoning!r}: no such choice")
