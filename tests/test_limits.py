@@ -24,7 +24,7 @@ from deltaparse.analyzer.template.budget import MAX_BITS, Limits
 from deltaparse.analyzer.template.guards import MAX_NODES
 from deltaparse.analyzer.template.sandbox import MAX_SOURCE
 from deltaparse.gate import payload, steps
-from deltaparse.grammar.rules import rulebook
+from deltaparse.grammar.rules import rulebook, work
 from deltaparse.grammar.schema import schema_document
 from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Pattern, PatternSearch
 from deltaparse.partial.markers import LONGEST_MARKER
@@ -73,7 +73,7 @@ TABLE = {
     "all renderings of an analysis": f"{renderer.MAX_SECONDS:g} s",
     "a grammar": (
         f"{rulebook.MAX_SIZE:,} parts; a schema {schema_document.MAX_NODES:,} values,"
-        f" depth {schema_document.MAX_DEPTH}"
+        f" depth {schema_document.MAX_DEPTH}; {work.MAX_WORK:,} steps"
     ),
     "a payload at the gate": f"{GATE['max_payload_bytes'] >> 10} KiB, depth {payload.MAX_DEPTH}",
     "a call in a fallback format, and calls of one output, at the gate": (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
@@ -32,6 +33,9 @@ __all__ = [
 ALL_TYPES = frozenset({"string", "number", "boolean", "null", "array", "object"})
 DEEPEST = 64
 """Schemas within each other, or references to references, that are followed."""
+
+MAX_STEPS = 100_000
+"""Schemas, and values that they name, that are combined to find the types of one argument."""
 
 Kinds: TypeAlias = Mapping[str, frozenset[object] | None]
 """The JSON types that a value may have, an integer being a number; for each, the values of it that
@@ -62,7 +66,8 @@ def argument_types(schema: object, key: str) -> Kinds:
     """What the argument `key` may be.
 
     `schema` is that of the arguments: a tool's `parameters`. Anything where it does not say,
-    allows nothing, or is none; what no JSON Schema allows is taken for not said.
+    allows nothing, is none, or combines more than `MAX_STEPS` schemas and values; what no JSON
+    Schema allows is taken for not said.
     """
     # As nearly all arguments are described, read at a fraction of the cost.
     if type(schema) is dict and schema.keys().isdisjoint(COMBINING):
@@ -82,7 +87,10 @@ def argument_types(schema: object, key: str) -> Kinds:
         others = None if "patternProperties" in part else part.get("additionalProperties")
         return types.of(others) if isinstance(others, Mapping) else None
 
-    return _Combined(schema, named).of(schema) or ANY
+    try:
+        return _Combined(schema, named).of(schema) or ANY
+    except _TooMuch:
+        return ANY
 
 
 def item_types(schema: object) -> Kinds:
@@ -120,22 +128,21 @@ def words_for(kind: str) -> list[str]:
 def argument_names(schema: object) -> frozenset[str] | None:
     """The names of the arguments that a tool's `parameters` have, None where they have none."""
     names: set[str] = set()
-    known = isinstance(schema, Mapping) and _add_names(schema, schema, 0, names)
+    known = False
+    seen: set[int] = set()
+    todo = [schema]
+    while todo:
+        part = todo.pop()
+        # Each once: a chain of references may lead to the same schema in any number of ways.
+        if not isinstance(part, Mapping) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        properties = part.get("properties")
+        if isinstance(properties, Mapping):
+            known = True
+            names.update(map(str, properties))
+        todo += chain.from_iterable(_conjuncts(part, schema))
     return frozenset(names) if known else None
-
-
-def _add_names(schema: object, root: Mapping[str, Any], depth: int, names: set[str]) -> bool:
-    """Add the names of the properties of a schema and its parts; return whether it has some."""
-    if not isinstance(schema, Mapping) or depth > DEEPEST:
-        return False
-    properties = schema.get("properties")
-    known = isinstance(properties, Mapping)
-    if isinstance(properties, Mapping):
-        names.update(map(str, properties))
-    for options in _conjuncts(schema, root):
-        for part in options:
-            known = _add_names(part, root, depth + 1, names) or known
-    return known
 
 
 def type_of(value: object) -> str:
@@ -195,7 +202,7 @@ class _Combined:
     is read once; one that leads back to itself says nothing by that.
     """
 
-    __slots__ = ("_depth", "_known", "_of_types", "_own", "_root")
+    __slots__ = ("_depth", "_known", "_of_types", "_own", "_root", "_steps")
 
     def __init__(
         self, root: object, own: Callable[[object], Kinds | None], *, of_types: bool = False
@@ -205,6 +212,7 @@ class _Combined:
         self._of_types = of_types
         self._known: dict[int, Kinds | None] = {}
         self._depth = 0
+        self._steps = 0
 
     def of(self, schema: object) -> Kinds | None:
         """What a schema says, None for nothing."""
@@ -217,8 +225,12 @@ class _Combined:
         found = self._own(schema)
         leads_back = False
         for options in _conjuncts(schema, self._root):
-            said = _either(map(self.of, options))
+            parts = [self.of(option) for option in options]
+            said = _either(parts)
             leads_back = leads_back or said is None
+            self._steps += len(parts) + sum(map(_size, (found, *parts)))
+            if self._steps > MAX_STEPS:
+                raise _TooMuch
             found = _both(found, said)
         if self._of_types and found is None and not leads_back:
             found = ANY
@@ -227,6 +239,15 @@ class _Combined:
         self._depth -= 1
         self._known[id(schema)] = found
         return found
+
+
+class _TooMuch(Exception):
+    """A schema combines too much to be read."""
+
+
+def _size(kinds: Kinds | None) -> int:
+    """The values that are named."""
+    return sum(len(allowed or ()) for allowed in (kinds or {}).values())
 
 
 def _conjuncts(schema: Mapping[str, Any], root: object) -> Iterator[list[object]]:
@@ -262,25 +283,29 @@ def _named(words: object) -> Kinds:
 
 def _listed(values: Iterable[object]) -> Kinds:
     """What may be one of these values. Lists and objects are not compared."""
-    found: dict[str, frozenset[object] | None] = {}
+    found: dict[str, set[object]] = {}
     for value in values:
         kind = type_of(value)
-        one = frozenset() if kind in ("array", "object") else frozenset({value})
-        found[kind] = (found.get(kind) or frozenset()) | one
-    return {kind: allowed or None for kind, allowed in found.items()}
+        known = found.setdefault(kind, set())
+        if kind not in ("array", "object"):
+            known.add(value)
+    return {kind: frozenset(known) or None for kind, known in found.items()}
 
 
 def _either(options: Iterable[Kinds | None]) -> Kinds | None:
     """What one of the options allows; those that say nothing do not count."""
-    found: dict[str, frozenset[object] | None] | None = None
-    for option in options:
-        if option is None:
-            continue
-        found = {} if found is None else found
+    said = [option for option in options if option is not None]
+    if len(said) < 2:
+        return said[0] if said else None
+    found: dict[str, set[object] | None] = {}
+    for option in said:
         for kind, allowed in option.items():
-            known = found.get(kind, frozenset())
-            found[kind] = None if known is None or allowed is None else known | allowed
-    return found
+            known = found.setdefault(kind, set())
+            if known is None or allowed is None:
+                found[kind] = None
+            else:
+                known |= allowed
+    return {kind: None if known is None else frozenset(known) for kind, known in found.items()}
 
 
 def _both(one: Kinds | None, other: Kinds | None) -> Kinds | None:

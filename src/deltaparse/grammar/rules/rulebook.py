@@ -22,6 +22,7 @@ from .rules import (
     Repeat,
     Sequence,
     TextUntil,
+    TextWithout,
     Token,
     may_be_empty,
     not_empty,
@@ -109,7 +110,7 @@ class RuleBook:
     def define(self, ref: Ref, body: Expr) -> Ref:
         """Set the body of a reserved rule, which is never the empty text."""
         size = sum(map(_size, walk(body)))
-        spend(size)
+        spend(size + sum(map(_states, walk(body))))
         self._size += size
         if self._size > MAX_SIZE:
             raise UsageError(f"the grammar gets too large: more than {MAX_SIZE} parts")
@@ -150,6 +151,14 @@ def _size(part: Expr) -> int:
     if not isinstance(part, TextUntil):
         return 1
     return 1 + max(part.least, part.most or 0) * sum(map(len, (part.marker, *part.others)))
+
+
+def _states(part: Expr) -> int:
+    """Return the steps for the rules that raw text becomes in GBNF, one for each state."""
+    if not isinstance(part, TextUntil | TextWithout):
+        return 0
+    ending = part.marker if isinstance(part, TextUntil) else part.end
+    return 2 * sum(map(len, (ending, *part.others)))
 
 
 def free_stem(stem: str, names: Items[str]) -> str:

@@ -15,7 +15,7 @@ from deltaparse.partial import UsageError
 
 __all__ = ["MAX_WORK", "Work", "counted_work", "spend"]
 
-MAX_WORK = 150_000
+MAX_WORK = 200_000
 """Steps for one grammar; each takes some microseconds."""
 
 

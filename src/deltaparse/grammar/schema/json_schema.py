@@ -204,9 +204,7 @@ class Compiler:
         if len(schemas) > MAX_BRANCHES:
             self.report(where, "oneOf")
             return
-        branches = [
-            self._unreported.of(schema, step(path, i)) for i, schema in enumerate(schemas)
-        ]
+        branches = [self._unreported.of(schema, step(path, i)) for i, schema in enumerate(schemas)]
         for i, first in enumerate(branches):
             for j, second in enumerate(branches):
                 if i != j and not all(self._apart.are(a, b) for a in first for b in second):

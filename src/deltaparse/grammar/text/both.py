@@ -166,6 +166,7 @@ def _check_size(expr: Expr) -> None:
         raise _TooLarge
 
 
+@lru_cache(maxsize=4096)
 def _cost(rest: Rest) -> int:
     """Return the steps that the next character after `rest` takes."""
     size = sum(

@@ -35,6 +35,7 @@ from ..rules.rules import (
     seq,
     token,
 )
+from ..rules.work import spend
 from .numbers import digit_span
 
 __all__ = [
@@ -201,6 +202,7 @@ class JsonText:
 
     def _char(self, expr: Chars) -> Expr:
         """Spell one character of a class."""
+        spend(1)
         escape = self._escape if common(expr, _ESCAPABLE) == _ESCAPABLE else _escaped(expr)
         return choice(common(expr, PLAIN), escape)
 

@@ -17,6 +17,8 @@ from deltaparse.stream.reading.tool_calls.schema import (
     words_for,
 )
 
+from ....hangs import no_hang
+
 DEFINED = {
     "text": {"type": "string"},
     "a/b~c": {"type": "array"},
@@ -274,3 +276,34 @@ def test_the_schema_of_a_member_that_is_not_named_is_that_of_all_others():
 def test_a_reference_is_within_the_document_and_not_into_a_text(reference):
     with pytest.raises(LookupError):
         pointed({"g": {"h": 4}, "text": "xyz"}, reference)
+
+
+def doubled(n, last):
+    """A chain of definitions, each of which combines the one before with itself."""
+    defs = {"d0": last}
+    for i in range(1, n + 1):
+        defs[f"d{i}"] = {"allOf": [{"$ref": f"#/$defs/d{i - 1}"}, {"$ref": f"#/$defs/d{i - 1}"}]}
+    return defs
+
+
+def test_names_through_a_doubling_chain_are_found_in_linear_time():
+    defs = doubled(40, {"properties": {"a": {"type": "string"}}})
+    with no_hang():
+        names = argument_names({"$defs": defs, "$ref": "#/$defs/d40"})
+    assert names == {"a"}
+
+
+def test_types_of_too_many_combined_values_are_any():
+    enum = {"enum": [f"v{i}" for i in range(1_000)]}
+    parts = [{"anyOf": [{"$ref": "#/$defs/e"}, {"const": f"w{i}"}]} for i in range(1_000)]
+    schema = {"$defs": {"e": enum}, "properties": {"a": {"allOf": parts}}}
+    with no_hang():
+        assert argument_types(schema, "a") == ANY
+    few = {**schema, "properties": {"a": {"allOf": parts[:9]}}}
+    assert argument_types(few, "a")["string"] == {*enum["enum"]}
+
+
+def test_an_enum_spread_over_many_schemas_is_read_in_linear_time():
+    schema = {"properties": {"a": {"anyOf": [{"const": f"v{i}"} for i in range(20_000)]}}}
+    with no_hang():
+        assert len(argument_types(schema, "a")["string"]) == 20_000
