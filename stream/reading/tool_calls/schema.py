@@ -235,7 +235,9 @@ class _Combined:
         if self._of_types and found is None and not leads_back:
             found = ANY
         if self._of_types and found is not None and schema.get("nullable") is True:
-            found = {**found, "null": None}
+            # The text `null` is the string of that name, if the schema names it; nothing else is.
+            named = "null" in (found.get("string") or ())
+            found = {**found, "null": frozenset() if named else None}
         self._depth -= 1
         self._known[id(schema)] = found
         return found

@@ -129,9 +129,13 @@ class ChannelCalls:
         free = self.markers.after_word.find(name, final=True) == (len(name), len(name))
         if name.split() != [name] or not free:
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
-        to = literal(channels.recipient + name)
         if not channels.channel.strip():
+            if name in (*channels.reasoning, *channels.readers):
+                raise UsageError(f"tool {tool.name!r}: this format means no function by this name")
+            # Names are words of their own, as those of reasoning and of readers are.
+            to = seq(literal(channels.recipient), token(literal(name)))
             return seq(to, literal(channels.message), self.body(tool))
+        to = literal(channels.recipient + name)
         where = seq(literal(channels.channel), WORD)
         ways = [seq(where, to), seq(to, where)]
         words: list[Expr] = [Literal(" json")]

@@ -8,12 +8,12 @@ as JSON where it is JSON of one of these types (`stream/reading/tool_calls/value
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from deltaparse.partial.surrogates import is_whole
 from deltaparse.stream import WireFormat
-from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
+from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, Kinds, fits, type_of
 from deltaparse.stream.wire.spellings import stripped
 
 from ..rules.rulebook import RuleBook
@@ -46,6 +46,7 @@ FREE = {"null", "boolean", "number"}
 """Types of which any text that is read as one is valid, where nothing else is said."""
 
 NUMBERS = {"number", "integer"}
+STRINGS: Kinds = {"string": None}
 BRACKETS = {"object": "{", "array": "["}
 """What values of these types begin with."""
 
@@ -145,9 +146,9 @@ class TaggedValue:
         self._name = name
         self._end = end
 
-    def any_of(self, types: Collection[str]) -> Expr:
+    def any_of(self, types: Kinds) -> Expr:
         """Make the value with its end; `types` are those that the parser takes it to have."""
-        is_any = set(types) == ALL_TYPES
+        is_any = types.keys() == ALL_TYPES
         if is_any and says_nothing(self._schema):
             return self._end.text(self._compiler.rules)
         if is_any or "string" not in types or self._end.quotes:
@@ -163,18 +164,18 @@ class TaggedValue:
 
     def strings(self) -> Expr:
         """Make what of the value are strings, where the marker before it says so."""
-        texts, _, _ = self._parts({"string"})
+        texts, _, _ = self._parts(STRINGS)
         return self._end.text(self._compiler.rules) if None in texts else self._choice(texts)
 
     def others(self) -> Expr:
         """Make what of the value are no strings."""
-        return self._choice(self._parts({"string"})[1])
+        return self._choice(self._parts(STRINGS)[1])
 
     def of_type(self, kind: str) -> Expr:
         """Make what of the value has one type, where the marker before it says which."""
         if kind == "string":
             return self.strings()
-        return self._choice(self._parts({kind}, kind)[1])
+        return self._choice(self._parts({kind: None}, kind)[1])
 
     def _as_json(self) -> Expr:
         return self._end.after(self._compiler.value(self._schema, self._path, self._name))
@@ -185,7 +186,7 @@ class TaggedValue:
         )
 
     def _parts(
-        self, types: Collection[str], only: str = ""
+        self, types: Kinds, only: str = ""
     ) -> tuple[list[Expr | None], list[Expr], bool]:
         """Take the value apart; `only` the values of one type, if it is given.
 
@@ -198,7 +199,7 @@ class TaggedValue:
         bound = some = held = False
         # What begins like a list or an object is none of the strings that are held to something: it
         # might be read as that, and a lexer does not come back from a string that gets too long.
-        brackets = "".join(BRACKETS[kind] for kind in sorted(BRACKETS.keys() & types))
+        brackets = "".join(BRACKETS[kind] for kind in sorted(BRACKETS.keys() & types.keys()))
         free = end.marker.lstrip()[:1]
         not_first = brackets.replace(free, "")
         for branch in compiler.branches.of(self._schema, path):
@@ -230,7 +231,7 @@ class TaggedValue:
     def _report(self, keyword: str) -> None:
         self._compiler.report(self._path, keyword)
 
-    def _given(self, value: str, types: Collection[str]) -> Expr:
+    def _given(self, value: str, types: Kinds) -> Expr:
         if any(mark in value for mark in (self._end.marker, *self._end.others)):
             return NOTHING
         if _read_otherwise(value, types):
@@ -284,10 +285,11 @@ def _begun_otherwise(text: Expr, not_first: str) -> Expr | None:
     return text if both((text, begun)) == NOTHING else both((text,), (begun,))
 
 
-def _read_otherwise(text: str, types: Collection[str]) -> bool:
+def _read_otherwise(text: str, types: Kinds) -> bool:
     """Whether a string is spelled like a value of another type that may stand here."""
     try:
-        kind = type_of(json.loads(text))
-    except ValueError:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
         return False
-    return kind != "string" and kind in types
+    kind = type_of(value)
+    return kind != "string" and kind in types and fits(value, types[kind])
