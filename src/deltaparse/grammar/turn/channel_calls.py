@@ -1,12 +1,13 @@
 """Calls in messages with headers, of which a turn has several (`ChannelsFormat`).
 
     calls  = header body { end start role header body }
-    header = channel word recipient name [constrain] message
-           | recipient name channel word [constrain] message
+    header = channel word recipient name form message
+           | recipient name channel word form message
+    form   = [ "json" | constrain "json" ]
     body   = json | a call in the format's own syntax
 
-On which channel calls stand, and which word `constrain` has, is not in the format, since parsers
-do not care. So any word fits, and the model knows its own.
+A model may write some spaces between the parts of a header, and parsers skip them. The format does
+not specify the channel of calls, so any word fits, and the model knows its own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable
 from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
 from deltaparse.stream.wire.channel_markers import ChannelMarkers
-from deltaparse.stream.wire.spellings import stripped
+from deltaparse.stream.wire.spellings import leading, stripped
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
@@ -35,10 +36,15 @@ from ..rules.rules import (
 from ..rules.until import text_until
 from .request import Tool
 
-__all__ = ["ChannelCalls"]
+__all__ = ["MAX_SPACES", "ChannelCalls"]
+
+MAX_SPACES = 3
+"""Spaces between two parts of a header; most models write one or none."""
 
 LETTERS = chars("az", "_")
 WORD = token(repeat(LETTERS, 1, 20))
+SPACES = token(repeat(Literal(" "), 1, MAX_SPACES))
+GAP = optional(SPACES)
 
 
 class ChannelCalls:
@@ -117,7 +123,7 @@ class ChannelCalls:
         firsts = {name[:1] for name in channels.reasoning}
         first = chars(*(letter for letter in map(chr, range(97, 123)) if letter not in firsts))
         name = token(seq(first, repeat(LETTERS, 0, 20)))
-        return seq(literal(channels.channel), name, literal(channels.message), body)
+        return seq(literal(channels.channel), name, self._form(), literal(channels.message), body)
 
     def _end(self) -> Expr:
         return choice(*map(literal, self.ends))
@@ -127,19 +133,24 @@ class ChannelCalls:
         name = self.namespace + tool.name
         # A header is words: a name ends where white space of any kind stands.
         free = self.markers.after_word.find(name, final=True) == (len(name), len(name))
-        if name.split() != [name] or not free:
+        taken = () if channels.channel.strip() else (*channels.reasoning, *channels.readers)
+        if name.split() != [name] or not free or name in taken:
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
         if not channels.channel.strip():
-            if name in (*channels.reasoning, *channels.readers):
-                raise UsageError(f"tool {tool.name!r}: this format means no function by this name")
             # Names are words of their own, as those of reasoning and of readers are.
             to = seq(literal(channels.recipient), token(literal(name)))
             return seq(to, literal(channels.message), self.body(tool))
-        to = literal(channels.recipient + name)
-        where = seq(literal(channels.channel), WORD)
-        ways = [seq(where, to), seq(to, where)]
-        words: list[Expr] = [Literal(" json")]
-        if channels.constrain.strip():
-            words += [literal(gap + channels.constrain + "json") for gap in ("", " ")]
-        header = seq(choice(*ways), optional(choice(*words)), literal(channels.message))
-        return seq(header, self.body(tool))
+        # A lexer takes all spaces as one word, so none of them may belong to the recipient.
+        space = SPACES if leading(channels.recipient) else GAP
+        to = seq(space, literal(channels.recipient.lstrip() + name))
+        where = seq(literal(channels.channel), GAP, WORD)
+        way = choice(seq(where, to), seq(to, GAP, where))
+        return seq(way, self._form(), literal(channels.message), self.body(tool))
+
+    def _form(self) -> Expr:
+        """Make the words of a header that name the form of the body, and the spaces around them."""
+        json = literal("json")
+        forms = [seq(SPACES, json, GAP)]
+        if self.channels.constrain.strip():
+            forms.append(seq(GAP, literal(self.channels.constrain.strip()), GAP, json, GAP))
+        return choice(GAP, *forms)

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from deltaparse.stream import ContentMode, ToolFormat, WireFormat
 
 from ..rules.rulebook import Tokens
+from .channel_calls import MAX_SPACES
 from .request import Tool
 from .turn_start import Thought, TurnStart
 
@@ -172,13 +173,15 @@ def _in_headers(fmt: WireFormat, tools: Sequence[Tool]) -> tuple[Trigger, ...]:
     """
     channels = fmt.channels
     to = _escaped(channels.recipient + fmt.function.namespace)
+    if channels.channel.strip() and to.startswith(" "):
+        to = rf" {{1,{MAX_SPACES}}}{to.lstrip()}"
     if channels.readers:
         names = "|".join(_escaped(tool.name) for tool in tools)
         to += rf"(?:{names}){_escaped(channels.message)}"
     role = "|".join(map(_escaped, fmt.turn.headers))
     found = [rf"(?:^{f'|{role}' * bool(role)})({to})"]
     if channels.channel.strip():
-        found.append(rf"({_escaped(channels.channel)}[a-z_]{{1,20}}{to})")
+        found.append(rf"({_escaped(channels.channel)} {{0,{MAX_SPACES}}}[a-z_]{{1,20}}{to})")
     return tuple(Trigger("pattern", pattern) for pattern in found)
 
 

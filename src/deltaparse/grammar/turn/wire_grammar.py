@@ -58,6 +58,9 @@ __all__ = ["Grammar", "JsonSpacing", "gbnf"]
 
 JsonSpacing = Literal["flexible", "compact", "dumps", "either"]
 
+ANY_LARK = "start: /(?s:.*)/\n"
+"""A grammar of any text: llguidance refuses an empty one."""
+
 BUDGET = NotExpressed("reasoning", "max_tokens")
 
 BY_PROMPTS = (ReasoningMode.FORCED_OPEN, ReasoningMode.FORCED_CLOSED)
@@ -96,8 +99,8 @@ class Grammar:
         return self._where_counted(stands_apart)
 
     def as_lark(self) -> str:
-        """The same in the dialect of Lark that llguidance reads."""
-        return to_lark(self.rules) if self.rules else ""
+        """The same in the dialect of Lark that llguidance reads; any text if nothing is held."""
+        return to_lark(self.rules) if self.rules else ANY_LARK
 
     def as_tag(self) -> dict[str, Any]:
         """The same as a structural tag, which xgrammar reads; any text where nothing is held."""
