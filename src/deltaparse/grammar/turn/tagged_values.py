@@ -185,9 +185,7 @@ class TaggedValue:
             self._name, choice(*(option for option in options if option is not None))
         )
 
-    def _parts(
-        self, types: Kinds, only: str = ""
-    ) -> tuple[list[Expr | None], list[Expr], bool]:
+    def _parts(self, types: Kinds, only: str = "") -> tuple[list[Expr | None], list[Expr], bool]:
         """Take the value apart; `only` the values of one type, if it is given.
 
         Returns its strings, None for any, its other values, and whether there are such of which
