@@ -151,6 +151,8 @@ class WireFormat(_Remembers):
                 arguments=self.arguments,
                 call_id=self.call_id,
                 channels=self.channels,
+                code=self.code,
+                preserved_tokens=self.preserved_tokens,
             )
             object.__setattr__(self, "_facts", made)
             return made
