@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from .message.message import Message
 from .wire.format import ToolFormat, WireFormat
+from .wire.other_form import other_form
 from .wire.spellings import TAG
 
 __all__ = ["called_without_marker"]
@@ -48,7 +49,8 @@ def called_without_marker(fmt: WireFormat, tools: Collection[str], content: str,
                 if call and not message.content and len(call.arguments) > len("{"):
                     if call.name in tools:
                         return call.name
-    return ""
+    other = other_form(fmt)
+    return called_without_marker(other, tools, content, read) if other else ""
 
 
 def _places(fmt: WireFormat, tools: Collection[str], content: str) -> Iterator[int]:

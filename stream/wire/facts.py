@@ -39,6 +39,7 @@ class Facts:
     has_calls:       the parser finds calls: in a syntax of their own, or in channels.
     is_tagged:       a call's name stands outside JSON, in a tag or between markers.
     writes_ids:      the model writes the ids of its calls.
+    id_before_arguments:  an id may stand between the name of a call and its arguments.
     openers:         the markers that a call may begin with, the outermost first. Models leave
                      out the outer ones, so each that stands before the name may be the first.
     separated_openers:  what a call in markers of its own begins with behind another, where text
@@ -76,6 +77,7 @@ class Facts:
         "has_calls",
         "has_channels",
         "has_reasoning",
+        "id_before_arguments",
         "in_one_list",
         "in_section",
         "is_tagged",
@@ -112,8 +114,7 @@ class Facts:
         self.has_channels = bool(channels.message.strip())
         self.has_calls = self.has_channels or tools.format is not ToolFormat.NONE
         self.is_tagged = tools.format in TAGGED
-        by_position = call_id.position is not CallIdPosition.NONE
-        self.writes_ids = bool(tools.id_field or tools.generated_id_field) or by_position
+        self.writes_ids, self.id_before_arguments = _ids(tools, call_id)
         starts = [tools.section_start, tools.per_call_start]
         ends = [tools.section_end, tools.per_call_end]
         # What closes a call with its name is known with that name only, by who reads the call.
@@ -239,6 +240,15 @@ def _texts_of(groups: tuple[object, ...], others: tuple[str, ...]) -> tuple[str,
             value = getattr(group, name)
             found += [value] if isinstance(value, str) else value
     return tuple(found)
+
+
+def _ids(tools: ToolsFormat, call_id: CallIdFormat) -> tuple[bool, bool]:
+    """Whether the model writes ids, and whether one may stand before the arguments in tags."""
+    in_json, position = tools.format is ToolFormat.JSON_NATIVE, call_id.position
+    by_key = in_json and bool(tools.id_field or tools.generated_id_field)
+    none = position is CallIdPosition.NONE
+    of_others = none and bool(call_id.prefix.strip())
+    return by_key or not none, of_others or position is CallIdPosition.BETWEEN_FUNC_AND_ARGS
 
 
 def _separated(separator: str, opener: str) -> tuple[str, ...]:

@@ -36,6 +36,13 @@ def test_a_call_whose_marker_was_lost_is_reported(name):
     assert "skip_special_tokens" in message.issues[0].detail
 
 
+@pytest.mark.parametrize("name", ["mistral", "mistral_small", "devstral", "ministral"])
+@pytest.mark.parametrize("text", [LOST["mistral"], 'get_weather{"city": "P"}'])
+def test_a_lost_marker_of_each_form_of_calls_is_reported(name, text):
+    message = parse(text, get_format(name), tools=NAMED, finish_reason="stop")
+    assert [issue.kind for issue in message.issues] == ["lost_marker"]
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

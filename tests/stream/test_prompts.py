@@ -15,13 +15,14 @@ from deltaparse import (
     Content,
     Reasoning,
     StreamParser,
+    TokenParser,
     analyze,
     get_format,
     list_formats,
 )
 
 from ..strategies.templates import SOURCES
-from ..strategies.token_texts import Text
+from ..strategies.token_texts import Text, cores_of, tokenized
 from ..strategies.wire_by_hand import CALL, TAGS, fed, kinds
 from ..strategies.wire_named import TOOLS as NAMED_TOOLS
 from ..strategies.wire_named import WIRES
@@ -151,6 +152,25 @@ def test_9_a_prompt_of_another_format_sets_no_state(name, data):
         alone[0], alone[1].parts, alone[2], list(alone[3:])
     )  # fmt: skip
     assert issues[0].kind == "no_header"
+
+
+@pytest.mark.parametrize("as_ids", [True, False])
+@pytest.mark.parametrize("name", ["hermes", "deepseek_r1", "glm45", "gpt_oss", "ministral"])
+@given(data=st.data())
+def test_9_nor_does_it_for_tokens(name, as_ids, data):
+    fmt, wire = get_format(name), WIRES[name]
+    special, role = cores_of(fmt), ["<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"]
+    said = data.draw(messages_for(fmt)) + fmt.turn.headers[0] + wire.one[:-2]
+    prompt = f"<|start_of_role|>user<|end_of_role|>{said}" + OTHERS[0]
+    prompt_ids, vocabulary = tokenized(data, fmt, prompt, {*special, *role})
+    parsers = [
+        TokenParser(fmt, vocabulary, prompt=shown, id_factory=lambda place: f"n{place.index}")
+        for shown in (prompt_ids if as_ids else prompt, None)
+    ]
+    deltas = [[*one.feed(list(b"Hi}")), *one.finish("stop")] for one in parsers]
+    assert deltas[0] == deltas[1]
+    assert parsers[0].message.parts == parsers[1].message.parts
+    assert kinds(parsers[0]) == ["no_header", *kinds(parsers[1])]
 
 
 @pytest.mark.parametrize(
