@@ -1,8 +1,9 @@
 """Calls whose opening marker is missing: a decoder that skips special tokens takes it away.
 
-What is left is content, `f{"a": 1}` or `{"name": "f"}`, and nobody would look for a call there:
-prose about calls looks the same. So nothing is read anew, but it is reported, where the name of a
-tool stands as it does in a call, with the beginning of its arguments behind it.
+What is left is content, `f{"a": 1}` or `{"name": "f"}`, maybe behind the words of a marker, as in
+`call:f{"a": 1}`. Nobody would look for a call there: prose about calls looks the same. So nothing
+is read anew, but it is reported, where the name of a tool stands as it does in a call, with the
+beginning of its arguments behind it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Collection, Iterator
 
 from .message.message import Message
 from .wire.format import ToolFormat, WireFormat
+from .wire.other_form import other_form
+from .wire.spellings import TAG
 
 __all__ = ["called_without_marker"]
 
@@ -36,14 +39,18 @@ def called_without_marker(fmt: WireFormat, tools: Collection[str], content: str,
     opener = "".join(fmt.facts.openers)
     if not opener.strip() or any(text.strip() in content for text in fmt.facts.openers):
         return ""  # where one is there, it was not taken away
+    words = _without_tokens(fmt, opener).strip()
     for start in _places(fmt, tools, content):
-        for variant in (fmt, _without_inner_markers(fmt)):
-            message = read(variant, opener + content[start : start + HEAD])
-            call = next(iter(message.tool_calls), None)
-            if call and not message.content and len(call.arguments) > len("{"):
-                if call.name in tools:
-                    return call.name
-    return ""
+        text = content[start : start + HEAD]
+        for rest in dict.fromkeys((text, text.removeprefix(words))):
+            for variant in (fmt, _without_inner_markers(fmt)):
+                message = read(variant, opener + rest)
+                call = next(iter(message.tool_calls), None)
+                if call and not message.content and len(call.arguments) > len("{"):
+                    if call.name in tools:
+                        return call.name
+    other = other_form(fmt)
+    return called_without_marker(other, tools, content, read) if other else ""
 
 
 def _places(fmt: WireFormat, tools: Collection[str], content: str) -> Iterator[int]:
@@ -61,7 +68,14 @@ def _places(fmt: WireFormat, tools: Collection[str], content: str) -> Iterator[i
 
 
 def _without_inner_markers(fmt: WireFormat) -> WireFormat:
-    """The format without a marker before the arguments; one behind the name is not asked for."""
+    """The format without tokens before the arguments; one behind the name is not asked for."""
     if fmt.tools.format is not ToolFormat.TAG_WITH_JSON:
         return fmt
-    return fmt.replace(arguments={"start": ""})
+    return fmt.replace(arguments={"start": _without_tokens(fmt, fmt.arguments.start)})
+
+
+def _without_tokens(fmt: WireFormat, marker: str) -> str:
+    """What is left of a marker without special tokens: `call:` of `<|tool_call>call:`."""
+    for token in fmt.preserved_tokens:
+        marker = marker.replace(token.strip(), "")
+    return TAG.sub("", marker)

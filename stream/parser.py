@@ -18,7 +18,14 @@ from .message.policies import Policies
 from .message.sink import Builds, Sink
 from .reading.assistant_turn import assistant_turn
 from .reading.reading import Reading
-from .request import Request, ToolChoice, check_flag, check_prompt, request_for
+from .request import (
+    Request,
+    ToolChoice,
+    behind_reasoning,
+    check_flag,
+    check_prompt,
+    request_for,
+)
 from .snapshot import Recording
 from .wire.format import WireFormat
 from .wire.given import as_format
@@ -143,7 +150,8 @@ class TurnParser(Feeder):
         tools = [{"name": name} for name in sink.tools]
 
         def read(fmt: WireFormat, text: str) -> Message:
-            parser = StreamParser(fmt, tools=tools)
+            fmt, prompt = behind_reasoning(fmt)
+            parser = StreamParser(fmt, tools=tools, prompt=prompt)
             parser.feed(text)
             return parser.message
 
@@ -242,9 +250,11 @@ class StreamParser(TurnParser):
             behind the last header of the assistant's turn sets the state to start in: a reasoning
             section that is opened or closed there, or the beginning of an answer. Nothing of the
             prompt is emitted, except a call that it began. In a prompt without a header, only the
-            format's own generation prompt, at its very end, sets the state; otherwise nothing does,
-            and the issue `no_header` reports that. Without a prompt, the format's own generation
-            prompt is taken. Half a character in it counts as U+FFFD.
+            format's own generation prompt, at its very end, sets the state; the same holds where
+            the header of another format stands behind it, for then only a user wrote it. Otherwise
+            nothing of the prompt is read, and the issue `no_header` reports that. Without a prompt,
+            and where nothing is read of it, the format's own generation prompt is taken. Half a
+            character in it counts as U+FFFD.
         tool_choice: "auto" or None; "none" (tool syntax is plain text); "required" or "any", or
             a tool choice object, of OpenAI or of Anthropic, that names one function or the allowed
             ones (an output that does not comply leaves an issue).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from .groups import (
@@ -9,6 +10,7 @@ from .groups import (
     CallIdFormat,
     CallIdPosition,
     ChannelsFormat,
+    CodeFormat,
     ContentFormat,
     FunctionFormat,
     ReasoningFormat,
@@ -16,7 +18,9 @@ from .groups import (
     ToolFormat,
     ToolsFormat,
     TurnFormat,
+    marker_fields_of,
 )
+from .prefill import is_prefill
 from .spellings import has_word, is_fence, is_prose, leading, tag_starts, trailing
 
 __all__ = ["Facts"]
@@ -35,6 +39,7 @@ class Facts:
     has_calls:       the parser finds calls: in a syntax of their own, or in channels.
     is_tagged:       a call's name stands outside JSON, in a tag or between markers.
     writes_ids:      the model writes the ids of its calls.
+    id_before_arguments:  an id may stand between the name of a call and its arguments.
     openers:         the markers that a call may begin with, the outermost first. Models leave
                      out the outer ones, so each that stands before the name may be the first.
     separated_openers:  what a call in markers of its own begins with behind another, where text
@@ -65,13 +70,14 @@ class Facts:
         "_pairs",
         "_start",
         "_turn",
-        "_unseen",
+        "_written",
         "calls_in_messages",
         "closers",
         "closes_by_name",
         "has_calls",
         "has_channels",
         "has_reasoning",
+        "id_before_arguments",
         "in_one_list",
         "in_section",
         "is_tagged",
@@ -96,6 +102,8 @@ class Facts:
         arguments: ArgumentsFormat,
         call_id: CallIdFormat,
         channels: ChannelsFormat,
+        code: CodeFormat,
+        preserved_tokens: tuple[str, ...],
     ) -> None:
         self.tables: dict[tuple[bool, bool, bool], Any] = {}
         self.last_request: Any = None
@@ -106,8 +114,7 @@ class Facts:
         self.has_channels = bool(channels.message.strip())
         self.has_calls = self.has_channels or tools.format is not ToolFormat.NONE
         self.is_tagged = tools.format in TAGGED
-        by_position = call_id.position is not CallIdPosition.NONE
-        self.writes_ids = bool(tools.id_field or tools.generated_id_field) or by_position
+        self.writes_ids, self.id_before_arguments = _ids(tools, call_id)
         starts = [tools.section_start, tools.per_call_start]
         ends = [tools.section_end, tools.per_call_end]
         # What closes a call with its name is known with that name only, by who reads the call.
@@ -138,6 +145,10 @@ class Facts:
         self.unproven_calls = self.unmarked_calls or by_name or fenced or shares
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         self._turn = turn
+        self._written = (
+            (turn, reasoning, content, tools, function, arguments, call_id, channels, code),
+            preserved_tokens,
+        )
         self._pairs = reasoning.pairs
         self._start = reasoning.start.strip()
         generated = turn.generation_prompt
@@ -147,8 +158,8 @@ class Facts:
         behind = self._behind_header(generated)
         self._generated = opener if behind is None else behind
         # Where nothing shows where the turn begins, it begins with reasoning open in any case.
-        forced = reasoning.mode is ReasoningMode.FORCED_OPEN
-        self._unseen = self._start if forced and not (turn.headers or generated) else ""
+        if reasoning.mode is ReasoningMode.FORCED_OPEN and not (turn.headers or generated):
+            self._generated = self._start
 
     def reasoning_in(self, turn: str) -> tuple[str, str]:
         """The markers of the reasoning that a beginning of the turn has opened last.
@@ -166,23 +177,25 @@ class Facts:
     def turn_so_far(self, prompt: str = "") -> str:
         """What a prompt holds of the assistant's turn: the format's own, without a prompt.
 
-        Where `turn_in` finds nothing, nothing of the prompt is read.
+        Where `turn_in` finds nothing, nothing of the prompt is read, as if there were none.
         """
         return self.turn_shown(prompt)[0]
 
     def turn_shown(self, prompt: str) -> tuple[str, bool]:
         """The same, and whether something in the prompt, if there is one, shows where it begins."""
-        if not prompt:
-            return self._generated or self._unseen, True
-        turn = self.turn_in(prompt)
-        return (self._unseen, False) if turn is None else (turn, True)
+        turn = self.turn_in(prompt) if prompt else None
+        if turn is None:
+            return self._generated, not prompt
+        return turn, True
 
     def turn_in(self, prompt: str) -> str | None:
         """What a prompt holds of the assistant's turn, None where nothing shows where it begins.
 
-        The turn is what follows the last header, if it does not end behind that. Where no header
-        stands in the prompt, only the format's own generation prompt counts, maybe with an opener
-        of reasoning, and as the prompt's very end: anyone may have written what stands before it.
+        The turn is what follows the last header, if it does not end behind that, and if it can be
+        the beginning of a turn: behind a header that a user wrote stands one of another format.
+        Where no header stands in the prompt, only the format's own generation prompt counts, maybe
+        with an opener of reasoning, and as the prompt's very end: anyone may have written what
+        stands before it.
         """
         generated, own = self._turn.generation_prompt, self._addressed
         if generated and prompt.endswith(generated):
@@ -197,7 +210,10 @@ class Facts:
                 return rest.lstrip()
         behind = self._behind_header(prompt)
         ends = filter(None, map(str.strip, self._turn.ends))
-        return None if behind is None or any(end in behind for end in ends) else behind
+        if behind is None or any(end in behind for end in ends):
+            return None
+        is_turn = self._is_opener(behind) or is_prefill(behind, _texts_of(*self._written))
+        return behind if is_turn else None
 
     def _behind_header(self, prompt: str) -> str | None:
         headers = self._turn.headers
@@ -213,6 +229,26 @@ class Facts:
                 if not behind.removeprefix(end.strip()):
                     return True
         return not rest
+
+
+@lru_cache(maxsize=256)
+def _texts_of(groups: tuple[object, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts that a model writes or reads in the groups of a format, and others."""
+    found = list(others)
+    for group in groups:
+        for name in marker_fields_of(type(group)):
+            value = getattr(group, name)
+            found += [value] if isinstance(value, str) else value
+    return tuple(found)
+
+
+def _ids(tools: ToolsFormat, call_id: CallIdFormat) -> tuple[bool, bool]:
+    """Whether the model writes ids, and whether one may stand before the arguments in tags."""
+    in_json, position = tools.format is ToolFormat.JSON_NATIVE, call_id.position
+    by_key = in_json and bool(tools.id_field or tools.generated_id_field)
+    none = position is CallIdPosition.NONE
+    of_others = none and bool(call_id.prefix.strip())
+    return by_key or not none, of_others or position is CallIdPosition.BETWEEN_FUNC_AND_ARGS
 
 
 def _separated(separator: str, opener: str) -> tuple[str, ...]:

@@ -151,6 +151,8 @@ class WireFormat(_Remembers):
                 arguments=self.arguments,
                 call_id=self.call_id,
                 channels=self.channels,
+                code=self.code,
+                preserved_tokens=self.preserved_tokens,
             )
             object.__setattr__(self, "_facts", made)
             return made
@@ -212,6 +214,8 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
     if tools.format is ToolFormat.JSON_NATIVE and not tools.name_is_key:
         if not (tools.name_field and tools.arguments_field):
             yield "JSON_NATIVE needs a name_field and an arguments_field, or name_is_key"
+    if tools.also is not ToolFormat.NONE:
+        yield from _no_second_form(fmt)
     if len(tools.constants) % 2:
         yield "tools.constants are pairs of a key and a value in JSON"
     for value in tools.constants[1::2]:
@@ -223,6 +227,19 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         yield "function.close_suffix needs a function.close, behind which the name stands again"
     if facts.is_tagged and facts.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
+
+
+def _no_second_form(fmt: WireFormat) -> Iterator[str]:
+    """What calls in a second form need, and have not."""
+    tools = fmt.tools
+    forms = {ToolFormat.JSON_NATIVE, ToolFormat.TAG_WITH_JSON}
+    if {tools.format, tools.also} != forms:
+        yield "tools.also is JSON_NATIVE beside TAG_WITH_JSON, or the other way round"
+    if not (tools.name_field and tools.arguments_field):
+        yield "tools.also needs a name_field and an arguments_field, for the form in JSON"
+    marker = tools.per_call_start.strip() or tools.section_start.strip()
+    if not marker or fmt.function.name_prefix.strip():
+        yield "tools.also needs a marker of calls, with nothing between it and the name"
 
 
 @cache

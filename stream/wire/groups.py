@@ -246,6 +246,10 @@ class ToolsFormat(_Group):
     """The markers round tool calls, and for JSON_NATIVE the layout of the JSON.
 
     format:                  the family of the syntax, a `ToolFormat` or its name.
+    also:                    the family of a second form, which other versions of the model write
+                             behind the same marker: JSON_NATIVE beside TAG_WITH_JSON, or that
+                             beside JSON_NATIVE. What begins with a bracket is JSON. Such calls are
+                             read, and never part of a grammar.
     section_start, section_end:    the markers round all calls of a turn.
     per_call_start, per_call_end:  the markers round each call.
     separator:               the text between two calls.
@@ -276,6 +280,7 @@ class ToolsFormat(_Group):
     """
 
     format: ToolFormat = ToolFormat.NONE
+    also: ToolFormat = ToolFormat.NONE
     section_start: Marker = ""
     section_end: Marker = ""
     per_call_start: Marker = ""
@@ -409,7 +414,8 @@ class CallIdFormat(_Group):
     """Where a call's id stands outside JSON.
 
     position:        a `CallIdPosition` or its name.
-    prefix, suffix:  the markers round the id.
+    prefix, suffix:  the markers round the id. With position NONE, other versions of the model
+                     write an id between them, before the arguments: it is read, too.
     holds_name:      the id stands in place of the name, and contains it:
                      `functions.get_weather:0`.
     """

@@ -25,6 +25,7 @@ from .channel_markers import ChannelMarkers
 from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .json_calls import in_json
 from .next_call import next_call
+from .other_form import other_form
 from .other_roles import OtherRoles
 from .section_markers import (
     FENCES,
@@ -122,6 +123,7 @@ class MarkerTables:
     own_keys:            by some of the fields, the keys that are the format's own.
     overrun:             what proves that a string in a call was not closed; None if nothing does.
     usual_head:          patterns for how a JSON call begins, None where there are none.
+    also:                whether calls have a second form: `other_form`.
     """
 
     __slots__ = (
@@ -131,6 +133,7 @@ class MarkerTables:
         "after_call",
         "after_end",
         "after_stray",
+        "also",
         "at_edge",
         "at_line_start",
         "at_start",
@@ -256,8 +259,8 @@ class MarkerTables:
         self.told_by_look = self.unproven and not self.facts.is_tagged
         self.unmarked_call = PYTHON_CALL if pythonic else json_call
         behind = self.fmt.call_id.position is CallIdPosition.POST_ARGS
-        by_key = self.fmt.tools.id_field or self.fmt.tools.generated_id_field
-        self.id_before_call = bool(by_key) or behind
+        in_json = self.fmt.tools.format is ToolFormat.JSON_NATIVE
+        self.id_before_call = (in_json and self.facts.writes_ids) or behind
         function, code = self.fmt.function, self.fmt.code
         self.call_openers = CallOpeners(
             function.name_prefix.strip() if self.fmt.facts.is_tagged else "",
@@ -281,6 +284,7 @@ class MarkerTables:
             keys = self.fmt.tools.name_field, self.fmt.tools.arguments_field
             self.usual_head = usual_head(*keys, firsts)
         self._usual_tags: list[UsualTags | None] = []
+        self.also = self.fmt.tools.also is not ToolFormat.NONE
 
     # Patterns are compiled when they are asked for: most turns have no call, many have one.
 
@@ -291,6 +295,11 @@ class MarkerTables:
             told = self.fmt.facts.is_tagged and not (self.unproven or self.id_before_call)
             self._usual_tags.append(usual_tags(self.fmt) if told else None)
         return self._usual_tags[0]
+
+    def other_form(self) -> MarkerTables:
+        """The tables of calls in their second form, where they may have one."""
+        other = other_form(self.fmt)
+        return self if other is None else marker_tables(other, calls=self.calls, exact=self.exact)
 
     def _sort_out_strays(
         self,

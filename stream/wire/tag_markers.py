@@ -131,7 +131,7 @@ class TaggedMarkers:
         around = key | stripped([arguments.start]) or set("{" * (not tagged))
         suffix = stripped([function.name_suffix]) or {function.name_suffix}
         id_start, id_end = stripped([call_id.prefix]), stripped([call_id.suffix])
-        between = call_id.position is CallIdPosition.BETWEEN_FUNC_AND_ARGS
+        between = fmt.facts.id_before_arguments
         if call_id.position is CallIdPosition.POST_ARGS:
             behind |= id_start
         # Models forget suffixes: then what stands behind the call may show it.

@@ -12,7 +12,7 @@ def test_the_list_has_names_aliases_and_a_sample(tried):
     lines = out.splitlines()
     assert (code, err) == (0, "")
     assert len(lines) == 2 * len(list_formats())
-    names = "hermes, hermes2, hermes_2_pro, granite4: Hermes 2 and 3, Granite 4"
+    names = "hermes, hermes2, hermes_2_pro: Hermes 2 and 3"
     hermes = lines[lines.index(names) + 1]
     assert hermes.startswith('    CONTENT<tool_call>\\n{"name": "NAME", "arguments": ')
     assert max(map(len, lines)) <= 190

@@ -182,6 +182,17 @@ PARAM = [
     '<function name="f"><param name="city">NYC</param></function>',
     '<function name="g"><param name="n">2</param></function>',
 ]
+THINKS_LIKE_GLM_47 = Wire(
+    "hm</think>" + GLM[2],
+    "hm</think>" + "".join(GLM[2:]),
+    "hm</think>Hi",
+    says="</think>Hi",
+    before_calls="",
+)
+LING = [
+    f"<tool_call>{name}\n<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n</tool_call>"
+    for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
+]
 
 WIRES = {
     "apertus": Wire(
@@ -252,13 +263,7 @@ WIRES = {
     "gigachat31": Wire("<|function_call|>" + NF, ""),
     "gigachat35": Wire(*sections("<｜GCML｜tool_calls>\n", GCML, "</｜GCML｜tool_calls>"), TIGHT),
     "glm45": Wire(GLM[0], "\n".join(GLM[:2]), "\n<think>hm</think>\nHi"),
-    "glm47": Wire(
-        "hm</think>" + GLM[2],
-        "hm</think>" + "".join(GLM[2:]),
-        "hm</think>Hi",
-        says="</think>Hi",
-        before_calls="",
-    ),
+    "glm47": THINKS_LIKE_GLM_47,
     "gpt_oss": Wire(
         harmony("f", F, start=""),
         harmony("f", F, start="") + harmony("g", G),
@@ -266,6 +271,7 @@ WIRES = {
         says="<|channel|>final<|message|>Hi<|return|>",
         before_calls="<|channel|>commentary<|message|>Hi<|end|><|start|>assistant",
     ),
+    "granite4": Wire(*xml("\n")),
     "granite31": Wire(*listed("<tool_call>", "")),
     "granite32": Wire(
         *listed("<|tool_call|>", ""),
@@ -318,6 +324,12 @@ WIRES = {
     ),
     "kimi_thinking": Wire("", "", "◁think▷hm◁/think▷Hi"),
     "lfm2": Wire(*listed("<|tool_call_start|>", "<|tool_call_end|>", PYTHON), LINES),
+    "ling3": Wire(
+        *(f"hm</think>{calls}" for calls in (LING[0], "\n".join(LING))),
+        thinks="hm</think>Hi",
+        says="</think>Hi",
+        before_calls="",
+    ),
     "llama3_json": Wire(PF, f"<|python_tag|>{PF}; {PG}", before_calls=""),
     "llama4_json": Wire(PF, f"{PF}; {PG}", before_calls=""),
     "llama4_pythonic": Wire(
@@ -376,6 +388,7 @@ WIRES = {
         says="<|plamo:end_think:plamo|>Hi",
         before_calls="",
     ),
+    "poolside_v1": THINKS_LIKE_GLM_47,
     "pythonic": Wire(*listed("", "", PYTHON), before_calls=""),
     "qwen25": Wire(*xml("\n"), LINES),
     "qwen3_coder": Wire(*tagged("<tool_call>", "</tool_call>")),
@@ -385,6 +398,7 @@ WIRES = {
         "<seed:think>hm</seed:think>\nHi",
     ),
     "simple_xml": Wire(*xml("", between=""), TIGHT),
+    "spark25": THINKS_LIKE_GLM_47,
     "step3": Wire(
         *sections("<｜tool_calls_begin｜>\n", STEP, "<｜tool_calls_end｜>", "\n"),
         "<think>\nhm\n</think>\nHi",

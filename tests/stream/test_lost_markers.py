@@ -18,6 +18,9 @@ LOST = {
     "gpt_oss": 'commentary to=functions.get_weather json{"city":"P"}',
     "qwen3_coder": "get_weather\n<parameter=city>P</parameter>",
     "olmo3": 'get_weather(city="P")',
+    "gemma4": "call:get_weather{city:P,days:3}",
+    "functiongemma": "I will look.\ncall:get_weather{city:P}",
+    "deepseek_v3": 'functionget_weather\n```json\n{"city": "P"}\n```',
 }
 LONG = LOST["kimi_k2"].replace("P", "P" * HEAD)
 NAMED = [{"name": "get_weather"}, {"name": "f"}]
@@ -31,6 +34,27 @@ def test_a_call_whose_marker_was_lost_is_reported(name):
         ("lost_marker", (0, len(LOST[name])))
     ]
     assert "skip_special_tokens" in message.issues[0].detail
+
+
+@pytest.mark.parametrize("name", ["mistral", "mistral_small", "devstral", "ministral"])
+@pytest.mark.parametrize("text", [LOST["mistral"], 'get_weather{"city": "P"}'])
+def test_a_lost_marker_of_each_form_of_calls_is_reported(name, text):
+    message = parse(text, get_format(name), tools=NAMED, finish_reason="stop")
+    assert [issue.kind for issue in message.issues] == ["lost_marker"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("deepseek_r1", LOST["deepseek_v3"]),
+        ("ernie45", LOST["hermes"]),
+        ("glm47", "get_weather<arg_key>city</arg_key><arg_value>P</arg_value>"),
+    ],
+)
+def test_a_call_behind_reasoning_that_the_prompt_opened_is_reported(name, text):
+    message = parse(f"hm</think>{text}", get_format(name), tools=NAMED, finish_reason="stop")
+    assert (message.reasoning_content, message.tool_calls) == ("hm", [])
+    assert [issue.kind for issue in message.issues] == ["lost_marker"]
 
 
 @pytest.mark.parametrize(

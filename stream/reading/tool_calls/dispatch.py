@@ -43,7 +43,6 @@ def tool_calls(
     src, tables = reading.src, reading.tables
     fmt = tables.fmt
     # A section's marker may be followed by that of its first call, and by that of its name.
-    tagged = tables.facts.is_tagged
     prefix, code, section, separator = tables.call_openers
     begun = reading.sink.calls
     start = end = src.offset
@@ -68,11 +67,13 @@ def tool_calls(
         called = yield from coded_calls(replace(reading, behind_code=True), checkpoint)
     elif fmt.tools.format is ToolFormat.PYTHONIC:
         called = yield from python_calls(reading, checkpoint)
-    elif tagged:
-        prefixed = marker == prefix
-        called = yield from tagged_calls(reading, checkpoint, prefixed=prefixed, several=several)
     else:
-        called = yield from json_calls(reading, checkpoint, several=several)
+        form = _form_here(reading) if tables.also else reading
+        if form.tables.facts.is_tagged:
+            prefixed = marker == prefix and form is reading
+            called = yield from tagged_calls(form, checkpoint, prefixed=prefixed, several=several)
+        else:
+            called = yield from json_calls(form, checkpoint, several=several)
     src.emits_prompt = False
     if called and strays and tables.constrained:
         detail = f"left out before the call: {' '.join(strays)!r}"
@@ -90,6 +91,16 @@ def tool_calls(
         yield from _closers_as_text(reading)
         return reading.sink.calls > begun
     return called
+
+
+def _form_here(reading: Reading) -> Reading:
+    """The reading in the form that a call has which begins here: JSON begins with a bracket."""
+    src, tables = reading.src, reading.tables
+    char = src.text[src.pos : src.pos + 1]
+    in_json = bool(char) and char in "[{"
+    if not char or in_json is not tables.facts.is_tagged:
+        return reading
+    return replace(reading, tables=tables.other_form())
 
 
 def _may_be_text(reading: Reading) -> bool:

@@ -29,7 +29,8 @@ __all__ = [
 LONGEST_NAME = 256
 """Characters that the name of a function, or an id, may have."""
 
-NAME_SO_FAR = re.compile(r"\s*+[^\s\"'`<>{}()]*+\s*+")
+NAME_SO_FAR = re.compile(r"\s*+(?!\[)[^\s\"'`<>{}()]*+\s*+")
+"""What may be a name: it begins with nothing that the value of arguments begins with."""
 INDEX = re.compile(r"[^\w\s][0-9]+\Z")
 
 
@@ -74,7 +75,7 @@ def tagged_head(
     if suffix:
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))
     cut = not suffix and _is_cut(src, m.after_name)
-    if position is CallIdPosition.BETWEEN_FUNC_AND_ARGS:
+    if fmt.facts.id_before_arguments:
         yield from json_space(src)
         begun = yield from skip_if_here(src, m.id_start)
         if begun:

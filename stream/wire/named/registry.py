@@ -4,7 +4,8 @@ Each format is a file beside this one: a document of `WireFormat.to_json()` that
 has its default. `names.json` lists them, with their aliases and the models that write so. Where
 a template is at hand, `analyze` finds more: these are for outputs without one, and for templates
 that do not say how calls are written. `"source"` names the origin of a format that was written
-without a template.
+without a template; `"unproved"` has the aliases for models whose template nobody has compared: a
+server reads their calls and their reasoning as the format has them, and their headers are unknown.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ __all__ = [
     "nearest",
     "of_all_formats",
     "register_format",
+    "unproved_aliases",
 ]
 
 NAMES = "names.json"
@@ -54,6 +56,8 @@ class _Entry:
     format: WireFormat | None = None
     by_token: tuple[tuple[str, str], ...] = ()
     """Tokens, and the formats that the name stands for where a tokenizer has them."""
+    unproved: tuple[str, ...] = ()
+    """Aliases for models whose template was not compared with the format."""
 
 
 def get_format(name: str, tokenizer: object = None) -> WireFormat:
@@ -155,6 +159,12 @@ def models_of(name: str) -> str:
     return _entries()[own].models if own else ""
 
 
+def unproved_aliases(name: str) -> tuple[str, ...]:
+    """The aliases of a format for models whose template was not compared with it."""
+    own = _own_name(name)
+    return _entries()[own].unproved if own else ()
+
+
 def nearest(name: object, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: those spelled like it, and what lists all."""
     spelled = str(name).lower().replace("-", "_")
@@ -225,6 +235,7 @@ def _entries() -> Mapping[str, _Entry]:
                 tuple(entry["aliases"]),
                 entry["models"],
                 by_token=tuple(entry.get("by_token", {}).items()),
+                unproved=tuple(entry.get("unproved", ())),
             )
             for name, entry in json.loads(text).items()
         }

@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from deltaparse import StreamParser, WireFormat, analyze, get_format, list_formats
+from deltaparse import (
+    ChatTemplate,
+    StreamParser,
+    WireFormat,
+    analyze,
+    get_format,
+    list_formats,
+)
 from deltaparse.stream.wire.named import registry
+from deltaparse.testing import check_template
 
 from .... import corpus
 from ....strategies.wire_named import CALLS, TOOLS, WIRES
@@ -142,6 +150,36 @@ ANALYSED = {
     "unsloth-Apriel-1.5": "apriel",
     "unsloth-mistral-Devstral-Small-2507": "devstral",
 }
+NEWER = {
+    "Cohere2MoE": "cohere_command4",
+    "GigaChat3-10B-A1.8B": "gigachat3",
+    "GigaChat3.1-10B-A1.8B": "gigachat31",
+    "Kimi-K3": "kimi_k3",
+    "LFM2-8B-A1B": "lfm2",
+    "LFM2.5-8B-A1B": "lfm2",
+    "LFM2.5-Instruct": "lfm2",
+    "MiniMax-M3": "minimax_m3",
+    "NousResearch-Hermes-3-Llama-3.1-8B-tool_use": "hermes",
+    "Qwen-Qwen2.5-7B-Instruct": "qwen2.5",
+    "Qwen-Qwen3-0.6B": "qwen3",
+    "Spark2.5": "spark25",
+    "deepseek-ai-DeepSeek-V3.2": "deepseek_v32",
+    "deepseek-ai-DeepSeek-V4-Flash-0731": "deepseek_v4",
+    "deepseek-ai-DeepSeek-V4": "deepseek_v4",
+    "google-gemma-4-31B-it-interleaved": "gemma4",
+    "google-gemma-4-31B-it": "gemma4",
+    "ibm-granite-granite-4.0": "granite4",
+    "ibm-granite-granite-4.1": "granite4",
+    "inclusionai-ling-3.0-flash": "ling3",
+    "muse-glimmer": "muse_glimmer",
+    "openbmb-MiniCPM5-1B": "minicpm5",
+    "poolside-Laguna-S-2.1": "poolside_v1",
+    "poolside-Laguna-XS-2.1": "poolside_v1",
+    "poolside-Laguna-XS.2": "poolside_v1",
+    "tencent-Hy3": "hy3",
+}
+"""The templates of other models that a name is for."""
+OWN_TEMPLATES = {**ANALYSED, **NEWER}
 # The other program that wrote the expectation puts back the marker that the prompt holds.
 PUT_BACK = {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16:2704"}
 RECORDED = [row for row in corpus.rows("vectors.jsonl") if row["id"] not in PUT_BACK]
@@ -169,6 +207,20 @@ def test_the_markers_are_those_that_the_analysis_finds(template):
     elif found.reasoning.mode != "NONE":
         assert named.reasoning.start.strip() == found.reasoning.start.strip()
         assert named.reasoning.end.strip() == found.reasoning.end.strip()
+
+
+@corpus.needs_corpus
+@pytest.mark.parametrize("template", sorted(OWN_TEMPLATES))
+def test_a_name_reads_what_the_template_of_its_model_writes(template):
+    source, name = corpus.template(f"{template}.jinja"), OWN_TEMPLATES[template]
+    tools = [{"type": "function", "function": {"description": "does", **tool}} for tool in TOOLS]
+    asked = [{"role": "user", "content": "Hi"}]
+    prompt = ChatTemplate(source).render(asked, tools=tools, add_generation_prompt=True)
+    assert get_format(name).facts.turn_in(prompt) is not None
+    found = analyze(source)
+    if not found.verified or (found.tools.format == "NONE" and not found.facts.has_channels):
+        pytest.skip("the template does not tell how calls are written")
+    check_template(source, fmt=name)
 
 
 @corpus.needs_corpus

@@ -48,6 +48,12 @@ def test_the_list_has_names_with_their_aliases():
     assert all(registry.models_of(name) for name in list_formats())
 
 
+def test_an_unproved_alias_is_an_alias_of_its_format():
+    for name, aliases in list_formats().items():
+        assert set(registry.unproved_aliases(name)) <= set(aliases)
+    assert registry.unproved_aliases("nanbeige") == ("nanbeige",)
+
+
 @pytest.mark.parametrize(
     ("name", "offered"),
     [("herms", "'hermes'"), ("Qwen-3-Coder", "'qwen3_coder'"), ("deepseekv3.1", "'deepseekv31'")],
