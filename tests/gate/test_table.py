@@ -310,7 +310,8 @@ OTHER_FORMATS = {
     "hermes": [(CALL, f"{CALL}<|im_end|>So.")],
     "pythonic": [
         (BRACKET, f"[rm(), {BRACKET[1:]}"),
-        (f"{BRACKET} So.", f"{BRACKET[:-1]}, rm(path='/')]"),
+        (BRACKET, f"{BRACKET} So."),
+        (f"{BRACKET}\n", f"{BRACKET[:-1]}, rm(path='/')]"),
         (BRACKET[1:-1], f"rm(); {BRACKET}"),
         (f"\n{BRACKET}", f"So: {BRACKET}"),
         (f"{BRACKET}<|eot_id|>", f"```\n{BRACKET}\n```"),

@@ -13,7 +13,9 @@ from ...message.sink import Verdict
 from ...message.trail import Said
 from ...wire.call_fields import Field
 from ...wire.spellings import stripped
+from ...wire.tag_markers import TaggedMarkers
 from ..checkpoint import Checkpoint
+from ..content import may_become
 from ..reading import Reading
 
 __all__ = ["Call"]
@@ -380,9 +382,16 @@ class Call:
             closers.add(function.close.strip() + self.written + function.close_suffix.strip())
         return closers
 
-    def report_missing_closer(self) -> None:
-        """Report that nothing closes the arguments, to which another might have been added."""
-        offset = self._reading.src.offset
+    def report_missing_closer(self, m: TaggedMarkers) -> None:
+        """Report that nothing closes the arguments, if another might have stood behind them.
+
+        None might where the output ends in what can only become the closer.
+        """
+        src = self._reading.src
+        another = m.names_unmarked or may_become(src, m.key) or may_become(src, m.separator)
+        if src.unread.strip() and not another:
+            return
+        offset = src.offset
         detail = f"the output has no marker that closes the arguments of {self.name!r}"
         self.sink.issue("missing_closer", (offset, offset), detail)
 

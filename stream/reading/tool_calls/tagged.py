@@ -140,16 +140,14 @@ def _closed_by_name(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[boo
         if not closer.startswith(rest):
             return False
         if src.closed:
+            named = swallowed(sink.stop, rest, [closer])
+            if sink.natural and not (named or call.whole or m.ends.literals):
+                call.report_missing_closer(m)
             start, src.pos = src.offset, src.pos + len(rest)
             if rest:
                 report_cut(reading, start, rest, closer)
                 call.closed = True
-            if not sink.natural:
-                return False
-            named = swallowed(sink.stop, rest, [closer])
-            if not named and not m.ends.literals and not call.whole:
-                call.report_missing_closer()
-            return named or not m.ends.literals
+            return sink.natural and (named or not m.ends.literals)
         yield
 
 

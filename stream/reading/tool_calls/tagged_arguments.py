@@ -119,10 +119,10 @@ def _ends_here(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[bool]:
     if swallowed(sink.stop, src.unread, m.closers.literals):
         return True
     only_one = len(m.ends.literals) == 1 and not m.close.literals
-    if only_one and may_become(src, m.ends):
-        call.report_missing_closer()
-        return True
-    return False
+    if not only_one or not may_become(src, m.ends):
+        return False
+    call.report_missing_closer(m)
+    return True
 
 
 def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
