@@ -541,7 +541,7 @@ class _Reader:
         first, depth = self.elements.pop(name, (len(self.tags), 0))
         if begins:
             self._begins_line(token, name)
-        elif depth or marker not in ENDS_OF_COMMENTS:
+        elif depth or (marker not in ENDS_OF_COMMENTS and self.ended is None):
             # Who knows where it began, if nothing before it did.
             self._set_apart(first if depth else 0)
         else:
