@@ -209,8 +209,8 @@ class TokenParser(TurnParser):
             return chars[stop]
         try:
             return self._vocabulary[stop].decode(errors="replace")
-        except LookupError:
-            return ""
+        except UsageError:
+            return ""  # no token of this vocabulary: the engine has another
 
     @property
     def message(self) -> Message:

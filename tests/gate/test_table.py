@@ -357,7 +357,7 @@ OTHER_FORMATS = {
         (f"get_weather\n{CITY}>>>all\nSo.", f"get_weather\n{CITY} so."),
         (f"get_weather\n{CITY}\n", f"all\nIn the REPL:\n\n>>> get_weather\n{CITY}"),
         (f"all\n>>>get_weather\n{CITY}", f"all\nSo.>>> get_weather\n{CITY}"),
-        (f"all\nA.>>>now\n{{}}\n>>>now\n{{}}", f"all\nSo.\n>>>get_weather\n{CITY}"),
+        ("all\nA.>>>now\n{}\n>>>now\n{}", f"all\nSo.\n>>>get_weather\n{CITY}"),
     ],
     "phi4_mini_json": [(f"functools[{OBJECT}]", f"functools[{OBJECT}] would ask.")],
     "command_r7b": [
@@ -675,14 +675,14 @@ def test_nothing_is_executed_where_prose_stands_beside_an_unmarked_call(name, da
     gap = data.draw(st.sampled_from(["", " ", "\n", "\n\n"]))
     assert GATE.decide(f"{gap}{call}{gap}", fmt, finish_reason="stop").executable
     text = f"{before}{gap}{call}{gap}{after}"
-    for reason in ("stop", "length", None):
+    for ended in ("stop", "length", None):
         parser = StreamParser(fmt, tools=TOOLS)
         for char in text:
             parser.feed(char)
-        parser.finish(reason)
+        parser.finish(ended)
         assert not GATE.decide(parser).executable
         assert not parser.message.tool_calls or not GATE.decide(parser.message).executable
-        assert not GATE.decide(text, fmt, finish_reason=reason).executable
+        assert not GATE.decide(text, fmt, finish_reason=ended).executable
 
 
 IN_MARKERS = ["hermes", "qwen3_coder", "mistral", "mistral_small", "devstral", "deepseek_v3"]

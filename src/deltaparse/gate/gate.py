@@ -188,7 +188,8 @@ class ToolGate:
         It is held to the allow-list, to the schema, and to what its parser had to decide about it,
         as `decide` does. That all calls of an output pass, or none, does not hold then: a call that
         passed here may have been run when one behind it is refused, or when the output goes on
-        behind its end. Nor is it known what the call stands in, a code fence or a quotation, and
+        behind its end. Where calls stand in no markers, text behind one may show that it was a
+        mention: decide at the end of the turn there. Nor is it known what the call stands in, a code fence or a quotation, and
         `max_calls` is not held to.
 
         Args:

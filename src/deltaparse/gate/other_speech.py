@@ -17,10 +17,10 @@ ROLES = (
 """Who speaks in the place of the model, as models name them who invent a turn."""
 
 DECOR = r"[ \t#*_>|\[(<{/|-]{0,16}+"
-END_OF_DECOR = r"[ \t*_\]|)>}/|-]{0,16}+"
+END_OF_DECOR = r"[ \t#*_\])>}/|-]{0,16}+"
 # `User:`, `**User**: x`, `User 1 (12:03):`, `User> x`; or a line with no more than the name in it.
 TURN = re.compile(
-    rf"(?i:{DECOR}(?:{ROLES})(?![\w'’])"
+    rf"(?i:{DECOR}(?:{ROLES})(?![^\W_]|['’])"
     rf"(?:[ \t]?\d{{1,4}}+)?+(?:[ \t]?\([^()\r\n]{{0,64}}\))?+"
     rf"(?:{END_OF_DECOR}(?:[:：]|(?=[\r\n]|\Z))|[ \t*_\]|)]{{0,8}}+>))"
 )
