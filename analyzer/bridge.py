@@ -57,7 +57,7 @@ OLD, OLD_ID = "zqold", "zqold0001"
 OTHERS = ("zqone", "zqtwo")
 """What is said in the place of the output: with each, all texts begin."""
 
-UNFINISHED = frozenset({"truncated_call", "unclosed_reasoning", "cut_marker"})
+UNFINISHED = frozenset({"truncated_call", "unclosed_reasoning", "cut_marker", "missing_closer"})
 """Issues of an output that ended too early."""
 
 WHOLE = frozenset({"complete", "repaired", "in_reasoning", "unknown_tool"})

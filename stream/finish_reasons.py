@@ -6,7 +6,7 @@ may have lost an argument; so an unknown reason counts as cut, and is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
@@ -18,9 +18,13 @@ __all__ = [
     "NATURAL",
     "FinishReason",
     "Reason",
+    "StopReason",
     "WhenEnded",
+    "WhereStopped",
     "how_it_ended",
     "reason_text",
+    "stop_text",
+    "swallowed",
 ]
 
 FinishReason = Literal["stop", "tool_calls", "length"]
@@ -28,6 +32,12 @@ FinishReason = Literal["stop", "tool_calls", "length"]
 
 Reason = str | Mapping[str, Any] | None
 """What an engine reports: a text, or SGLang's object with the text as its `type`."""
+
+StopReason = str | int | None
+"""What an engine stopped at and left out: a stop string, or the id of a token; None if nothing."""
+
+WhereStopped = StopReason | Callable[[], StopReason]
+"""The same, or a function that is asked for it when the turn has ended."""
 
 WhenEnded = Reason | Callable[[], Reason]
 """Why a turn ended, or a function that is asked for it when the turn has ended."""
@@ -118,6 +128,35 @@ def reason_text(reason: Any) -> str | None:
         'the finish reason is a text as the engine reports it, "stop" or "length", or None, '
         f"not {reason!r:.200}"
     )
+
+
+def stop_text(stop_reason: Any, reason: Any = None) -> str | int | None:
+    """The stop string or the token's id that an engine names, None where it names none.
+
+    Without a `stop_reason` it is what SGLang's object of a `reason` has as `matched`.
+
+    Raises:
+        UsageError: it is neither a text, nor an id, nor None.
+    """
+    if stop_reason is None and isinstance(reason, Mapping):
+        matched = reason.get("matched")
+        return matched if type(matched) in (str, int) else None
+    if stop_reason is None or type(stop_reason) is int or isinstance(stop_reason, str):
+        return stop_reason
+    raise UsageError(
+        "stop_reason is the stop string at which the engine stopped, or the id of a token, or "
+        f"None, not {stop_reason!r:.200}"
+    )
+
+
+def swallowed(stop: str, rest: str, markers: Iterable[str]) -> bool:
+    """Whether an engine that stopped at `stop` left out one of the markers, or the end of it.
+
+    `rest` is what the output has of the marker.
+    """
+    if not rest.strip():
+        return any(marker in stop for marker in markers)
+    return any((rest + stop).lstrip().startswith(marker) for marker in markers)
 
 
 def how_it_ended(reason: str | None) -> How:

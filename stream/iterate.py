@@ -6,16 +6,17 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
+    Callable,
     Generator,
     Iterable,
     Iterator,
 )
 from inspect import isawaitable
-from typing import Any
+from typing import Any, TypeVar
 
 from deltaparse.partial import UsageError
 
-from .finish_reasons import Reason, WhenEnded
+from .finish_reasons import Reason, StopReason, WhenEnded, WhereStopped
 from .message.deltas import Delta
 from .message.message import Message
 from .parser import StreamParser
@@ -23,17 +24,25 @@ from .wire.format import WireFormat
 
 __all__ = ["AsyncDeltaIterator", "DeltaIterator", "aiter_deltas", "iter_deltas", "parse"]
 
+Known = TypeVar("Known")
+
 
 def parse(
-    text: str | bytes, fmt: WireFormat | str, *, finish_reason: Reason = None, **options: Any
+    text: str | bytes,
+    fmt: WireFormat | str,
+    *,
+    finish_reason: Reason = None,
+    stop_reason: StopReason = None,
+    **options: Any,
 ) -> Message:
     """Parse a whole output at once: the same engine, fed once and finished.
 
-    `options` are those of `StreamParser`; `finish_reason` is what `StreamParser.finish` takes.
+    `options` are those of `StreamParser`; `finish_reason` and `stop_reason` are what
+    `StreamParser.finish` takes.
     """
     parser = StreamParser(fmt, **options)
     parser.feed(text)
-    parser.finish(finish_reason)
+    parser.finish(finish_reason, stop_reason=stop_reason)
     return parser.message
 
 
@@ -42,6 +51,7 @@ def iter_deltas(
     fmt: WireFormat | str,
     *,
     finish_reason: WhenEnded = None,
+    stop_reason: WhereStopped = None,
     **options: Any,
 ) -> DeltaIterator:
     """Iterate over the deltas of an output that comes in chunks, each as soon as it is certain.
@@ -52,10 +62,10 @@ def iter_deltas(
         deltas.parser.finish_reason, deltas.parser.message
 
     `options` are those of `StreamParser`, and are checked here, not at the first chunk.
-    `finish_reason` is what `StreamParser.finish` takes, which is called when `texts` has ended; or
-    a function that returns it, for that is when an engine knows.
+    `finish_reason` and `stop_reason` are what `StreamParser.finish` takes, which is called when
+    `texts` has ended; or functions that return it, for that is when an engine knows.
     """
-    return DeltaIterator(StreamParser(fmt, **options), texts, finish_reason)
+    return DeltaIterator(StreamParser(fmt, **options), texts, finish_reason, stop_reason)
 
 
 def aiter_deltas(
@@ -63,10 +73,11 @@ def aiter_deltas(
     fmt: WireFormat | str,
     *,
     finish_reason: WhenEnded = None,
+    stop_reason: WhereStopped = None,
     **options: Any,
 ) -> AsyncDeltaIterator:
     """Iterate like `iter_deltas`, over chunks that come asynchronously."""
-    return AsyncDeltaIterator(StreamParser(fmt, **options), texts, finish_reason)
+    return AsyncDeltaIterator(StreamParser(fmt, **options), texts, finish_reason, stop_reason)
 
 
 class DeltaIterator:
@@ -80,12 +91,16 @@ class DeltaIterator:
     __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
-        self, parser: StreamParser, texts: Iterable[str | bytes], finish_reason: WhenEnded
+        self,
+        parser: StreamParser,
+        texts: Iterable[str | bytes],
+        finish_reason: WhenEnded,
+        stop_reason: WhereStopped = None,
     ) -> None:
         _check_chunks(texts, Iterable, "iter_deltas")
         self.parser = parser
         self._texts = iter(texts)
-        self._deltas = _deltas(parser, self._texts, finish_reason)
+        self._deltas = _deltas(parser, self._texts, finish_reason, stop_reason)
 
     # A loop runs over the generator itself: `__next__` would be one more call for each delta.
     def __iter__(self) -> Iterator[Delta]:
@@ -106,12 +121,16 @@ class AsyncDeltaIterator:
     __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
-        self, parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: WhenEnded
+        self,
+        parser: StreamParser,
+        texts: AsyncIterable[str | bytes],
+        finish_reason: WhenEnded,
+        stop_reason: WhereStopped = None,
     ) -> None:
         _check_chunks(texts, AsyncIterable, "aiter_deltas")
         self.parser = parser
         self._texts = aiter(texts)
-        self._deltas = _async_deltas(parser, self._texts, finish_reason)
+        self._deltas = _async_deltas(parser, self._texts, finish_reason, stop_reason)
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self._deltas
@@ -126,7 +145,10 @@ class AsyncDeltaIterator:
 
 
 def _deltas(
-    parser: StreamParser, texts: Iterator[str | bytes], finish_reason: WhenEnded
+    parser: StreamParser,
+    texts: Iterator[str | bytes],
+    finish_reason: WhenEnded,
+    stop_reason: WhereStopped,
 ) -> Generator[Delta, None, None]:
     try:
         for text in texts:
@@ -134,11 +156,14 @@ def _deltas(
     except BaseException:
         _close(texts)
         raise
-    yield from parser.finish(_asked(finish_reason))
+    yield from parser.finish(_asked(finish_reason), stop_reason=_asked(stop_reason))
 
 
 async def _async_deltas(
-    parser: StreamParser, texts: AsyncIterator[str | bytes], finish_reason: WhenEnded
+    parser: StreamParser,
+    texts: AsyncIterator[str | bytes],
+    finish_reason: WhenEnded,
+    stop_reason: WhereStopped,
 ) -> AsyncGenerator[Delta, None]:
     try:
         async for text in texts:
@@ -147,7 +172,7 @@ async def _async_deltas(
     except BaseException:
         await _aclose(texts)
         raise
-    for delta in parser.finish(_asked(finish_reason)):
+    for delta in parser.finish(_asked(finish_reason), stop_reason=_asked(stop_reason)):
         yield delta
 
 
@@ -164,8 +189,9 @@ def _check_chunks(texts: Any, wanted: type, name: str) -> None:
     raise UsageError(words)
 
 
-def _asked(finish_reason: WhenEnded) -> Reason:
-    return finish_reason() if callable(finish_reason) else finish_reason
+def _asked(known: Known | Callable[[], Known]) -> Known:
+    """What is known, or what the function says that is asked for it."""
+    return known() if callable(known) else known
 
 
 def _close(texts: object) -> None:

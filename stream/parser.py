@@ -8,8 +8,9 @@ from typing import Any, Literal, NoReturn
 from deltaparse.partial import UsageError, Window, replace_surrogates
 
 from .feeding import MOST_PASSED, Feeder
-from .finish_reasons import FinishReason, Reason, how_it_ended, reason_text
+from .finish_reasons import FinishReason, Reason, StopReason, how_it_ended, reason_text, stop_text
 from .lost_markers import called_without_marker
+from .message.beside import Beside
 from .message.counts import Counts
 from .message.deltas import Delta
 from .message.ids import IdFactory, MadeIds, PromptIds, call_id, check_id_factory
@@ -75,6 +76,8 @@ class TurnParser(Feeder):
         window = Window("", -len(tail))
         offset = (lambda: window.offset) if request.unwraps else None
         sink = Sink(request.rules, offset, builds)
+        if request.tables.like_text and request.collect:
+            sink.beside = Beside()
         steps = assistant_turn(Reading(window, sink, request.tables))
         # Not by `super()`, which takes as long as to make one of these.
         Feeder.__init__(self, window, sink, steps, kept)
@@ -93,7 +96,7 @@ class TurnParser(Feeder):
         if not shown:
             request.report_prompt(sink)
 
-    def finish(self, reason: Reason = None, *, stop_reason: str | int | None = None) -> list[Delta]:  # noqa: ARG002
+    def finish(self, reason: Reason = None, *, stop_reason: StopReason = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. A second call returns [].
 
         `reason` is the engine's, in its own words: "stop", "eos_token", "end_turn" and others say
@@ -101,19 +104,25 @@ class TurnParser(Feeder):
         off; `stream/finish_reasons.py` has them all. An unknown reason counts as cut, with an
         issue. A call is complete when its arguments are whole, whatever the reason. With "stop" the
         last closer may be missing, or a part of it, since engines leave out the string at which
-        they stop. With None, when the reason is not known, nothing may be missing.
+        they stop; where an argument may be missing with it, the issue `missing_closer` says so.
+        With None, when the reason is not known, nothing may be missing.
+
+        `stop_reason` is the stop string at which the engine stopped, if it names one, or the id of
+        the token, which a `TokenParser` knows. Where it holds the closer of a call, that is not
+        missing. Without it, what SGLang's object has as `matched` is taken.
 
         Raises:
-            UsageError: the reason is not a text.
+            UsageError: the reason is not a text, or `stop_reason` is neither a text nor an id.
             MalformedOutput: where a policy says "error".
         """
-        text = reason_text(reason)
+        text, stop = reason_text(reason), stop_text(stop_reason, reason)
         if self._finish_reason is not None:
             return self._emitted()
         self._refuse_reentry()
         if self._record is not None:
-            self._record.reasons.append(text)
+            self._record.reasons.append((text, stop))
         sink = self._sink
+        sink.stop = self._as_read(stop)
         ended = how_it_ended(text)
         sink.natural = ended == "natural"
         cut = sink.cut = text is not None and not sink.natural
@@ -128,6 +137,10 @@ class TurnParser(Feeder):
         finally:
             self._finish_reason = self._reason(text, cut=cut)
         return self._emitted()
+
+    def _as_read(self, stop: StopReason) -> str:
+        """What the engine stopped at, as it is read; "" where that is not known."""
+        return stop if isinstance(stop, str) else ""
 
     def _reason(self, text: str | None, *, cut: bool) -> FinishReason:
         """Return why the turn ended; `text` is the engine's word for it."""

@@ -3,10 +3,12 @@
 The sub-parsers are generators, which cannot be copied: another parser reads the same once more.
 That costs what the first reading did. As a JSON document, the record moves to another process:
 
-    {"deltaparse": 1, "format": ..., "options": ..., "chunks": [...], "ids": [...], "finish": ...}
+    {"deltaparse": 1, "format": ..., "options": ..., "chunks": [...], "ids": [...], "finish": ...,
+     "stop": ...}
 
 where a chunk of bytes is `{"bytes": base64}`, one of token ids a list, and `finish` is null or a
-list with the reason. That of a parser of tokens has "tokens" besides: its prompt, and the like.
+list with the reason; `stop` is what the engine stopped at, if it said so. The record of a parser
+of tokens has "tokens" besides: its prompt, and the like.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 
 from deltaparse.partial import DeltaParseError, MalformedOutput, UsageError
 
+from .finish_reasons import StopReason, stop_text
 from .message.ids import IdFactory, MadeIds
 from .message.policies import Policies
 from .request import Request
@@ -39,7 +42,7 @@ OPTIONS = tuple(field.name for field in fields(Request) if field.init and field.
 class Recording:
     """The request of a parser and its prompt, what it was fed, the ids it made, and its end.
 
-    `reasons` has the reason that `finish` was called with, once it was.
+    `reasons` has what `finish` was called with, once it was: the reason, and what was stopped at.
     """
 
     __slots__ = ("chunks", "ids", "prompt", "reasons", "request")
@@ -49,7 +52,7 @@ class Recording:
         self.prompt = prompt
         self.ids = ids
         self.chunks: list[Chunk] = []
-        self.reasons: list[str | None] = []
+        self.reasons: list[tuple[str | None, StopReason]] = []
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of a parser that is to read the same, ids and all."""
@@ -63,9 +66,9 @@ class Recording:
         for chunk in self.chunks:
             with suppress(MalformedOutput, UsageError):
                 feed(chunk)
-        for reason in self.reasons:
+        for reason, stop in self.reasons:
             with suppress(MalformedOutput, UsageError):
-                finish(reason)
+                finish(reason, stop_reason=stop)
 
     def to_json(self, tokens: Mapping[str, Any] | None = None) -> str:
         """Write this record as a JSON document; `tokens` is what a parser of tokens adds.
@@ -80,7 +83,8 @@ class Recording:
             "options": named | {"prompt": self.prompt, "policies": asdict(self.request.policies)},
             "chunks": list(map(_to_json, self.chunks)),
             "ids": self.ids.made,
-            "finish": self.reasons or None,
+            "finish": [reason for reason, _ in self.reasons] or None,
+            "stop": next((stop for _, stop in self.reasons), None),
         }
         if tokens is not None:
             document["tokens"] = tokens
@@ -118,7 +122,8 @@ class Recording:
             prompt = document["options"]["prompt"]
             record = cls(Request(fmt=fmt, **options), prompt, ids)
             record.chunks += map(_from_json, document["chunks"])
-            record.reasons += map(_reason, document["finish"] or [])
+            stop = stop_text(document.get("stop"))
+            record.reasons += [(_reason(one), stop) for one in document["finish"] or []]
         except UsageError:
             raise
         except (DeltaParseError, LookupError, TypeError, ValueError, RecursionError) as error:

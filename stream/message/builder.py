@@ -179,15 +179,18 @@ class MessageBuilder:
             self._complete = complete
             self._close(max(end, self.start), issues)
 
-    def so_far(self) -> list[Part]:
-        """All parts so far, each made once; the open one once for what is written of it."""
+    def so_far(self, first: int = 0) -> list[Part]:
+        """All parts so far, each made once; the open one once for what is written of it.
+
+        `first`: without those before.
+        """
         parts = self._parts
         for place in range(self._made, len(parts)):
             parts[place] = make_part(*parts[place])
         self._made = len(parts)
         if self.kind is not None and self.collect:
-            return [*parts, self._open_part()]
-        return parts.copy()
+            return [*parts[first:], self._open_part()]
+        return parts[first:]
 
     def forget(self) -> None:
         """Forget all that came, also that a part is open; how much came is counted anew."""
@@ -219,7 +222,7 @@ class MessageBuilder:
     def since(self, place: tuple[int, int], kind: type[Part]) -> str:
         """The text of all parts of a kind from a place on; calls have none."""
         number, start = place
-        parts = [part for part in self.so_far()[number:] if not isinstance(part, ToolCall)]
+        parts = [part for part in self.so_far(number) if not isinstance(part, ToolCall)]
         return "".join(part.text for part in parts if isinstance(part, kind))[start:]
 
     def enter(self, section: Section) -> None:

@@ -42,9 +42,14 @@ class Issue:
     `truncated_call`        the output ends in a call; what was read of it and not emitted is in
                             the detail
     `cut_marker`            the output ends in the beginning of a marker, behind a call, or in what
-                            separates two; that text is in the detail only
+                            separates two; that text is in the detail only. Or it ended by itself,
+                            and the marker that closes the last call did not come, where no
+                            argument can be missing
+    `missing_closer`        the output ended by itself, and the marker that closes a call did not
+                            come: another argument may have stood before it
     `missing_arguments`     a call has no arguments at all; they become `{}`
     `odd_member`            name or arguments stand under another key than the format's
+    `repeated_id`           a call has the id of one before it
     `late_id`               an id came when the call had been emitted with another
     `ambiguous_marker`      a marker that ends or begins an argument stood inside a value, and was
                             taken for text
@@ -84,6 +89,8 @@ class Issue:
                             were taken for that (from a `TokenParser`)
     `lost_marker`           content begins like a call of a tool that should stand behind a special
                             token: the decoder may have dropped that token
+    `unproven_call`         text stands before or behind a call that nothing but its look tells from
+                            text: it may be a mention of the call
     `code_block`            the fences round JSON that was asked for were left out
     `internal_error`        a bug of deltaparse: the rest of the text is content
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NoReturn
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
 
+from ..finish_reasons import swallowed
+from .beside import Beside
 from .builder import InlineReasoning, MessageBuilder
 from .deltas import ToolCallDelta
 from .ids import PromptIds
@@ -31,6 +33,9 @@ LENIENT = Policies(tool_in_reasoning="reasoning")
 EXACT = Policies(tool_in_reasoning="reasoning", malformed_arguments="strict")
 """Those of a draft that takes calls to the letter only."""
 
+MOST_IDS = 64
+"""How many ids are kept of the calls of a turn, where its message is not."""
+
 NO_TEXTS: Sequence[str] = ()
 NO_ISSUES: frozenset[str] = frozenset()
 
@@ -49,9 +54,10 @@ class Sink:
     `calls` counts the calls that were emitted; `call_is_text`: the last that ended was not, but is
     content by a policy, so that what closes it is content too. `in_call`: one is read, of which
     something was repaired before its first delta if `repaired_ahead`. `tools` and `policies` are
-    those of the rules. `ids` makes those of calls: None while the prompt is read, and in drafts,
-    whose calls are not emitted. `trail` is said what the text that is read was, where somebody
-    asks.
+    those of the rules. `beside` notes text and calls, where calls look like text. `unclosed` is
+    the last call, if the marker that closes it has not come: its name, its end and its closers.
+    `ids` makes those of calls: None while the prompt is read, and in drafts, whose calls are not
+    emitted. `trail` is said what the text that is read was, where somebody asks.
 
     Args:
         rules: those of the request.
@@ -63,13 +69,16 @@ class Sink:
     __slots__ = (
         "_attempts",
         "_fence",
+        "_ids",
         "_inline",
         "_issues",
         "_natural",
         "_original",
         "_section",
+        "_stop",
         "_unclosed",
         "arguments",
+        "beside",
         "builder",
         "call_is_text",
         "calls",
@@ -90,6 +99,7 @@ class Sink:
         "shows_markers",
         "tools",
         "trail",
+        "unclosed",
         "writers",
     )
 
@@ -117,6 +127,7 @@ class Sink:
         # The marker of a call came out as text: so does what closes it.
         self.open_text = False
         self.trail: Trail | None = None
+        self.beside: Beside | None = None
         if builds is None:
             self.builder = builder = MessageBuilder(rules.collect)
         else:
@@ -138,6 +149,11 @@ class Sink:
         self._section = (0, 0)
         self._unclosed: tuple[str, ...] = ()
         self.ids: PromptIds | None = None
+        # What the engine stopped at, "" if it named nothing.
+        self._stop = ""
+        self.unclosed: tuple[str, int, Collection[str]] | None = None
+        # The ids of the calls so far.
+        self._ids: set[str] = set()
 
     def _write_otherwise(self, offset: Callable[[], int] | None) -> None:
         """Put what changes text between the readers and the builder."""
@@ -158,6 +174,15 @@ class Sink:
     @natural.setter
     def natural(self, natural: bool) -> None:
         self._natural = natural
+
+    @property
+    def stop(self) -> str:
+        """What the engine stopped at and left out, once the input is closed; "" if unknown."""
+        return self._stop if self._original is None else self._original.stop
+
+    @stop.setter
+    def stop(self, stop: str) -> None:
+        self._stop = stop
 
     @property
     def issues(self) -> Issues:
@@ -277,6 +302,16 @@ class Sink:
         builder.begin_call(index, call_id, name, offset)
         builder.repaired = self.repaired_ahead
         self.calls = index + 1
+        self.unclosed = None
+
+    def is_repeated(self, call_id: str) -> bool:
+        """Whether a call before had this id, which the model wrote; it is kept for the next."""
+        ids = self._ids
+        if call_id in ids:
+            return True
+        if self.rules.collect or len(ids) < MOST_IDS:
+            ids.add(call_id)
+        return False
 
     def complete_call(self) -> None:
         """The arguments of the open call are whole: its last delta says so."""
@@ -329,6 +364,11 @@ class Sink:
                 self.trail.silent = True  # what is copied has its tokens once, as reasoning
             self.content("".join(self._unclosed))
         self._end_content()
+        if self.unclosed is not None and self.natural:
+            name, end, closers = self.unclosed
+            if not swallowed(self.stop, "", closers):
+                detail = f"the output has no marker that closes the call of {name!r}"
+                self.issue("cut_marker", (end, end), detail)
         if required and not self.calls:
             self.issue("missing_call", (0, 0), "tool_choice asked for a call")
 

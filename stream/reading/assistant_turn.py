@@ -186,14 +186,20 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
         place.room = MOST_SPACE
     elif role is Role.CONTENT_START:
         place.markers = tables.in_content_end
+        if sink.beside is not None:
+            sink.beside.in_section = not tables.unmarked
     elif role is Role.CONTENT_END:
         place.markers = tables.in_content_start
+        if sink.beside is not None:
+            sink.beside.in_section = False
     elif role is Role.HEADER and tables.fmt.turn.several_messages:
         sink.seen_end = False
     elif role is Role.HEADER:
         _report_repeated(reading, start, marker)
-    elif role is Role.TOOL_END and tables.constrained:
-        report_stray(reading, start, marker)
+    elif role is Role.TOOL_END:
+        sink.unclosed = None
+        if tables.constrained:
+            report_stray(reading, start, marker)
 
 
 def _more_space(reading: Reading, before: Before) -> Steps[bool]:

@@ -137,6 +137,7 @@ def report_cut(reading: Reading, start: int, rest: str, closer: str = "") -> Non
     span = (start, reading.src.offset)
     detail = f"the output ends in a marker, not emitted: {rest!r}"
     reading.sink.issue("cut_marker", span, detail)
+    reading.sink.unclosed = None
     if _begins_call(reading, rest.strip(), closer):
         reading.sink.attempts.append(Attempt("", span, "truncated", detail))
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from deltaparse.partial import Emit
 
+from ..message.message import Content
 from ..message.trail import Said
 from .reading import Reading
 
@@ -38,6 +39,7 @@ class ContentWriter:
         "_before",
         "_dropped",
         "_kind",
+        "_place",
         "_plain",
         "_policy",
         "_sink",
@@ -51,6 +53,8 @@ class ContentWriter:
         self._start: int | None = None
         self._dropped: list[str] = []
         self._before = before
+        # Where in the message the text begins that comes, where calls look like text.
+        self._place: tuple[int, int] | None = None
         constrained = reading.tables.constrained
         self._kind, self._policy = "text_after_end", "keep"
         if before is Before.CALL:
@@ -63,6 +67,8 @@ class ContentWriter:
     @property
     def emit(self) -> Emit:
         """What takes the text."""
+        if self._place is None and self._sink.beside is not None:
+            self._place = self._sink.builder.place(Content)
         return self._sink.content if self._plain else self._after
 
     def stands_behind(self, before: Before) -> bool:
@@ -93,8 +99,18 @@ class ContentWriter:
 
     def end(self) -> None:
         """Report what was decided: the next marker, or the end of the input, is reached."""
+        if self._place is not None:
+            self._stands_beside(self._place)
         if self._start is not None:
             detail = f"dropped: {''.join(self._dropped)!r}" if self._dropped else "kept as content"
             self._sink.issue(self._kind, (self._start, self._src.offset), detail)
             self._start = None
             self._dropped.clear()
+
+    def _stands_beside(self, place: tuple[int, int]) -> None:
+        """Report the call that the text from `place` on stands beside, if it may be about it."""
+        sink, self._place = self._sink, None
+        text = sink.builder.since(place, Content) + "".join(self._dropped)
+        call = sink.beside.text(text) if sink.beside is not None else None
+        if call is not None:
+            sink.issue("unproven_call", call, "text stands behind a call that looks like text")

@@ -146,6 +146,7 @@ def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: 
         called = role is Role.TOOL_END
         if called:
             yield from skip(src, marker, tables.trailing(marker))
+            sink.unclosed = None
         elif (
             role not in BEHIND_CALL
             and not report_cut_marker(reading, tables.after_call)

@@ -128,6 +128,7 @@ class UnprovenCalls:
             if not marker or not tables.ends_calls(marker):
                 break
             yield from skip(src, marker, tables.trailing(marker))
+            reading.sink.unclosed = None
             marker = yield from self._next_marker(reading, Before.CALL)
         return marker
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from deltaparse.partial import MalformedOutput, TextDecoder, UsageError, replace_surrogates
 
 from ..feeding import MOST_PASSED
-from ..finish_reasons import Reason
+from ..finish_reasons import Reason, StopReason
 from ..message.deltas import Delta
 from ..message.ids import IdFactory, call_id
 from ..message.message import Attempt, Issue, Message
@@ -190,7 +190,7 @@ class TokenParser(TurnParser):
             raise self._told(error) from None
         return deltas
 
-    def finish(self, reason: Reason = None, *, stop_reason: str | int | None = None) -> list[Delta]:
+    def finish(self, reason: Reason = None, *, stop_reason: StopReason = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. See `StreamParser.finish`.
 
         The engine may have kept the end-of-turn token, or left it out, or stopped before it.
@@ -200,6 +200,17 @@ class TokenParser(TurnParser):
             return super().finish(reason, stop_reason=stop_reason)
         except MalformedOutput as error:
             raise self._told(error) from None
+
+    def _as_read(self, stop: StopReason) -> str:
+        if not isinstance(stop, int):
+            return self._tokens.characters_in(stop or "")
+        chars = {id: char for char, id in self._tokens.marker_ids.items()}
+        if stop in chars:
+            return chars[stop]
+        try:
+            return self._vocabulary[stop].decode(errors="replace")
+        except UsageError:
+            return ""  # no token of this vocabulary: the engine has another
 
     @property
     def message(self) -> Message:

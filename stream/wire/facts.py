@@ -54,6 +54,8 @@ class Facts:
                      with content begins with too (`>>>name`, `>>>all`), or that is no more than a
                      bracket before the name (`<name>`), or than a code fence, which answers have
                      too. The name must say it.
+    like_text:       text beside a call may be about it: calls are unproven, or begin with mere
+                     words in the middle of a line (`functools`).
     in_one_list:     all calls of a turn stand in one list, `[call, call]`; otherwise a format
                      with lists has one for each call.
 
@@ -82,6 +84,7 @@ class Facts:
         "in_section",
         "is_tagged",
         "last_request",
+        "like_text",
         "next_ends_reasoning",
         "openers",
         "separated_openers",
@@ -143,6 +146,7 @@ class Facts:
         fenced = bool(self.openers) and all(map(is_fence, self.openers))
         shares = any(shared) and all(shared)
         self.unproven_calls = self.unmarked_calls or by_name or fenced or shares
+        self.like_text = self.unproven_calls or _are_words(self.openers, tools.content_separator)
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         self._turn = turn
         self._written = (
@@ -266,6 +270,12 @@ def _is_opener(marker: str, outer: list[str]) -> bool:
     A bracket alone begins none where another marker does: text is full of them.
     """
     return bool(marker.strip()) and (has_word(marker) or not any(map(has_word, outer)))
+
+
+def _are_words(openers: tuple[str, ...], before: str) -> bool:
+    """Whether calls begin with words that stand in a line; `before` stands before the first."""
+    words = bool(openers) and all(map(is_prose, openers))
+    return words and "\n" not in before + leading(openers[0])
 
 
 def _is_word_behind(marker: str, outer: list[str]) -> bool:

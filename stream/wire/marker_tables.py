@@ -41,7 +41,7 @@ from .section_markers import (
     reasoning_spelled,
     spelled,
 )
-from .spellings import is_prose, length
+from .spellings import is_prose, length, stripped
 from .usual_head import usual_head
 from .usual_tags import UsualTags, usual_tags
 
@@ -97,6 +97,7 @@ class MarkerTables:
     says_nothing:        the values in JSON of members that say nothing, by their keys.
     bracketed:           the markers that begin like a list.
     longest:             characters of the longest marker.
+    closes_behind:       a marker that closes a call stands behind arguments that end by themselves.
     content_space:       the white space that the template writes before a turn's content.
 
     at_line_start:       the markers of calls and of content that are words, and stand behind a
@@ -113,6 +114,7 @@ class MarkerTables:
                          where a turn or a part of it begins.
     reads_separators:    what begins or separates calls may be a mere bracket or comma.
     unproven:            no marker says that a call is one (`Facts.unproven_calls`).
+    like_text:           text beside a call may be about it (`Facts.like_text`).
     told_by_look:        the same, and the name stands in the call: only what stands there tells.
     constrained:         calls are unmarked JSON whatever the format: the request said so, and
                          nothing must be told by its look. The markers of the format's own calls
@@ -142,6 +144,7 @@ class MarkerTables:
         "call_starts",
         "calls",
         "channels",
+        "closes_behind",
         "constrained",
         "content_opened",
         "content_space",
@@ -156,6 +159,7 @@ class MarkerTables:
         "in_message",
         "in_reasoning",
         "in_reasoning_only",
+        "like_text",
         "longest",
         "opens_reasoning",
         "other_roles",
@@ -188,8 +192,8 @@ class MarkerTables:
         self.channels, self.in_message = ChannelMarkers(fmt), _in_message(self.fmt, calls=calls)
         calls = calls and facts.has_calls and not facts.has_channels
         self.unmarked = calls and facts.unmarked_calls and not constrained
-        self.reads_separators = self.unmarked or constrained
         self.unproven = calls and facts.unproven_calls and not constrained
+        self.like_text = calls and facts.like_text and not constrained
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self._know_calls(tools)
         self.reasoning_ends = _ends_by_start(fmt)
@@ -254,8 +258,12 @@ class MarkerTables:
     def _know_calls(self, tools: ToolsFormat) -> None:
         """Say what unmarked calls begin with, and what means something in a call."""
         exact, constrained = self.exact, self.constrained
+        self.reads_separators = self.unmarked or constrained
         json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
         pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
+        ends = stripped(self.facts.closers) - stripped(self.fmt.turn.ends)
+        closes = bool(ends) or self.facts.closes_by_name
+        self.closes_behind = closes and tools.format is not ToolFormat.TAG_WITH_TAGGED
         self.told_by_look = self.unproven and not self.facts.is_tagged
         self.unmarked_call = PYTHON_CALL if pythonic else json_call
         behind = self.fmt.call_id.position is CallIdPosition.POST_ARGS

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import deltaparse.gate
@@ -51,6 +51,12 @@ QWEN = get_format("qwen25")
 CALL = f'<tool_call>\n{{"name": "get_weather", "arguments": {CITY}}}\n</tool_call>'
 QUOTES = "“” „“ ”” «» »« ‹› 「」 『』 ｢｣ 《》 〝〟 ❝❞ ⸂⸃ ＂＂ ″″ \"\" ‘’ ‚‘ ''"
 ELEMENTS = "del q s kbd script STRIKE style textarea cite table answer user-input 引用"
+
+PROMPTS = ["root@host:~#", "[me@host ~]$", "In [1]:", ">>>", "...", "PS C:\\x>", "sh-5.1$"]
+TURNS = [
+    *("Human: x", "**User**: x", "### User", "user", "User 1 (12:03): x", "USER> x"),
+    *("[INST] x [/INST]", "<user>x</user>", "用户：x", "> User: x", "Usuario: x"),
+]
 
 RAW = {
     "reasoning": [
@@ -113,6 +119,10 @@ RAW = {
         (f"1. {TAG}", f"＞ {TAG}"),
         (f"x\u200b {TAG}", f"\u200b> {TAG}"),
         (f"- {TAG}", f"-{TAG}"),
+        *((f"{line}\n\nSo.\n{TAG}", f"{line} {TAG}") for line in PROMPTS),
+        (f"$ ls\n\nSo.\n{TAG}", f"$ cat x\n{TAG}"),
+        (f"It is 5 % {TAG}", f"me@mac ~ % {TAG}"),
+        (f"<b>x</b> {TAG}", f"mysql> {TAG}"),
     ],
     "struck out": [
         (f"~~x~~ {TAG}", f"~~{TAG}~~"),
@@ -138,6 +148,8 @@ RAW = {
         (f'[quote author="x"]x[/quote] {TAG}', f'[quote author="x"]{TAG}[/quote]'),
         (f"[code lang=xml]x[/code] {TAG}", f"[code lang=xml]{TAG}[/code]"),
         (f"[see x](y) {TAG}", f"{TAG} [/see x]"),
+        (f"x <details> {TAG}", f"<details>\n<summary>x</summary>\n{TAG}"),
+        (f"<br>\n{TAG}", f"<example>\n{TAG}"),
     ],
     "the end of the turn": [
         (f"{TAG}<|im_end|>\n", f"{TAG}<|im_end|>\nSo."),
@@ -157,6 +169,7 @@ RAW = {
         (f"<|start|>assistant {TAG}", f"{TAG}<|start|>assistant"),
         (f"The user: x\n{TAG}", f"Hi.\n**User:** x\n{TAG}"),
         (f"Observations:\n{TAG}", f"Observation: {TAG}"),
+        *((f"```\n{line}\n```\n{TAG}", f"Hi.\n\n{line}\n{TAG}") for line in TURNS),
         (f"{TAG}<|eos|>", f"<|tool_output|>{TAG}"),
     ],
     "a fallback": [
@@ -184,6 +197,16 @@ PARSED = {
         (f"<tool_response>x</tool_response>{CALL}", f"<tool_response>x {CALL} </tool_response>"),
         (f"<scratchpad>x</scratchpad>{CALL}", f"<scratchpad>{CALL}</scratchpad>So."),
         (f"{CALL}\n<|im_start|>", f"<|im_start|>user\n{CALL}"),
+        *((f"{CALL}\n{line}", f"Hi.\n\n{line}\n{CALL}") for line in TURNS),
+        *((f"{line}\n\n\n{CALL}", f"{line} {CALL}") for line in PROMPTS if line != ">>>"),
+        (f"So.\n{CALL}", f"$ cat x\n{CALL}"),
+        (f"> x\n\n{CALL}", f"> So: {CALL}"),
+        (f"x <details> {CALL}", f"<details>\n<summary>x</summary>\n\n{CALL}"),
+        (f"<aside>x</aside>\n{CALL}", f"<aside>x {CALL} </aside>"),
+        (f"/* x */ {CALL}", f"/* {CALL} */"),
+        (f"x <!-- y --> {CALL}", f"x <!-- {CALL}"),
+        (f"{CALL} <b>x</b>", f"{CALL} x</b>"),
+        (f"User: x</think>{CALL}", f"User: x<think>y</think>{CALL}"),
     ],
     "the call": [
         (CALL[:-14], CALL[:-15]),
@@ -293,6 +316,10 @@ def test_what_is_closed_before_a_call_sets_none_apart_in_its_format(text):
 
 TO_WEATHER = f"<|channel|>commentary to=functions.get_weather <|message|>{CITY}"
 SAYS = "<|channel|>final<|message|>So."
+OBJECT = f'{{"name": "get_weather", "arguments": {CITY}}}'
+NUMBERED = f'{{"tool_call_id": "0", "tool_name": "get_weather", "parameters": {CITY}}}'
+TWICE = f"{NUMBERED}, {NUMBERED}"
+TAGGED = "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Gent</arg_value>\n"
 WEATHER_OBJECT = f'{{"name": "get_weather", "parameters": {CITY}}}'
 OTHER_FORMATS = {
     "gpt_oss": [
@@ -310,20 +337,39 @@ OTHER_FORMATS = {
     "hermes": [(CALL, f"{CALL}<|im_end|>So.")],
     "pythonic": [
         (BRACKET, f"[rm(), {BRACKET[1:]}"),
-        (f"{BRACKET} So.", f"{BRACKET[:-1]}, rm(path='/')]"),
+        (BRACKET, f"{BRACKET} So."),
+        (f"{BRACKET}\n", f"{BRACKET[:-1]}, rm(path='/')]"),
         (BRACKET[1:-1], f"rm(); {BRACKET}"),
         (f"\n{BRACKET}", f"So: {BRACKET}"),
         (f"{BRACKET}<|eot_id|>", f"```\n{BRACKET}\n```"),
     ],
     "llama3_json": [
         (WEATHER_OBJECT, WEATHER_OBJECT.replace("get_weather", "rm")),
-        (f"{WEATHER_OBJECT} So.", f'{WEATHER_OBJECT}; {{"name": "rm", "parameters": {{}}}}'),
+        (WEATHER_OBJECT, f"{WEATHER_OBJECT} So."),
+        (f"{WEATHER_OBJECT}\n", f'{WEATHER_OBJECT}; {{"name": "rm", "parameters": {{}}}}'),
+        (f"<|python_tag|>{WEATHER_OBJECT}", f"{WEATHER_OBJECT}\n\nis how it would look."),
         (WEATHER_OBJECT, f'{{"name": "rm", "parameters": {WEATHER_OBJECT}}}'),
         (f"<|python_tag|>{WEATHER_OBJECT}", f"So: {WEATHER_OBJECT}"),
     ],
     "functionary_v32": [
         (f"get_weather\n{CITY}", f"rm\n{CITY}"),
         (f"all\nSo.>>>get_weather\n{CITY}", f"all\nSo.>>>get_weather\n{CITY}>>>rm\n{{}}"),
+        (f"get_weather\n{CITY}>>>all\nSo.", f"get_weather\n{CITY} so."),
+        (f"get_weather\n{CITY}\n", f"all\nIn the REPL:\n\n>>> get_weather\n{CITY}"),
+        (f"all\n>>>get_weather\n{CITY}", f"all\nSo.>>> get_weather\n{CITY}"),
+        ("all\nA.>>>now\n{}\n>>>now\n{}", f"all\nSo.\n>>>get_weather\n{CITY}"),
+    ],
+    "phi4_mini_json": [(f"functools[{OBJECT}]", f"functools[{OBJECT}] would ask.")],
+    "command_r7b": [
+        (f"<|START_ACTION|>[{NUMBERED}]<|END_ACTION|>", f"<|START_ACTION|>[{TWICE}]<|END_ACTION|>"),
+    ],
+    "glm45": [(f"{TAGGED}</tool_call>", TAGGED), (f"{TAGGED}</tool", f"{TAGGED}<")],
+    "minicpm5": [
+        (
+            f'<function name="get_weather"><param name="city">{part}</param></function>',
+            f'<function name="get_weather"><param name="city">{part}</param>',
+        )
+        for part in ("Gent", "")
     ],
 }
 
@@ -338,7 +384,6 @@ def test_text_and_other_formats(name):
             assert decided(message).executable is passes, output
 
 
-OBJECT = f'{{"name": "get_weather", "arguments": {CITY}}}'
 HEADS = [
     (
         "llama3_json",
@@ -581,6 +626,63 @@ QUIET = st.text("abc .\n", max_size=9).map(" ".join)
 def test_before_an_end_that_nothing_began_nothing_is_executed(before, ends, after):
     assert GATE.decide(f"{' '.join(ends)}\n\nSo {TAG}").executable
     assert not GATE.decide(f"So {TAG}{before}{' '.join(ends)}{after}").calls
+
+
+@pytest.mark.parametrize("stop", ["</tool_call>", "\n</tool_call>", "</tool_call><|user|>"])
+def test_a_closer_that_the_engine_names_as_its_stop_string_is_not_missing(stop):
+    for output in (TAGGED, TAGGED.rstrip(), "<tool_call>now\n"):
+        assert GATE.decide(output, "glm45", finish_reason="stop", stop_reason=stop).executable
+        for other in (None, "User:", 7, ""):
+            decision = GATE.decide(output, "glm45", finish_reason="stop", stop_reason=other)
+            assert decision.reason == "parser_issue"
+            assert "missing_closer" in decision.detail
+        # Within an argument, nothing is whole.
+        cut = output.removesuffix("\n").removesuffix("</arg_value>") if "arg" in output else "<to"
+        assert not GATE.decide(cut, "glm45", finish_reason="stop", stop_reason=stop).executable
+        assert not GATE.decide(output, "glm45", finish_reason="length", stop_reason=stop).executable
+
+
+def test_a_second_call_with_the_id_of_the_first_is_refused():
+    parser = StreamParser("command_r7b", tools=TOOLS)
+    parser.feed(f"<|START_ACTION|>[{TWICE}]<|END_ACTION|>")
+    parser.finish("stop")
+    decision = GATE.decide(parser)
+    assert (decision.reason, decision.detail) == (
+        "parser_issue",
+        "the parser reports repeated_id",
+    )
+    early = [GATE.decide_call(call).executable for call in parser.message.tool_calls]
+    assert early == [True, False]
+
+
+def test_a_value_that_holds_a_marker_of_its_format_is_refused():
+    text = TAGGED.replace("Gent", "Gent</arg_value>x") + "</tool_call>"
+    decision = GATE.decide(text, "glm45", finish_reason="stop")
+    assert decision.reason == "parser_issue"
+    assert "ambiguous_marker" in decision.detail
+
+
+LIKE_TEXT = [name for name in list_formats() if get_format(name).facts.like_text]
+WORDS = st.text("ab ?.,:;!#>$`'\n", min_size=1, max_size=12).filter(str.strip)
+
+
+@pytest.mark.parametrize("name", LIKE_TEXT)
+@given(data=st.data(), before=WORDS | st.just(""), after=WORDS | st.just(""))
+def test_nothing_is_executed_where_prose_stands_beside_an_unmarked_call(name, data, before, after):
+    assume(before or after)
+    fmt = get_format(name)
+    call = written("now", fmt, TOOLS)
+    gap = data.draw(st.sampled_from(["", " ", "\n", "\n\n"]))
+    assert GATE.decide(f"{gap}{call}{gap}", fmt, finish_reason="stop").executable
+    text = f"{before}{gap}{call}{gap}{after}"
+    for ended in ("stop", "length", None):
+        parser = StreamParser(fmt, tools=TOOLS)
+        for char in text:
+            parser.feed(char)
+        parser.finish(ended)
+        assert not GATE.decide(parser).executable
+        assert not parser.message.tool_calls or not GATE.decide(parser.message).executable
+        assert not GATE.decide(text, fmt, finish_reason=ended).executable
 
 
 IN_MARKERS = ["hermes", "qwen3_coder", "mistral", "mistral_small", "devstral", "deepseek_v3"]

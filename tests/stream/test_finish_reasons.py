@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from deltaparse import StreamParser, UsageError
+from deltaparse import (
+    StreamParser,
+    TokenParser,
+    UsageError,
+    Vocabulary,
+    get_format,
+    iter_deltas,
+    parse,
+)
 from deltaparse.stream.finish_reasons import (
     CUT,
     FAILED,
@@ -14,6 +22,7 @@ from deltaparse.stream.finish_reasons import (
     NATURAL,
     how_it_ended,
     reason_text,
+    stop_text,
 )
 
 from ..strategies.wire_by_hand import CALL, TAGS
@@ -118,3 +127,115 @@ def test_the_text_of_a_reason():
 def test_what_has_no_reason_in_it_is_refused(reason):
     with pytest.raises(UsageError, match="finish reason"):
         reason_text(reason)
+
+
+TAGGED = "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n"
+OBJECT = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}'
+
+
+def ended(fmt, text, reason="stop", **options):
+    """Whether the one call is complete, and the kinds of issues."""
+    parser = StreamParser(fmt)
+    parser.feed(text)
+    parser.finish(reason, **options)
+    [call] = parser.message.tool_calls
+    return call.complete, [issue.kind for issue in parser.issues]
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "kinds"),
+    [
+        ("glm45", TAGGED, ["missing_closer"]),
+        ("glm45", "<tool_call>f\n", ["missing_closer"]),
+        ("glm45", f"{TAGGED}<", ["missing_closer", "cut_marker"]),
+        ("glm45", f"{TAGGED}</", ["cut_marker"]),
+        ("glm45", f"{TAGGED}</tool_call>", []),
+        ("minicpm5", '<function name="f"><param name="a">1</param>', ["missing_closer"]),
+        ("hermes", OBJECT, ["cut_marker"]),
+        ("hermes", OBJECT[:-1], ["cut_marker"]),
+        ("hermes", f"{OBJECT}\n</tool", ["cut_marker"]),
+        ("hermes", f"{OBJECT}\n</tool_call>", []),
+        ("hermes", f"{OBJECT}<|im_end|>", ["cut_marker"]),
+        ("lfm2", "<|tool_call_start|>[f(a=1)]", ["cut_marker"]),
+        ("olmo3", "<function_calls>f(a=1)</function_calls>", []),
+        ("mistral", '[TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}]', []),
+        ("gpt_oss", '<|channel|>commentary to=functions.f<|message|>{"a": 1}', []),
+    ],
+)
+def test_a_closer_that_is_missing_at_a_natural_end_is_reported(fmt, text, kinds):
+    assert ended(fmt, text) == (True, kinds)
+    closers = get_format(fmt).facts.closers
+    if closers and not text.endswith("<"):
+        named = [kind for kind in kinds if text[-1:] in "/l"]
+        assert ended(fmt, text, stop_reason=closers[-1]) == (True, named)
+
+
+@pytest.mark.parametrize("reason", ["length", None, "abort"])
+def test_a_stop_string_ends_no_turn_that_was_cut(reason):
+    assert ended("glm45", TAGGED, reason, stop_reason="</tool_call>")[0] is False
+
+
+def test_a_stop_string_that_closes_the_function_closes_the_call():
+    text = "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n"
+    assert ended("qwen3_coder", text)[0] is False
+    for stop in ("</function>", "</tool_call>", "</function>\n</tool_call>"):
+        assert ended("qwen3_coder", text, stop_reason=stop) == (True, [])
+
+
+def test_the_marker_that_an_engine_matched_stands_in_its_object():
+    matched = {"type": "stop", "matched": "</tool_call>"}
+    assert ended("glm45", TAGGED, matched) == (True, [])
+    assert ended("glm45", TAGGED, {"type": "stop", "matched": 7}) == (True, ["missing_closer"])
+    assert stop_text(None, {"type": "stop", "matched": [7]}) is None
+    assert stop_text("x", matched) == "x"
+
+
+@pytest.mark.parametrize("stop", [True, 1.5, ["</s>"], b"</s>"])
+def test_what_is_no_stop_reason_is_refused(stop):
+    with pytest.raises(UsageError, match="stop_reason is the stop string"):
+        StreamParser("glm45").finish("stop", stop_reason=stop)
+
+
+def test_a_snapshot_keeps_what_the_engine_stopped_at():
+    parser = StreamParser("glm45", record=True)
+    parser.feed(TAGGED)
+    parser.finish("stop", stop_reason="</tool_call>")
+    for again in (parser.fork(), StreamParser.restore(parser.snapshot())):
+        assert (again.message, again.issues) == (parser.message, [])
+
+
+def test_a_loop_asks_what_the_engine_stopped_at_when_the_output_has_ended():
+    for stop in ("</tool_call>", lambda: "</tool_call>"):
+        deltas = iter_deltas([TAGGED], "glm45", finish_reason="stop", stop_reason=stop)
+        assert list(deltas)
+        assert deltas.parser.issues == []
+    message = parse(TAGGED, "glm45", finish_reason="stop", stop_reason="</tool_call>")
+    assert message.tool_calls[0].complete
+    assert message.issues == ()
+
+
+def test_a_parser_of_tokens_knows_the_token_that_the_engine_stopped_at():
+    tokens = [*sorted({char.encode() for char in TAGGED}), b"<tool_call>", b"</tool_call>"]
+    vocabulary = Vocabulary(dict(enumerate(tokens)), special=[len(tokens) - 2, len(tokens) - 1])
+    ids = [len(tokens) - 2, *(tokens.index(char.encode()) for char in TAGGED[11:])]
+    for stop, kinds in (
+        (len(tokens) - 1, []),
+        ("</tool_call>", []),
+        (0, ["missing_closer"]),
+        (999, ["missing_closer"]),
+    ):
+        parser = TokenParser("glm45", vocabulary)
+        parser.feed(ids)
+        parser.finish("stop", stop_reason=stop)
+        assert parser.message.tool_calls[0].arguments == '{"a": 1}'
+        assert [issue.kind for issue in parser.issues] == kinds
+
+
+def test_a_call_with_the_id_of_another_is_reported():
+    one = '{"name": "f", "arguments": {}, "id": "abcdefghi"}'
+    other = one.replace("abc", "xyz")
+    for collect in (True, False):
+        parser = StreamParser("mistral", collect=collect)
+        parser.feed(f"[TOOL_CALLS][{one}, {other}, {one}]")
+        parser.finish("stop")
+        assert [issue.kind for issue in parser.issues] == ["repeated_id"]

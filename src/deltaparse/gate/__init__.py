@@ -17,11 +17,12 @@ What a candidate is, and its neighbours that are none (SECURITY.md has the same 
     what is round a call     prose, what is closed           a fence, a quotation, an element
     message                  its calls, or a tag in content  both; a tag before reasoning
     the call                 whole                           cut off, repaired, a member twice
+    a call in no markers     alone in its turn               with text before or behind it
     the turn                 no issue, or a harmless one     any other issue of the parser
     reasoning                behind it                       in it, or before its end
     quotation marks          behind the closing one          between, beside, behind one left open
     code                     behind it                       in a fence, a span, indented
-    a line                   prose, lists                    block quotes, tables, comments
+    a line                   prose, lists                    block quotes, tables, prompts
     struck out               behind it                       between ~~ or ~
     elements                 behind them                     between both ends, before the end alone
     the end of the turn      before it                       behind it, or if more follows

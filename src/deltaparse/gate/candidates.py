@@ -21,7 +21,7 @@ from deltaparse.stream import Content, Issue, Message, Part, Reasoning, ToolCall
 from .fallbacks import DENIAL, after_intent, snippets, starts_with
 from .payload import SPACE
 from .records import Candidate, Candidates, Reason
-from .tags import after_reasoning, ends_reasoning, read_tags, sets_apart
+from .tags import after_reasoning, ends_reasoning, others_speak, read_tags, sets_apart
 from .telemetry import ParseMode
 
 __all__ = [
@@ -135,7 +135,9 @@ def extract_message(
     if calls and any(tags):
         candidates = _refused(candidates, "ambiguous", "there are calls of two formats")
     elif any(len(texts) > 1 and sets_apart(texts) for texts in _round_calls(message.parts)):
-        candidates = _refused(candidates, "ambiguous", "a call stands in code or in a quotation")
+        candidates = _refused(candidates, "ambiguous", "a call stands in what is set apart")
+    elif calls and others_speak(_round_all_calls(message.parts)):
+        candidates = _refused(candidates, "ambiguous", "somebody else may speak before a call")
     elif _ends_reasoning_behind_a_call(message):
         candidates = _refused(candidates, "ambiguous", "what ends reasoning stands behind a call")
     elif any(tags[:-1]):
@@ -244,13 +246,18 @@ def _contents(parts: Iterable[Part]) -> list[str]:
 def _round_calls(parts: Iterable[Part]) -> Iterator[list[str]]:
     """The content round each call, between one section of reasoning and another."""
     for _, run in groupby(parts, lambda part: isinstance(part, Reasoning)):
-        texts = [""]
-        for part in run:
-            if isinstance(part, ToolCall):
-                texts.append("")
-            else:
-                texts[-1] += part.text
-        yield texts
+        yield _round_all_calls(part for part in run if not isinstance(part, Reasoning))
+
+
+def _round_all_calls(parts: Iterable[Part]) -> list[str]:
+    """The content round each call; a line ends where reasoning stands in it."""
+    texts = [""]
+    for part in parts:
+        if isinstance(part, ToolCall):
+            texts.append("")
+        else:
+            texts[-1] += "\n" if isinstance(part, Reasoning) else part.text
+    return texts
 
 
 def _ends_reasoning_behind_a_call(message: Message) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import Issue, Message, StreamParser, ToolCall, WireFormat
-from deltaparse.stream.finish_reasons import Reason
+from deltaparse.stream.finish_reasons import Reason, StopReason
 
 from .candidates import ExtractionRules, extract_call, extract_message, extract_text
 from .fallbacks import DENIAL
@@ -102,6 +102,7 @@ class ToolGate:
         issues: Iterable[Issue] = (),
         prompt: str = "",
         finish_reason: Reason = None,
+        stop_reason: StopReason = None,
     ) -> Candidates:
         """Find what may be calls: phase one. Nothing in the result can be executed.
 
@@ -116,6 +117,7 @@ class ToolGate:
             prompt: goes into the ids of candidates in raw text, so that two turns do not share
                 them. With a format, the rendered prompt, as the parser takes it.
             finish_reason: the engine's, where text is parsed here. None, not known, counts as cut.
+            stop_reason: what the engine stopped at, as `StreamParser.finish` takes it.
 
         Raises:
             UsageError: an argument of another type; a parser that is not finished or has no
@@ -131,7 +133,7 @@ class ToolGate:
                 return extract_text(output, self._extraction, intent=intent, prompt=prompt)
             parser = StreamParser(fmt, tools=self._tools, prompt=prompt)
             parser.feed(output)
-            parser.finish(finish_reason)
+            parser.finish(finish_reason, stop_reason=stop_reason)
             output = parser
         elif fmt is not None:
             raise UsageError("fmt= is what raw text is parsed with; this is parsed already")
@@ -166,6 +168,7 @@ class ToolGate:
         issues: Iterable[Issue] = (),
         prompt: str = "",
         finish_reason: Reason = None,
+        stop_reason: StopReason = None,
     ) -> Decision:
         """Extract and validate: both phases at once."""
         candidates = self.extract(
@@ -175,6 +178,7 @@ class ToolGate:
             issues=issues,
             prompt=prompt,
             finish_reason=finish_reason,
+            stop_reason=stop_reason,
         )
         return self.validate(candidates)
 
@@ -184,7 +188,8 @@ class ToolGate:
         It is held to the allow-list, to the schema, and to what its parser had to decide about it,
         as `decide` does. That all calls of an output pass, or none, does not hold then: a call that
         passed here may have been run when one behind it is refused, or when the output goes on
-        behind its end. Nor is it known what the call stands in, a code fence or a quotation, and
+        behind its end. Where calls stand in no markers, text behind one may show that it was a
+        mention: decide at the end of the turn there. Nor is it known what the call stands in, a code fence or a quotation, and
         `max_calls` is not held to.
 
         Args:

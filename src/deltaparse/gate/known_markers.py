@@ -31,6 +31,9 @@ WORDS = ["thinking", "thought", "thoughts", "reasoning", "reflection", "scratchp
 """Elements that models think in, beside those of named formats."""
 
 ELEMENT = re.compile(r"<([A-Za-z][A-Za-z0-9_.:-]*)>")
+BEGUN = re.compile(r"<[^\W\d_][\w.:-]{0,63}+")
+"""What looks like the beginning of an element."""
+
 SPECIAL = re.compile(r"<[|｜][^<>\s]{1,64}+>")
 """A special token, as it is spelled in most vocabularies."""
 
@@ -74,7 +77,8 @@ class KnownMarkers:
 
     `opens`: begins reasoning. `closes`: ends it. `ends`: ends the turn, or begins the message of
     another role. `starts`: begins another message of the turn. `specials`: special tokens of
-    headers, and round content. `closers`: what ends reasoning that
+    headers, and round content. `elements`: what looks there like the beginning of an element, in
+    lower case. `closers`: what ends reasoning that
     a marker begins, where it is not an element; the markers are in lower case.
     """
 
@@ -83,6 +87,7 @@ class KnownMarkers:
     ends: str
     starts: str
     specials: frozenset[str]
+    elements: frozenset[str]
     closers: dict[str, re.Pattern[str]]
     last_close: re.Pattern[str]
     all_ends: re.Pattern[str]
@@ -101,6 +106,7 @@ def _known(formats: Iterable[tuple[str, WireFormat]]) -> KnownMarkers:
     starts: set[str] = set()
     headers: set[str] = set()
     specials: set[str] = set()
+    elements: set[str] = set()
     for _, fmt in formats:
         channels = fmt.channels
         pairs |= {(start.strip(), frozenset([end.strip()])) for start, end in fmt.reasoning.pairs}
@@ -109,6 +115,7 @@ def _known(formats: Iterable[tuple[str, WireFormat]]) -> KnownMarkers:
         said = (channels.start, channels.channel, channels.message, *channels.ends)
         said += (fmt.content.start, fmt.content.end, fmt.turn.generation_prompt)
         specials.update(*map(SPECIAL.findall, (*said, *fmt.turn.headers)))
+        elements.update(*map(BEGUN.findall, map(str.lower, (*said, *fmt.turn.headers))))
         headers.update(*(_of_others(header.strip()) for header in fmt.turn.headers))
         closing = frozenset(end.strip() for end in (channels.start, *channels.ends))
         # Where there are no channels, recipients take their place.
@@ -132,6 +139,7 @@ def _known(formats: Iterable[tuple[str, WireFormat]]) -> KnownMarkers:
         ends="|".join([_any(ends), *headers]),
         starts=_any(starts),
         specials=frozenset(specials),
+        elements=frozenset(elements),
         closers={start: re.compile(f"(?i:{_any(closing)})") for start, closing in ends_of.items()},
         last_close=re.compile(rf"(?i:</(?:{names})[ \t]*+>|{closed})"),
         all_ends=re.compile(_any(ends)),

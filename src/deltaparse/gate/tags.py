@@ -39,16 +39,26 @@ from .known_markers import (
     KnownMarkers,
     known_markers,
 )
+from .other_speech import begins_turn, begins_with_prompt, ends_in_prompt
 from .records import Reason
 
-__all__ = ["NAME", "Tag", "after_reasoning", "ends_reasoning", "read_tags", "sets_apart"]
+__all__ = [
+    "NAME",
+    "Tag",
+    "after_reasoning",
+    "ends_reasoning",
+    "others_speak",
+    "read_tags",
+    "sets_apart",
+]
 
 NAME = re.compile(r'[^"<>&\x00-\x20\x7f]{1,128}')
 """A tool's name as the primary format can write it."""
 
 CLOSE = "</tool>"
-BETWEEN = f'\n\n<tool name="call">{CLOSE}\n\n'
-"""A call of another format, in a paragraph of its own."""
+BETWEEN = f'\n<tool name="call">{CLOSE}\n\n'
+"""A call of another format, in a line of its own."""
+
 
 REGIONS = (
     "pre|code|samp|kbd|var|tt|xmp|listing|plaintext|textarea|script|style|template|noscript|math"
@@ -78,6 +88,9 @@ GOES_ON = re.compile(rf"[`~]|[\r\n](?:{LAZY.pattern}|{ITEMS}{INDENT}[^\r\n]*+\Z)
 CLOSERS = {"<!--": "-->", "<![cdata[": "]]>", "<?": r"\?>"}
 """What begins a region that is no element, in lower case, and what ends it."""
 
+VOID = frozenset({"<br", "<hr", "<img", "<wbr", "<input", "<link", "<meta", "<source", "<embed"})
+"""Elements that have no end."""
+
 COMMENTS = {"/*": "*/", "{#": "#}", "<%": "%>"}
 """What may begin a comment, and what ends it then."""
 
@@ -88,8 +101,7 @@ DIRECTED = {mark: max(opens for opens in OPENS if opens < mark) for mark in CLOS
 
 # What hides a mark at the start of a line from who reads it as text.
 UNSEEN = re.compile(r"[ \t]*+[\u00ad\u200b-\u200f\u2060-\u206f\ufeff]")
-# Another speaks, in a line of its own.
-OTHER = re.compile(r"(?i:[ \t#*\[]*+(?:user|human|observation)[\]*]*+:)")
+BLANK = re.compile(r"[ \t]*+")
 LEAD = 64
 """Characters of a line among which stands what sets it off."""
 
@@ -160,17 +172,29 @@ def sets_apart(texts: Sequence[str]) -> bool:
     """Whether one of the calls that stand between these texts is certain not to be the model's own.
 
     They stood in the markers of its own format, so that marks which may set text apart or not are
-    no doubt here, and what nothing closes sets none apart, but for a fence. White space beside a
-    marker may be missing.
+    no doubt here, and what nothing closes sets none apart, but for a fence, and for an element or
+    a comment that begins a line. White space beside a marker may be missing.
     """
     texts = [MARKER.sub(" ", text) for text in texts]
     reader = _Reader(BETWEEN.join(texts), closed=True)
-    calls = [tag.span[0] for tag in reader.read() if tag.name]
-    if len(calls) < len(texts) - 1 or (reader.ended is not None and reader.ended < calls[-1]):
+    calls = [tag for tag in reader.read() if tag.name]
+    if len(calls) < len(texts) - 1 or any(tag.flaw for tag in calls):
         return True
+    if reader.ended is not None and reader.ended < calls[-1].span[0]:
+        return True
+    lines = (re.split(r"[\r\n]", text.removesuffix("\n"))[-1] for text in texts[:-1])
+    if any(map(begins_with_prompt, lines)):
+        return True  # the call may be what a command wrote
     lines = (re.split(r"[\r\n]", text)[-1] for text in texts[:-1])
     beside = ((one[-1:], other[:1]) for one, other in pairwise(filter(None, texts)))
-    return any(map(SETS_OFF.fullmatch, lines)) or any(APART.issuperset(pair) for pair in beside)
+    return any(map(_sets_off, lines)) or any(APART.issuperset(pair) for pair in beside)
+
+
+def others_speak(texts: Sequence[str]) -> bool:
+    """Whether somebody else may speak before one of the calls that stand between these texts."""
+    reader = _Reader(BETWEEN.join(MARKER.sub(" ", text) for text in texts), closed=True)
+    reader.read()
+    return reader.others is not None and reader.others < len(reader.tags)
 
 
 def after_reasoning(text: str) -> str:
@@ -187,17 +211,28 @@ def ends_reasoning(text: str) -> bool:
     return known_markers().last_close.search(text) is not None
 
 
+def _sets_off(line: str) -> bool:
+    """Whether what stands in a line before a call sets it off."""
+    row = line.lstrip(" \t").startswith("|")
+    return row or SETS_OFF.fullmatch(line) is not None or ends_in_prompt(line)
+
+
 class _Reader:
     """Walks the lines once; `pos` is the end of what a tag or an element has consumed.
 
     `doubts` are ranges of tags that are in doubt, `doubt` says that all are. Of what may turn out
     to set text apart, the number of tags is kept that stood before it. `start` is that of the line,
     `edge` where reasoning ended, `others` how many tags stood before somebody else may speak.
-    `closed`: an element is one only if it ends; `endless` are those that do not.
+    `first` is where the line has its first character. `blocks` are the elements that are open and
+    began a line, with the number of tags before each.
+    `closed`: an element is one only if it ends; `endless` are those that do not. What is in doubt
+    for other reasons than an element, a prompt or another speaker is in none then.
     """
 
     __slots__ = (
+        "apart",
         "bar",
+        "blocks",
         "closed",
         "directed",
         "double",
@@ -208,6 +243,7 @@ class _Reader:
         "ended",
         "endless",
         "fence",
+        "first",
         "inline",
         "inset",
         "known",
@@ -236,20 +272,23 @@ class _Reader:
         self.known = known_markers()
         self.inline = _inline(self.known)
         self.markers = [*MARKER.finditer(text)]
-        self.marker = self.pos = self.inset = self.start = self.edge = 0
+        self.marker = self.pos = self.inset = self.start = self.first = self.edge = 0
         self.ended: int | None = None
         self._forget()
 
     def read(self) -> list[Tag]:
         for line in LINE.finditer(self.text):
             self._line(*line.span(1))
-        unclosed = self.fence or self.double or self.directed.total() or self.strike
-        if self.doubt or unclosed or self._goes_on():
-            self.doubts.append((0, len(self.tags)))
-        if self.others is not None:
-            self._doubt_from(self.others)
+        if not self.closed:
+            unclosed = self.fence or self.double or self.directed.total() or self.strike
+            if self.doubt or unclosed or self._goes_on():
+                self.doubts.append((0, len(self.tags)))
+            self.apart += self.doubts
+        for first in (self.others, *self.blocks.values()):
+            if first is not None:
+                self.apart.append((first, len(self.tags)))
         changes = [0] * (len(self.tags) + 1)
-        for first, last in self.doubts:
+        for first, last in self.apart:
             changes[first] += 1
             changes[last] -= 1
         return [
@@ -261,6 +300,8 @@ class _Reader:
         """Begin anew: what came so far was reasoning."""
         self.tags: list[Tag] = []
         self.doubts: list[tuple[int, int]] = []
+        self.apart: list[tuple[int, int]] = []
+        self.blocks: dict[str, int] = {}
         self.elements: dict[str, tuple[int, int]] = {}
         self.double: dict[str, str] = {}
         self.directed: Counter[str] = Counter()
@@ -281,6 +322,10 @@ class _Reader:
         """Put in doubt the tags from `first` on."""
         self.doubts.append((first, len(self.tags)))
 
+    def _set_apart(self, first: int) -> None:
+        """Put them in doubt in any case."""
+        self.apart.append((first, len(self.tags)))
+
     def _goes_on(self) -> bool:
         """Whether anything stands behind the end of the turn."""
         if self.ended is None:
@@ -291,8 +336,9 @@ class _Reader:
     def _line(self, start: int, end: int) -> None:
         if start >= self.pos:
             self.line, self.start = len(self.tags), start
+            blank = BLANK.match(self.text, start, end)
+            self.first = blank.end() if blank else start
             self.bar = UNSEEN.match(self.text, start, end) is not None
-            self._others_from(OTHER.match(self.text, start, end) is not None)
             fence = FENCE.match(self.text, start, end)
             if self.fence:
                 if self.inset:
@@ -301,6 +347,7 @@ class _Reader:
                     self.fence = ""
                 self._mentions(end)
                 return
+            self._others_from(begins_turn(self.text, start, end))
             # A backtick after a fence of backticks: a code span, which `_read` takes for doubt.
             if fence and not ("`" in fence[1] and "`" in fence[2]):
                 self.fence, self.inset = fence[1], fence.start(1) - start
@@ -311,6 +358,7 @@ class _Reader:
             ways = (begun, normalize("NFKC", begun))  # "＞" sets off as ">" does
             self.set_off = any(map(SET_OFF.match, ways))
             self.lazy |= LAZY.match(self.text, start, end) is not None
+            self.lazy |= begins_with_prompt(self.text, start, end)
         self._read(max(start, self.pos), end)
         if self.bar:
             self._doubt_from(self.line)
@@ -380,7 +428,7 @@ class _Reader:
             case "region":
                 self._region(token)
             case "element" | "comment":
-                self._element(token[0].lower())
+                self._element(token)
             case "bar":
                 self.bar = True
             case "special":
@@ -447,7 +495,7 @@ class _Reader:
         """An element that sets its text apart begins here, or ends without having begun."""
         opened = token[0].lower()
         if opened.startswith(("</", "]")):
-            self._doubt_from(0)
+            self._set_apart(0)
             return
         closer = CLOSERS.get(opened)
         end = self._end_of(token, re.compile(closer) if closer else None)
@@ -458,19 +506,31 @@ class _Reader:
         """Go to the end of what begins with `token`, which by itself is an element; return it."""
         opened = token[0].lower()
         if opened in self.endless:
+            self._begins_line(token, opened)
             return self.pos
         if closer is None:
             closer = re.compile(f"(?i:</{re.escape(opened[1:])}){BOUNDARY}")
         found = closer.search(self.text, token.end())
         if found is None and self.closed:
             self.endless.add(opened)
+            self._begins_line(token, opened)
             return self.pos
         # What is left of the closer, a ">", is text.
         self.pos = found.end() if found else len(self.text)
         return self.pos
 
-    def _element(self, marker: str) -> None:
+    def _begins_line(self, token: re.Match[str], name: str) -> None:
+        """An element begins, which sets all behind it apart if it begins its line and never ends.
+
+        So does what is no element wherever it begins: `<!--`.
+        """
+        block = token.start() == self.first and name[0] != "["
+        if (block and name not in VOID | self.known.elements) or name in CLOSERS:
+            self.blocks.setdefault(name, len(self.tags))
+
+    def _element(self, token: re.Match[str]) -> None:
         """An element, or a comment, of which nothing is known but where it begins and ends."""
+        marker = token[0].lower()
         if marker in ENDS_OF_COMMENTS:
             name = ENDS_OF_COMMENTS[marker]
         elif marker in COMMENTS:
@@ -479,12 +539,18 @@ class _Reader:
             name = marker.replace("/", "").replace("\\end", "\\begin")
         begins = name == marker
         first, depth = self.elements.pop(name, (len(self.tags), 0))
-        if not begins:
+        if begins:
+            self._begins_line(token, name)
+        elif depth or (marker not in ENDS_OF_COMMENTS and self.ended is None):
             # Who knows where it began, if nothing before it did.
-            self._doubt_from(first if depth else 0)
+            self._set_apart(first if depth else 0)
+        else:
+            self._doubt_from(0)
         depth += 1 if begins else -1
         if depth > 0:
             self.elements[name] = (first, depth)
+        else:
+            self.blocks.pop(name, None)
 
     def _skip(self, end: int) -> list[re.Match[str]]:
         """The markers before `end`, passed over."""
@@ -517,7 +583,8 @@ class _Reader:
         odd = beside == 1 or not (speaks and _is_speech(after, 1))
         if self.line == len(self.tags):
             led = self.text[self.start : tag.span[0]]
-            odd = odd or not (SIGNS.isdisjoint(led) or WORD.search(led))
+            odd = odd or not (SIGNS.isdisjoint(led) or WORD.search(led)) or ends_in_prompt(led)
+        odd |= self.closed and self.lazy
         flaw = tag.flaw or ("ambiguous" if odd else None)
         self.tags.append(replace(tag, quoted=quoted or beside == 2, flaw=flaw))
 

@@ -12,7 +12,10 @@ from ...message.message import Attempt
 from ...message.sink import Verdict
 from ...message.trail import Said
 from ...wire.call_fields import Field
+from ...wire.spellings import stripped
+from ...wire.tag_markers import TaggedMarkers
 from ..checkpoint import Checkpoint
+from ..content import may_become
 from ..reading import Reading
 
 __all__ = ["Call"]
@@ -30,7 +33,8 @@ class Call:
     """Collects name, id and arguments in any order, and emits them as soon as may be.
 
     `id_behind`: the id was read behind the arguments, which ends them. `started` says that its
-    arguments have begun, `whole` that they are a whole JSON object;
+    arguments have begun, `whole` that they are a whole JSON object, `closed` that the marker which
+    closes the call, or part of it, was read by the reader of the call;
     `repairs` counts what was repaired in them, `ambiguous` the markers in them that were taken
     for text. `not_emitted` is text in the place of the arguments that is none; `extra_members`
     are members beside name, id and arguments, which mean nothing; `odd_members` says which of these
@@ -51,6 +55,7 @@ class Call:
         "_verdict",
         "ambiguous",
         "checkpoint",
+        "closed",
         "extra_members",
         "fault",
         "fmt",
@@ -92,6 +97,7 @@ class Call:
         self.id_behind = False
         self.started = False
         self.whole = False
+        self.closed = False
         self.ambiguous = 0
         self.not_emitted: list[str] = []
         self.sink.not_emitted = self.not_emitted
@@ -270,6 +276,10 @@ class Call:
             return
         self._verdict = sink.admit(self.name, self._reported_at)
         if self._verdict == "call" and not waits_for_all:
+            self._report_text_beside()
+            if self.id and sink.is_repeated(self.id):
+                detail = f"the call of {self.name!r} has the id of another, {self.id!r}"
+                sink.issue("repeated_id", self._reported_at(), detail)
             sink.begin_call(self.name, self.id, self.checkpoint.start)
             if self._held:
                 self._go_back()
@@ -283,6 +293,16 @@ class Call:
         elif self._verdict == "text":
             self._emit_text("")
         self._held.clear()
+
+    def _report_text_beside(self) -> None:
+        """Report text before this call, if it may be about it."""
+        beside = self.sink.beside
+        if beside is None or self._reading.behind_code:
+            return
+        function, span = self.fmt.function, self._reported_at()
+        head = f"{function.name_prefix}{self.written}{function.name_suffix}"
+        if beside.call(span, exact=self.checkpoint.text().startswith(head)):
+            self.sink.issue("unproven_call", span, "text stands before a call that looks like text")
 
     def close(self) -> None:
         """The arguments are a whole object now: the call is complete, and may be executed."""
@@ -329,7 +349,10 @@ class Call:
         sink.call_is_text = not self._announced and self._verdict != "drop"
         if self._announced:
             src = self._reading.src
-            sink.end_call(complete=self.whole, end=src.base + src.pos)
+            end = src.base + src.pos
+            sink.end_call(complete=self.whole, end=end)
+            if self.whole and self.tables.closes_behind and not self.closed:
+                sink.unclosed = self.name, end, self.closers
         elif self._verdict == "drop":
             sink.issue("extra_call", self.checkpoint.span, f"dropped: {self.checkpoint.text()!r}")
             if sink.trail is not None:
@@ -349,6 +372,28 @@ class Call:
             "unknown_tool" if unknown else "repaired" if repaired else "complete"
         )
         sink.attempts.append(Attempt(self.name, self.checkpoint.span, status))
+
+    @property
+    def closers(self) -> set[str]:
+        """The markers of which each may close this call."""
+        closers = stripped(self.tables.facts.closers)
+        if self.tables.facts.closes_by_name:
+            function = self.fmt.function
+            closers.add(function.close.strip() + self.written + function.close_suffix.strip())
+        return closers
+
+    def report_missing_closer(self, m: TaggedMarkers) -> None:
+        """Report that nothing closes the arguments, if another might have stood behind them.
+
+        None might where the output ends in what can only become the closer.
+        """
+        src = self._reading.src
+        another = m.names_unmarked or may_become(src, m.key) or may_become(src, m.separator)
+        if src.unread.strip() and not another:
+            return
+        offset = src.offset
+        detail = f"the output has no marker that closes the arguments of {self.name!r}"
+        self.sink.issue("missing_closer", (offset, offset), detail)
 
     def between_calls(self) -> Checkpoint | None:
         """Where another call may begin in the same object; None where none does."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from deltaparse.partial import Steps, at, json_space, marker_set, peek, skip, skip_if_here
 
+from ...finish_reasons import swallowed
 from ...wire.format import CallIdPosition, ToolFormat
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, tagged_markers
@@ -102,7 +103,8 @@ def _another_call(reading: Reading, m: TaggedMarkers) -> Steps[int]:
     while m.own_closers.literals:
         space = space_behind(src.text, src.pos)
         end = m.own_closers.match(src.text, space, final=src.closed)
-        src.pos = end if end > space else src.pos
+        if end > space:
+            src.pos, reading.sink.unclosed = end, None
         if end < 0:
             break
         if end <= space:
@@ -122,9 +124,10 @@ def _another_call(reading: Reading, m: TaggedMarkers) -> Steps[int]:
 def _closed_by_name(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[bool]:
     """Read what closes a call with the name of its function; return whether it is closed.
 
-    A stop string may have swallowed the end of it, where it is the last that closes calls.
+    A stop string may have swallowed the end of it: one that the engine names, or where it is the
+    last that closes calls, any.
     """
-    src = reading.src
+    src, sink = reading.src, reading.sink
     yield from json_space(src)
     (core,) = m.close.literals
     closer = core + call.written + m.close_suffix
@@ -132,14 +135,19 @@ def _closed_by_name(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[boo
         rest = src.text[src.pos : src.pos + len(closer)]
         if rest == closer:
             yield from skip(src, closer, trailing(reading.fmt.function.close_suffix))
+            call.closed = True
             return True
         if not closer.startswith(rest):
             return False
         if src.closed:
+            named = swallowed(sink.stop, rest, [closer])
+            if sink.natural and not (named or call.whole or m.ends.literals):
+                call.report_missing_closer(m)
             start, src.pos = src.offset, src.pos + len(rest)
             if rest:
                 report_cut(reading, start, rest, closer)
-            return reading.sink.natural and not m.ends.literals
+                call.closed = True
+            return sink.natural and (named or not m.ends.literals)
         yield
 
 

@@ -11,6 +11,7 @@ from json.encoder import encode_basestring
 
 from deltaparse.partial import Steps, Window, at, json_space, skip_if_here, until
 
+from ...finish_reasons import swallowed
 from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
 from ..reading import Reading
@@ -94,28 +95,34 @@ def end_of_arguments(
 
     `closed`: what closes the call was read.
     """
-    if not closed and not call.id_behind and not (yield from _ends_here(reading, m)):
+    if not closed and not call.id_behind and not (yield from _ends_here(reading, call, m)):
         return CUT
     call.emit("}")
     call.close()
     return WHOLE
 
 
-def _ends_here(reading: Reading, m: TaggedMarkers) -> Steps[bool]:
+def _ends_here(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[bool]:
     """Whether the arguments end here: at a closer of the function, or of the call.
 
-    More arguments could follow anything else. A stop string may have swallowed the last closer,
-    or part of it, but no other; where the format has none, what follows the call ends it.
+    More arguments could follow anything else. A stop string may have swallowed a closer, or part
+    of it: one that the engine names, or the last of all, which is reported. Where the format has
+    none, what follows the call ends it.
     """
-    src, natural = reading.src, reading.sink.natural
+    src, sink = reading.src, reading.sink
     closed = yield from at(src, m.closers)
     if closed or (not m.has_ends and src.unread):
         # What stands between arguments may begin as a closer does.
         return not (may_become(src, m.key) or may_become(src, m.separator))
-    if not m.has_ends:
-        return natural
+    if not m.has_ends or not sink.natural:
+        return not m.has_ends and sink.natural
+    if swallowed(sink.stop, src.unread, m.closers.literals):
+        return True
     only_one = len(m.ends.literals) == 1 and not m.close.literals
-    return only_one and natural and may_become(src, m.ends)
+    if not only_one or not may_become(src, m.ends):
+        return False
+    call.report_missing_closer(m)
+    return True
 
 
 def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
