@@ -148,15 +148,13 @@ class TaggedMarkers:
         self._mark_argument(arguments)
         self.quoted_openers, self.quoted_closers = _quoted(fmt)
         # In a value these are text, but show that it quotes calls, or that its end is missing.
-        inside = key | set(self.quoted_openers)
-        self._end_values(arguments, forgotten, following, inside)
+        self._end_values(arguments, forgotten, following, key | {*self.quoted_openers})
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
         self.name_prefix = marker_set(stripped([function.name_prefix]))
         beside = suffix | (id_start | id_end if between else set())
         self.name_ends = marker_set(beside.union(*map(_behind_name, (outer | around) - beside)))
         self.after_name = marker_set(suffix)
-        self.id_start = marker_set(id_start)
-        self.id_end = marker_set(id_end)
+        self.id_start, self.id_end = marker_set(id_start), marker_set(id_end)
         self.id_ends = marker_set(outer | around | id_end | stripped([function.name_prefix]))
         self.arguments_start = marker_set(stripped([arguments.start]))
         before = id_start if between else set()
@@ -209,9 +207,7 @@ class TaggedMarkers:
             gap = leading(text) if text.strip() else ""
             line_end = {"\r\n"} if suffix == "\n" else set()
             cores = {suffix} | forgotten if suffix else following
-            plain, crlf = (
-                _behind(space, cores) | line_end | inside for space in (gap, _crlf(gap))
-            )
+            plain, crlf = (_behind(space, cores) | line_end | inside for space in (gap, _crlf(gap)))
             return ValueMarkers(suffix, marker_set(plain), marker_set(crlf), types)
 
         self.usual = ended(arguments.value_suffix)

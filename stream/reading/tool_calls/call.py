@@ -32,11 +32,12 @@ class Call:
     `id_behind`: the id was read behind the arguments, which ends them. `started` says that its
     arguments have begun, `whole` that they are a whole JSON object;
     `repairs` counts what was repaired in them, `ambiguous` the markers in them that were taken
-    for text, and `swallowed` are the names of other arguments that began in the text of one. `not_emitted` is text in the place of the arguments that is none; `extra_members`
-    are members beside name, id and arguments, which mean nothing; `odd_members` says which of these
-    stand under a key that is not the format's. All three are reported. `fault` says why the call is
-    not complete; `written` is the name as it was written, in tags; `overrun` is what proves that
-    a string in it was not closed. `traces`: somebody asks where its arguments stand. `reads` is the
+    for text, and `swallowed` are the names of other arguments that began in the text of one.
+    `not_emitted` is text in the place of the arguments that is none; `extra_members` are members
+    beside name, id and arguments, which mean nothing; `odd_members` says which of these stand under
+    a key that is not the format's. All three are reported. `fault` says why the call is not
+    complete; `written` is the name as it was written, in tags; `overrun` is what proves that a
+    string in it was not closed. `traces`: somebody asks where its arguments stand. `reads` is the
     window from which its members are read: where they are repaired, that of the repaired text.
     """
 

@@ -112,7 +112,8 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> S
     lexer = yield from object_value(src, call, call.emit)
     if lexer.state is JsonState.BROKEN:
         closers = closers_of(lexer)
-        if not (closers and call.may_repair and (yield from at(src, end.markers))):
+        marker = yield from at(src, end.markers)
+        if not (closers and call.may_repair and marker) or marker in m.quoted_openers:
             return Ending.broken(lexer.problem)
         call.emit(closers)
         call.repaired("closed_brackets", src.offset)
@@ -219,19 +220,19 @@ def _ends_value(
 ) -> Steps[bool]:
     """Whether a suffix of so many characters ends the value, or is text of it, which is counted.
 
-    It ends the last quoted argument that is open, if that stands in a quoted call, or if the next
-    argument follows. A closer of calls behind it ends the value: one that mentions the beginning
-    of an argument is more likely than one that quotes half of a call.
+    It ends the last quoted argument that is open, if that stands in a quoted call. If it stands in
+    none, and has the name of one that the call may have, its own end may be missing; otherwise it
+    ends the quoted argument if the next follows.
     """
-    in_call = quoted.is_open and (quoted.arguments or m.names_unmarked)
-    nests = quoted.arguments and end.name
-    if not (in_call or nests) and quoted.arguments:
+    nests = bool(quoted.arguments) and (quoted.is_open or bool(end.name))
+    nests |= quoted.is_open and m.names_unmarked
+    if quoted.arguments and not (nests or quoted.names):
         nests = yield from _followed(src, length, m.next_argument)
-    if not (in_call or nests) and (yield from _ends_there(src, length, end, m)):
+    if not nests and (yield from _ends_there(src, length, end, m)):
         return True
     if quoted.arguments:
         quoted.arguments -= 1
-    elif not in_call:
+    elif not nests:
         quoted.unmatched += end.suffix != "\n"
     return False
 
