@@ -27,7 +27,7 @@ from deltaparse.partial import (
 from ...wire.next_call import MOST_CLOSERS
 from ...wire.spellings import GAP, MOST_GAP, has_word
 from ...wire.tag_markers import TaggedMarkers
-from ..content import stands_alone
+from ..content import may_become, stands_alone
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
@@ -69,6 +69,8 @@ def text_value(
         call.begin_arguments()
     if m.escape_start.literals and (yield from at(src, m.escape_start)):
         return (yield from _escaped(src, call, m, end))
+    if src.unread and may_become(src, m.escape_start):
+        return CUT
     # Where a string cannot stand without quotes, what begins like JSON is that.
     certain = arguments.quoted_strings or "string" not in types
     openers = [char for char, kind in OPENERS.items() if certain and kind in types]
