@@ -30,7 +30,6 @@ class Overrun:
         beyond: given the quote that would end the string, a pattern for the text from a marker
             on that proves it. It must be of bounded length, and match no text that a string can
             hold with what follows it.
-        called: where `beyond` has a group of the name "name", says whether that is a name.
         outside: what stands in no key without quotes; by default `markers`.
 
     `watched` is the only character that markers begin with, or "", which stands in any text;
@@ -38,35 +37,24 @@ class Overrun:
     overrun, but for the markers.
     """
 
-    __slots__ = ("_beyond", "_called", "lane", "markers", "outside", "watched")
+    __slots__ = ("_beyond", "lane", "markers", "outside", "watched")
 
     def __init__(
         self,
         markers: Markers,
         beyond: Callable[[str], str],
-        called: Callable[[str], bool] | None = None,
         outside: Markers | None = None,
     ) -> None:
         self.markers = markers
         self.outside = outside or markers
         self._beyond = beyond
-        self._called = called
         self.watched = markers.firsts if len(markers.firsts) == 1 else ""
         self.lane = string_lane(markers)
-
-    def with_names(self, called: Callable[[str], bool]) -> Overrun:
-        """The same where `called` says which names are names."""
-        return Overrun(self.markers, self._beyond, called, self.outside)
 
     def stands_at(self, text: str, pos: int, quote: str, *, final: bool = False) -> bool | None:
         """Whether the text from index `pos` on is proof; None if more text is needed to tell."""
         found = _compiled(self._beyond(quote)).match(text, pos, partial=not final)
-        if found is None:
-            return False
-        if found.partial:
-            return None
-        name = found.groupdict().get("name")
-        return name is None or self._called is None or self._called(name.strip())
+        return None if found and found.partial else found is not None
 
     def may_stand(self, text: str, pos: int, end: int) -> bool:
         """Whether a marker, or the beginning of one, begins between two indices."""

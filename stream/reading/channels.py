@@ -25,6 +25,7 @@ from .checkpoint import Checkpoint
 from .content import (
     emit_no_end,
     may_become,
+    report_cut,
     report_cut_marker,
     report_stray_end,
     stands_alone,
@@ -69,6 +70,11 @@ def channel_turn(reading: Reading) -> Steps[None]:
                 continue
             checkpoint = reading.checkpoint()
             author = yield from read_author(src, marks)
+            begun = checkpoint.text()
+            if author is None and begun and src.ended and marks.role.startswith(begun):
+                report_cut(reading, checkpoint.start, begun)
+                checkpoint.commit()
+                break
             before = Before.MARKER
         if not marker and before is Before.CALL and report_cut_marker(reading, marks.outside):
             checkpoint.commit()
@@ -124,7 +130,7 @@ def _message(
     header = yield from read_header(src, marks)
     sink.end_part()
     if not header.whole:
-        return _no_message(reading, header, checkpoint)
+        return (yield from _no_message(reading, header, checkpoint))
     if header.odd:
         detail = f"read as well as may be: {checkpoint.text()!r}"
         sink.issue("odd_header", checkpoint.span, detail)
@@ -184,25 +190,31 @@ def _text(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
         emit_no_end(reading, marker, emit, "content")
 
 
-def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Before:
+def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Steps[Before]:
     """Decide what a header is that never came to the marker of a message.
 
-    Cut off, it is reported. Otherwise what stands in it may have been the answer: where it has
-    more words than the names in a header, it is content as written.
+    If it was cut off, it is a call if the name of a function is known, and reported if not.
+    Otherwise what stands in it may have been the answer: if it has more words than the names in a
+    header, it is content as written.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     text, ended = checkpoint.text(), src.closed and not src.unread
     is_call = header.addressed and tables.calls
     if ended and (is_call or not sink.natural):
+        recipient, known = header.recipient, not text.endswith(header.recipient)
+        if is_call and not known:
+            # The beginning of a marker, in which the output may end, is no part of the name.
+            end, _ = tables.channels.in_header.find(recipient, 0, final=False)
+            recipient, known = recipient[:end], end < len(recipient)
+        name = _function(reading, recipient) if is_call else ""
+        if name and known:
+            call = Call(reading, checkpoint)
+            call.called(name, header.span[0])
+            yield from settle(reading, call, CUT)
+            return Before.CALL
         kind = "truncated_call" if is_call else "odd_header"
         sink.issue(kind, checkpoint.span, f"the output ends in a header: {text!r}")
         if is_call:
-            recipient = header.recipient
-            if text.endswith(recipient):
-                # The beginning of a marker, in which the output may end, is no part of the name.
-                end, _ = tables.channels.in_header.find(recipient, 0, final=False)
-                recipient = recipient[:end]
-            name = _function(reading, recipient)
             sink.attempts.append(Attempt(name, checkpoint.span, "truncated"))
         return Before.END
     at_marker = src.text.startswith(tables.channels.ends, src.pos)
@@ -250,7 +262,7 @@ def _own_calls(
     Returns False where none begins the body: that is text, and the header with it.
     """
     src = reading.src
-    inner = Reading(src, reading.sink, tables)
+    inner = Reading(src, reading.sink, tables, recipient=name)
     yield from json_space(src)
     marker = yield from at(src, tables.call_starts)
     if not marker and may_become(src, tables.call_starts):
@@ -271,6 +283,8 @@ def _own_calls(
         checkpoint = reading.checkpoint()
         yield from whitespace(src, tables.longest)
         marker = yield from at(src, tables.after_call)
+    if not marker:
+        report_cut_marker(inner, tables.after_call)
     checkpoint.commit()
     return True
 

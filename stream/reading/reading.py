@@ -30,6 +30,8 @@ class Reading:
     behind_code: bool = False
     before_section: int = -1
     """How many calls there were before the section of calls that is open."""
+    recipient: str = ""
+    """The function that the message in channels is addressed to, if calls stand in it."""
 
     @property
     def fmt(self) -> WireFormat:

@@ -2,10 +2,9 @@
 
     proof = closer+ opener+ head
 
-In JSON, and in quotes of a format's own, the head of a call goes up to a quote that no string can
-hold; in tags, where a value may hold any quote, it is all that stands before the arguments, and
-its name is that of a tool. Anything less is part of the value. A format that has no closers shows
-its next call with an opener alone.
+The head of a call goes up to a quote that no string can hold, in JSON and in quotes of a format's
+own. Anything less is part of the value. A format that has no closers shows its next call with an
+opener alone. Nothing proves it in tags: their values may hold any text, also calls that they quote.
 """
 
 from __future__ import annotations
@@ -49,16 +48,10 @@ def next_call(fmt: WireFormat) -> Overrun | None:
     named = stripped([fmt.function.close]) if facts.closes_by_name else set()
     first = closers | named or openers
     markers = [marker for marker in first if not re.match(r'["\\\x00-\x1f]', marker)]
-    if not openers or not markers:
+    tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
+    if tagged or not openers or not markers:
         return None
     begins = _closers(closers, fmt) + _some(_one(openers), MOST_OPENERS)
-    if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
-        head = begins + _name(fmt)
-        if not fmt.function.name_suffix.strip():
-            # Nothing ends the name but what follows it.
-            arguments = fmt.arguments
-            head += _one(stripped([arguments.start, arguments.name_prefix, *facts.closers]))
-        return Overrun(marker_set(markers), lambda _: head)
 
     def beyond(quote: str) -> str:
         """Up to the quote that would end the string, and what can follow none."""
@@ -76,7 +69,7 @@ def next_call(fmt: WireFormat) -> Overrun | None:
 
 
 def _name(fmt: WireFormat) -> str:
-    """The name of a call behind its openers, with its id, as a pattern with the group "name"."""
+    """The name of a call behind its openers, with its id, as a pattern."""
     call_id = fmt.call_id
     ids = stripped([call_id.prefix]), stripped([call_id.suffix])
     # Models leave out what stands before the suffix: `name[CALL_ID]id[ARGS]`, and `name[ARGS]`.
@@ -85,7 +78,7 @@ def _name(fmt: WireFormat) -> str:
     # Nothing ends an id without a suffix but the arguments, so that it is not empty.
     behind = rf"(?:{_one(ids[0])}[^\"<>{{}}]{{1,256}}?)?" if ids[0] and not ids[1] else an_id
     suffix = re.escape(fmt.function.name_suffix.strip())
-    return rf"{an_id}(?P<name>{NAME}){GAP}{suffix}{GAP}{behind}"
+    return rf"{an_id}{NAME}{GAP}{suffix}{GAP}{behind}"
 
 
 def _closers(closers: set[str], fmt: WireFormat) -> str:

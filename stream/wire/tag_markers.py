@@ -54,6 +54,9 @@ class TaggedMarkers:
     names_unmarked:                  nothing stands before an argument's name.
     usual, ways:                     what ends a value, usually, and by the cores of what stands
                                      before and behind the argument's name.
+    quoted_openers, quoted_closers:  what opens and closes a call that a value quotes, each with
+                                     the number of its pair.
+    next_argument:                   what may stand behind a quoted argument, before the next.
     turn_ends:                       the markers that end the turn; `end_all` end calls or the turn.
     key_suffix:                      what stands behind a value's suffix and the argument's name,
                                      where that is repeated there; None elsewhere.
@@ -104,7 +107,10 @@ class TaggedMarkers:
         "name_ends",
         "name_prefix",
         "names_unmarked",
+        "next_argument",
         "own_closers",
+        "quoted_closers",
+        "quoted_openers",
         "separator",
         "turn_ends",
         "type_end",
@@ -140,16 +146,15 @@ class TaggedMarkers:
         following = key | outer | behind | between_arguments | inner
 
         self._mark_argument(arguments)
-        # In a value it is text, but shows that the value's own end may be missing.
-        another = set() if arguments.type_first else {text for text in key if has_word(text)}
-        self._end_values(arguments, forgotten, following, another)
+        self.quoted_openers, self.quoted_closers = _quoted(fmt)
+        # In a value these are text, but show that it quotes calls, or that its end is missing.
+        self._end_values(arguments, forgotten, following, key | {*self.quoted_openers})
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
         self.name_prefix = marker_set(stripped([function.name_prefix]))
         beside = suffix | (id_start | id_end if between else set())
         self.name_ends = marker_set(beside.union(*map(_behind_name, (outer | around) - beside)))
         self.after_name = marker_set(suffix)
-        self.id_start = marker_set(id_start)
-        self.id_end = marker_set(id_end)
+        self.id_start, self.id_end = marker_set(id_start), marker_set(id_end)
         self.id_ends = marker_set(outer | around | id_end | stripped([function.name_prefix]))
         self.arguments_start = marker_set(stripped([arguments.start]))
         before = id_start if between else set()
@@ -160,6 +165,7 @@ class TaggedMarkers:
         self.as_arguments = {start: name for start, name in named.items() if name}
         self.separator = marker_set(between_arguments)
         self.key = marker_set(key)
+        self.next_argument = marker_set(key | between_arguments)
         self.behind_value = marker_set(following if ends | by_name else set())
         self.element_ends = marker_set(key | {closing} if arguments.item else set())
         self.turn_ends, self.end_all = turn_ends, marker_set(ends | turn_ends)
@@ -188,12 +194,12 @@ class TaggedMarkers:
         arguments: ArgumentsFormat,
         forgotten: set[str],
         following: set[str],
-        another: set[str],
+        inside: set[str],
     ) -> None:
         """Say what ends a value, or its type: a suffix, and what shows that it was `forgotten`.
 
-        `following` may stand behind an argument, and ends a value that has no suffix; `another` is
-        what the next argument begins with.
+        `following` may stand behind an argument, and ends a value that has no suffix; `inside` is
+        what calls and arguments begin with, which a value may quote.
         """
 
         def ended(text: str, types: str = "") -> ValueMarkers:
@@ -201,9 +207,7 @@ class TaggedMarkers:
             gap = leading(text) if text.strip() else ""
             line_end = {"\r\n"} if suffix == "\n" else set()
             cores = {suffix} | forgotten if suffix else following
-            plain, crlf = (
-                _behind(space, cores) | line_end | another for space in (gap, _crlf(gap))
-            )
+            plain, crlf = (_behind(space, cores) | line_end | inside for space in (gap, _crlf(gap)))
             return ValueMarkers(suffix, marker_set(plain), marker_set(crlf), types)
 
         self.usual = ended(arguments.value_suffix)
@@ -213,6 +217,22 @@ class TaggedMarkers:
             (way.name_prefix.strip(), way.name_suffix.strip()): ended(way.value_suffix, way.types)
             for way in arguments.ways[1:]
         }
+
+
+def _quoted(fmt: WireFormat) -> tuple[dict[str, int], dict[str, int]]:
+    """The openers and the closers of calls that values may quote, each with its pair's number."""
+    tools, function = fmt.tools, fmt.function
+    pairs = [
+        (opener.strip(), closer.strip())
+        for opener, closer in (
+            (tools.section_start, tools.section_end),
+            (tools.per_call_start, tools.per_call_end),
+            (function.name_prefix, "" if function.close_suffix else function.close),
+        )
+        if has_word(opener) and closer.strip()
+    ]
+    openers = {opener: at for at, (opener, _) in enumerate(pairs)}
+    return openers, {closer: at for at, (_, closer) in enumerate(pairs)}
 
 
 def _starts(fmt: WireFormat, *, closed: bool) -> set[str]:

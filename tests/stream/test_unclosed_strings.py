@@ -1,8 +1,8 @@
 """A string that never closes does not swallow the next call, and a string may hold any text.
 
-What proves that a string was not closed: in JSON and in quotes of a format's own, a closer, an
-opener and the head of a call up to a quote that no string can hold; in tags, a closer, an opener
-and the whole head of a call to a given tool.
+What proves that a string was not closed, in JSON and in quotes of a format's own: a closer, an
+opener and the head of a call up to a quote that no string can hold. Nothing proves it in tags,
+whose values may quote calls: there the call is incomplete, and holds what follows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import get_format, parse
+from deltaparse import get_format
 
 from ..support import cuts
 from .invariants import check_1_and_2, check_3, run
@@ -113,6 +113,8 @@ QUOTED = {
         "call:g{a:",
         quotes=('<|"|>', '<|"|>'),
     ),
+}
+TAGGED = {
     "tags": Family(
         "qwen3_coder",
         "<tool_call>\n<function=%n>\n<parameter=a>\n%s\n</function>\n</tool_call>\n",
@@ -173,7 +175,18 @@ def test_the_call_behind_a_string_that_never_closes_is_read(family, value, tools
     check_3(family.format, text, tools=tools)
 
 
-@in_these(QUOTED)
+@in_these(TAGGED)
+@given(value=TEXT, tools=st.sampled_from([None, TOOLS]), data=st.data())
+def test_a_call_behind_a_value_in_tags_that_never_closes_is_none(family, value, tools, data):
+    text = family.unclosed("f", value) + family.write("g", family.honest)
+    parser, _ = run(family.format, [text], tools=tools)
+    assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
+    assert family.opener in parser.message.tool_calls[0].healed()["a"]
+    check_1_and_2(family.format, text, [list(text), data.draw(cuts(text))], tools=tools)
+    check_3(family.format, text, tools=tools)
+
+
+@in_these(QUOTED | TAGGED)
 @given(data=st.data())
 def test_a_string_may_hold_all_that_proves_less(family, data):
     others = [*family.ends, "x", " ", "{", "<"]
@@ -239,15 +252,6 @@ def test_an_end_of_a_turn_that_is_text_in_an_argument_is_reported():
     parser, _ = run(get_format("qwen3_coder"), [call.format("1<|im_end|>2") + closers])
     (issue,) = parser.issues
     assert (issue.kind, issue.detail[:8]) == ("ambiguous_marker", "1 times,")
-
-
-@pytest.mark.parametrize("name", ["qwen3_coder", "glm45"])
-def test_in_tags_only_the_head_of_a_given_tool_is_proof(name):
-    family = QUOTED["tags" if name == "qwen3_coder" else "keys in tags"]
-    text = family.unclosed("f", "x") + family.write("h", "y")
-    for tools, complete in ((None, [False, True]), (TOOLS, [True])):
-        message = parse(text, family.format, tools=tools, finish_reason="stop")
-        assert [call.complete for call in message.tool_calls] == complete
 
 
 @pytest.mark.parametrize("reason", ["stop", "length", None])

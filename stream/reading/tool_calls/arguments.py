@@ -58,7 +58,8 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
         lexer = yield from object_value(src, call, emit)
     else:
         lexer = yield from json_value(src, call.not_emitted.append)
-    ended = src.closed and not src.unread
+    # The output may end in a quotation mark of the format's own.
+    ended = src.closed and (not src.unread or call.fmt.arguments.quote.startswith(src.unread))
     if lexer.state is JsonState.BROKEN and not ended:
         return Ending.broken(lexer.problem, closers_of(lexer) if char == "{" else "")
     if lexer.state is not JsonState.DONE:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Literal
 
-from deltaparse.partial import Emit, Overrun, Window, nowhere
+from deltaparse.partial import Emit, Window, nowhere
 
 from ...message.message import Attempt
 from ...message.sink import Verdict
@@ -36,11 +36,12 @@ class Call:
     arguments have begun, `whole` that they are a whole JSON object, `closed` that the marker which
     closes the call, or part of it, was read by the reader of the call;
     `repairs` counts what was repaired in them, `ambiguous` the markers in them that were taken
-    for text. `not_emitted` is text in the place of the arguments that is none; `extra_members`
-    are members beside name, id and arguments, which mean nothing; `odd_members` says which of these
-    stand under a key that is not the format's. All three are reported. `fault` says why the call is
-    not complete; `written` is the name as it was written, in tags; `overrun` is what proves that
-    a string in it was not closed. `traces`: somebody asks where its arguments stand. `reads` is the
+    for text, and `swallowed` are the names of other arguments that began in the text of one.
+    `not_emitted` is text in the place of the arguments that is none; `extra_members` are members
+    beside name, id and arguments, which mean nothing; `odd_members` says which of these stand under
+    a key that is not the format's. All three are reported. `fault` says why the call is not
+    complete; `written` is the name as it was written, in tags; `overrun` is what proves that a
+    string in it was not closed. `traces`: somebody asks where its arguments stand. `reads` is the
     window from which its members are read: where they are repaired, that of the repaired text.
     """
 
@@ -69,6 +70,7 @@ class Call:
         "repairs",
         "sink",
         "started",
+        "swallowed",
         "tables",
         "traces",
         "whole",
@@ -99,6 +101,7 @@ class Call:
         self.whole = False
         self.closed = False
         self.ambiguous = 0
+        self.swallowed: set[str] = set()
         self.not_emitted: list[str] = []
         self.sink.not_emitted = self.not_emitted
         self.extra_members: list[str] = []
@@ -174,15 +177,6 @@ class Call:
         start = first if first < last else self._arguments_from
         if self.sink.trail is not None and start is not None:
             self.sink.trail.goes_back(start)
-
-    def next_call_of_tools(self) -> Overrun | None:
-        """What proves that an argument in tags was not closed: the call of a tool that is given."""
-        overrun, tools, namespace = self.overrun, self.sink.tools, self.fmt.function.namespace
-        if overrun is None or tools is None:
-            return overrun
-        return overrun.with_names(
-            lambda name: name in tools or name.removeprefix(namespace) in tools
-        )
 
     @property
     def may_repair(self) -> bool:

@@ -102,6 +102,8 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
     # What ends the turn is left unread, as is what follows it.
     takes = src.closed and not _turn_ends(reading)
     rest = "".join(call.not_emitted) + (src.take(len(src.text)) if takes else "")
+    if reading.recipient and not call.name:
+        call.called(reading.recipient, call.checkpoint.start)
     if not call.is_call:
         if reading.tables.told_by_look and sink.calls:
             call.fault = "truncated"

@@ -17,6 +17,7 @@ one, because a call's first delta carries both.
 
 from __future__ import annotations
 
+import json
 import re
 
 from deltaparse.partial import (
@@ -317,7 +318,8 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
         key = yield from json_key(src, first=first, overrun=call.overrun)
         char = (yield from json_space(src)) if isinstance(key, str) else ""
         # What has no name is no call.
-        is_name = bool(key) and char == "{"
+        cut_name = _cut_name(key) if tables.fmt.tools.name_is_key else ""
+        is_name = bool(cut_name) or (isinstance(key, str) and bool(key) and char in ("{", ""))
         if between is not None and is_name:
             call.start_next_call(between)
         elif between is not None:
@@ -325,7 +327,10 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
         if key is None:
             return WHOLE
         if isinstance(key, JsonFault):
-            call.not_emitted.append(key.read)
+            if cut_name and not call.name:
+                call.called(cut_name, start)
+            else:
+                call.not_emitted.append(key.read)
             return Ending.of(key)
         first = False
         field = tables.fields.get(key)
@@ -342,6 +347,12 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
         if tables.unproven and call.started and call.is_stray:
             return STRAY
         call.announce()
+
+
+def _cut_name(key: str | JsonFault | None) -> str:
+    """The name of a function in the place of a key behind which the output ends, or ""."""
+    cut = isinstance(key, JsonFault) and key.cut and key.read
+    return str(json.loads(cut)) if cut else ""
 
 
 def _member(

@@ -23,7 +23,7 @@ from ...wire.usual import Usual, so_far, whole
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["BETWEEN", "is_name", "python_head", "usual_call"]
+__all__ = ["BETWEEN", "cut_head", "is_name", "python_head", "usual_call"]
 
 LONGEST_NAME = 256
 """Characters that a name may have."""
@@ -32,6 +32,20 @@ BETWEEN = rf"{GAP}(?:[,;]{GAP})?+"
 """What stands between two calls."""
 
 KEY = rf"[^\W\d][-.\w]{{0,{LONGEST_NAME - 1}}}+"
+
+
+def cut_head(src: Window, *, after: bool, names: Collection[str] | None) -> str:
+    """Read the name of a call in whose head the output ends; "" if it is not known to be one.
+
+    A known name and a parenthesis are enough; of other names, an argument must have a name.
+    """
+    _, so_far = _patterns(BETWEEN if after else GAP, "", sure=False)
+    begun = so_far.fullmatch(src.text, src.pos) if src.closed else None
+    if not begun or not begun[2]:
+        return ""
+    known = begun[1] in names if names is not None else src.text.endswith("=")
+    src.pos = begun.end(2) if known else src.pos
+    return str(begun[1]) if known else ""
 
 
 def python_head(

@@ -24,7 +24,7 @@ from ..content import report_cut
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
-from .python_head import BETWEEN, python_head, usual_call
+from .python_head import BETWEEN, cut_head, python_head, usual_call
 
 __all__ = ["python_call", "python_calls"]
 
@@ -114,6 +114,8 @@ def _call(
     name = yield from python_head(src, sure=sure, after=after, names=names, strays=True)
     # Where only the look of a call tells, a bracket that the output ends behind may begin a list.
     begun = sure or (reading.tables.told_by_look and src.previous == "[")
+    if name is None and not sure and (begun or after):
+        name = cut_head(src, after=after, names=names) or None
     if name is None and begun and not sink.natural:
         return (yield from settle(reading, call, CUT))
     if not name:

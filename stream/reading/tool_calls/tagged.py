@@ -19,7 +19,7 @@ from ...wire.format import CallIdPosition, ToolFormat
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, tagged_markers
 from ..checkpoint import Checkpoint
-from ..content import may_become, report_cut
+from ..content import may_become, report_cut, report_cut_marker
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
@@ -164,7 +164,8 @@ def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[End
         return CUT  # it might as well be what closes a call without arguments
     if ending is WHOLE and m.arguments_end.literals:
         yield from json_space(src)
-        yield from skip_if_here(src, m.arguments_end)
+        if not (yield from skip_if_here(src, m.arguments_end)):
+            report_cut_marker(reading, m.arguments_end)
     return ending
 
 

@@ -7,19 +7,21 @@ They come in any order, also such as the schema does not know.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from json.encoder import encode_basestring
 
-from deltaparse.partial import Steps, Window, at, json_space, skip_if_here, until
+from deltaparse.partial import Steps, Window, at, json_space, nowhere, skip_if_here, until
 
 from ...finish_reasons import swallowed
 from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
 from ..reading import Reading
 from .call import Call
-from .ending import CUT, WHOLE, Ending
+from .ending import CUT, WHOLE, End, Ending
 from .schema import argument_names
-from .tagged_elements import argument_name, argument_value
+from .tagged_elements import Argument, argument_name, argument_value
 from .tagged_head import argument_stands, names_without_marker
+from .tagged_value import up_to_end
 from .usual_argument import usual_argument
 
 __all__ = ["end_of_arguments", "tagged_arguments"]
@@ -36,16 +38,23 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     call.announce()
     call.emit("{")
     before = ""
+    keys: set[str] = set()
     while True:
         found = None
+        # An argument that another may have swallowed is looked for before the call is closed.
+        usual = None if call.swallowed else usual
         while usual is not None and not (found := usual.key.match(src.text, src.pos)):
             if not usual.key.may_follow(src):
                 break
             yield
         if usual is not None and found:
             ending = yield from usual_argument(src, call, m, usual, found, before, schema)
+            if ending.kind is End.BROKEN:
+                argument = Argument(found[1], {}, False, m.usual)
+                yield from _unread_arguments(src, call, m, argument, schema, names)
             if ending is not WHOLE or call.whole:
                 return ending
+            keys.add(found[1])
             before = ", "
             continue
         yield from json_space(src)
@@ -55,20 +64,53 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         prefix = yield from _argument_here(src, m, schema)
         if prefix is None:
             break
-        argument = yield from argument_name(src, call, m, prefix)
-        if isinstance(argument, Ending):
-            return argument
-        call.emit(before + encode_basestring(argument.name) + ": ")
-        ending = yield from argument_value(src, call, m, argument, schema, names)
+        read = yield from argument_name(src, call, m, prefix)
+        if isinstance(read, Ending):
+            return read
+        call.emit(before + encode_basestring(read.name) + ": ")
+        ending = yield from argument_value(src, call, m, read, schema, names)
+        if ending.kind is End.BROKEN:
+            yield from _unread_arguments(src, call, m, read, schema, names)
         if ending is not WHOLE:
             return ending
+        keys.add(read.name)
         before = ", "
         yield from json_space(src)
         yield from skip_if_here(src, m.separator)
+    if missing := call.swallowed - keys:
+        return Ending.broken(f"the argument {min(missing)!r} in the text of another")
     if (yield from skip_if_here(src, m.arguments_end)):
         call.emit("}")
         call.close()
     return WHOLE
+
+
+def _unread_arguments(
+    src: Window,
+    call: Call,
+    m: TaggedMarkers,
+    argument: Argument,
+    schema: object,
+    names: Collection[str],
+) -> Steps[None]:
+    """Read the rest of a broken value, and the arguments behind it, without emitting them.
+
+    Calls that these quote are none.
+    """
+    start, before = src.mark(), len(call.not_emitted)
+    ending = yield from up_to_end(src, call, m, argument.end(m, names), nowhere)
+    while ending is WHOLE:
+        yield from json_space(src)
+        yield from skip_if_here(src, m.separator)
+        prefix = yield from _argument_here(src, m, schema)
+        if prefix is None:
+            break
+        read = yield from argument_name(src, call, m, prefix)
+        if isinstance(read, Ending):
+            break
+        ending = yield from up_to_end(src, call, m, read.end(m, names), nowhere)
+    call.not_emitted[before:] = [src.since(start, prompt=True)]
+    src.release()
 
 
 def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str | None]:

@@ -244,12 +244,21 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
         stop = m.element_ends.match(text, start, final=src.closed)
         if stop > start:
             if text[start:stop] in m.key.literals:
-                return True
+                # A call begins like an element; only a string may quote one.
+                return "string" not in kinds or not (yield from _call_stands(src, m, start))
             empty = yield from name_stands(src, stop - src.pos, end)
             return bool(empty) and all(kind in STRUCTURES for kind in kinds)
         if stop < 0:
             return False
         yield
+
+
+def _call_stands(src: Window, m: TaggedMarkers, start: int) -> Steps[bool]:
+    """Whether an opener of calls stands at an index of the text, which is left unread."""
+    openers, length = marker_set(m.quoted_openers), start - src.pos
+    while (end := openers.match(src.text, src.pos + length, final=src.closed)) == src.pos + length:
+        yield
+    return end >= 0
 
 
 def _elements(

@@ -30,7 +30,8 @@ LONGEST_NAME = 256
 """Characters that the name of a function, or an id, may have."""
 
 NAME_SO_FAR = re.compile(r"\s*+(?!\[)[^\s\"'`<>{}()]*+\s*+")
-"""What may be a name: it begins with nothing that the value of arguments begins with."""
+"""A possible name: it does not start like a value of arguments."""
+IN_NAME = re.compile(r"[-.:/\w]")
 INDEX = re.compile(r"[^\w\s][0-9]+\Z")
 
 
@@ -65,6 +66,9 @@ def tagged_head(
     if name is None and not m.has_ends and reading.sink.natural:
         # Nothing ends such a call but what follows it, and nothing does.
         name = _last_name(src, tools)
+    if name is None and (known := _name_before_cut(reading, call, m.name_ends)):
+        call.called(known, start)
+        return CUT
     if not name:
         return CUT if name is None else None
     name = _named(reading, call, name, start)
@@ -79,7 +83,8 @@ def tagged_head(
         yield from json_space(src)
         begun = yield from skip_if_here(src, m.id_start)
         if begun:
-            call.id = (yield from read_name(src, (), m.id_ends)) or ""
+            id_read = yield from read_name(src, (), m.id_ends)
+            call.id, cut = id_read or "", cut or id_read is None
         if not (yield from skip_if_here(src, m.id_end)):
             cut |= (begun and src.ended) or _is_cut(src, m.id_end if begun else m.id_start)
     yield from json_space(src)
@@ -89,7 +94,10 @@ def tagged_head(
         call.called(name, start)  # what it might as well be ends no call without arguments
         return CUT
     if not (yield from _arguments_stand_here(src, m, names_without_marker(reading, name, m))):
-        return CUT if may_become(src, m.in_arguments) else None
+        if not may_become(src, m.in_arguments):
+            return None
+        call.called(name, start)
+        return CUT
     call.called(name, start)
     return WHOLE
 
@@ -171,6 +179,26 @@ def _last_name(src: Window, tools: Collection[str]) -> str | None:
         return None
     src.pos = len(src.text)
     return name
+
+
+def _name_before_cut(reading: Reading, call: Call, ends: Markers) -> str:
+    """Read the name of a tool behind which the output ends in a part of a marker, if one stands.
+
+    A marker that begins like a name may be a part of it.
+    """
+    src, tools = reading.src, reading.sink.tools
+    text, start = src.unread, src.offset
+    stop, _ = ends.find(text, len(text) - len(text.lstrip()))
+    head, rest = text[:stop], text[stop:]
+    goes_on = bool(IN_NAME.match(rest)) or (not rest and head == head.rstrip())
+    if not src.closed or goes_on or not head.strip() or not NAME_SO_FAR.fullmatch(head):
+        return ""
+    src.pos += stop
+    name = _named(reading, call, head.strip(), start)
+    if tools is None or name in tools:
+        return name
+    src.pos -= stop
+    return ""
 
 
 def argument_stands(src: Window, m: TaggedMarkers, known: Collection[str]) -> Steps[bool]:

@@ -25,12 +25,13 @@ from deltaparse.partial import (
 )
 
 from ...wire.next_call import MOST_CLOSERS
-from ...wire.spellings import GAP, MOST_GAP
+from ...wire.spellings import GAP, MOST_GAP, has_word
 from ...wire.tag_markers import TaggedMarkers
-from ..content import stands_alone
+from ..content import may_become, stands_alone
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
+from .quoted_calls import QuotedCalls
 from .schema import Kinds, argument_names
 from .tagged_head import LONGEST_NAME, name_in
 from .values import Value
@@ -68,6 +69,8 @@ def text_value(
         call.begin_arguments()
     if m.escape_start.literals and (yield from at(src, m.escape_start)):
         return (yield from _escaped(src, call, m, end))
+    if src.unread and may_become(src, m.escape_start):
+        return CUT
     # Where a string cannot stand without quotes, what begins like JSON is that.
     certain = arguments.quoted_strings or "string" not in types
     openers = [char for char, kind in OPENERS.items() if certain and kind in types]
@@ -108,11 +111,11 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
 
 def _json_in_tags(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[Ending]:
     """Read a value that can only be JSON: in its strings, no marker ends it."""
-    call.overrun = call.next_call_of_tools()
     lexer = yield from object_value(src, call, call.emit)
     if lexer.state is JsonState.BROKEN:
         closers = closers_of(lexer)
-        if not (closers and call.may_repair and (yield from at(src, end.markers))):
+        marker = yield from at(src, end.markers)
+        if not (closers and call.may_repair and marker) or marker in m.quoted_openers:
             return Ending.broken(lexer.problem)
         call.emit(closers)
         call.repaired("closed_brackets", src.offset)
@@ -145,52 +148,95 @@ def up_to_end(
 ) -> Steps[Ending]:
     """Read a value up to and with its suffix.
 
-    A suffix ends it only where something stands behind it that may follow an argument: values
-    may hold the suffix, and what an argument begins with; both are counted. Behind one that is
-    `whole`, any suffix ends it. Without a suffix, what shows that the call has ended breaks it,
-    and is left unread; with one, an end of the turn is text where text follows it, as in content.
+    A suffix ends it only if no argument of a quoted call is open, and something stands behind it
+    that may follow an argument. Markers that no other in the value matches are counted. Behind a
+    value that is `whole`, any suffix ends it. If the format has no suffix, any other marker ends
+    it, and is left unread; if it has one, an end of the turn is text if text follows it.
     """
-    suffix = end.suffix
+    suffix, quoted = end.suffix, QuotedCalls(m)
     while True:
         marker = yield from until(src, end.markers, emit, certain=True, string=string)
         core = marker.lstrip() or "\n" * bool(marker)
         gap = len(marker) - len(core)
         ends_turn = core in m.turn_ends and core != suffix
         if suffix and ends_turn and not (yield from _turn_ends(src, call, len(marker))):
-            call.ambiguous += 1
+            quoted.unmatched += 1
             emit(src.take(src.pos + gap + 1))
             continue
-        if not suffix and (marker or call.sink.natural):
-            if call.traces:
-                call.end_arguments()
-            return WHOLE
-        if not marker or ends_turn:
-            if call.traces:
-                call.end_arguments()
-            return CUT
-        ambiguous = core != suffix
+        if marker and not suffix and _quotes(quoted, core, m):
+            emit(src.take(src.pos + len(marker)))
+            continue
+        if not marker or ends_turn or not suffix:
+            whole = not suffix and bool(marker or call.sink.natural)
+            return _ended(call, quoted, WHOLE if whole else CUT)
+        named: bool | None = False
         if core == suffix or (end.name and core.startswith(suffix)):
             length = gap + len(suffix)
             named = yield from name_stands(src, length, end)
             if named is None:
-                return CUT
-            ambiguous |= named
+                return _ended(call, quoted, CUT)
             length += len(end.name)
-            if named and (whole or (yield from _ends_there(src, length, end, m))):
-                if call.traces:
-                    call.end_arguments()
+            if named and (whole or (yield from _ends_value(src, length, end, m, quoted))):
+                _ended(call, quoted, WHOLE)
                 src.pos += length
                 return WHOLE
         if core != suffix and core in m.key.literals:
-            call.ambiguous += yield from _argument_begins(src, call, len(marker), m)
+            if (yield from _argument_begins(src, call, len(marker), end, m, quoted)):
+                quoted.arguments += 1
             emit(src.take(src.pos + len(marker)))
             continue
-        if core != suffix and (yield from _call_ends(src, call, m, gap)):
-            natural = call.sink.natural
-            return Ending.broken("an argument that does not end") if natural else CUT
-        # A line end, or what would be a suffix with the argument's name, is text like any other.
-        call.ambiguous += ambiguous and core != "\n"
+        if core != suffix and quoted.opens(core):
+            emit(src.take(src.pos + len(marker)))
+            continue
+        if core != suffix and not quoted.closes(core):
+            if (yield from _closed_turn(src, call, m, gap)):
+                src.pos += gap
+                natural = call.sink.natural
+                ending = Ending.broken("an argument that does not end") if natural else CUT
+                call.ambiguous += quoted.unbalanced
+                return ending
+            # A line end, or what would be a suffix with the name, is text like any other.
+            quoted.unmatched += not named and core != "\n"
         emit(src.take(src.pos + gap + 1))
+
+
+def _quotes(quoted: QuotedCalls, core: str, m: TaggedMarkers) -> bool:
+    """Whether a marker belongs to a call that a value quotes which no suffix ends; count it."""
+    if core in m.key.literals:
+        return quoted.is_open
+    return core not in m.as_arguments and (quoted.opens(core) or quoted.closes(core))
+
+
+def _ended(call: Call, quoted: QuotedCalls, ending: Ending) -> Ending:
+    """Note where the value ends, and how many of its markers do not match; return `ending`."""
+    call.ambiguous += quoted.unbalanced
+    if quoted.arguments:
+        call.swallowed |= quoted.names
+    if call.traces:
+        call.end_arguments()
+    return ending
+
+
+def _ends_value(
+    src: Window, length: int, end: ValueEnd, m: TaggedMarkers, quoted: QuotedCalls
+) -> Steps[bool]:
+    """Whether a suffix of so many characters ends the value, or is text of it, which is counted.
+
+    It ends the last quoted argument that is open, if that stands in a quoted call. If it stands in
+    none, and has the name of one that the call may have, its own end may be missing; otherwise it
+    ends the quoted argument if the next follows.
+    """
+    nests = bool(quoted.arguments) and (quoted.is_open or bool(end.name))
+    nests |= quoted.is_open and m.names_unmarked
+    if quoted.arguments and not (nests or quoted.names):
+        nests = yield from _followed(src, length, m.next_argument)
+    if not nests and (yield from _ends_there(src, length, end, m)):
+        return True
+    if quoted.arguments:
+        quoted.arguments -= 1
+    elif not nests:
+        quoted.unmatched += end.suffix != "\n"
+    return False
 
 
 def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> Steps[bool]:
@@ -232,33 +278,28 @@ def name_stands(src: Window, length: int, end: ValueEnd) -> Steps[bool | None]:
         yield
 
 
-def _argument_begins(src: Window, call: Call, length: int, m: TaggedMarkers) -> Steps[bool]:
-    """Whether behind what begins an argument, so many characters, stands the name of one."""
+def _argument_begins(
+    src: Window, call: Call, length: int, end: ValueEnd, m: TaggedMarkers, quoted: QuotedCalls
+) -> Steps[bool]:
+    """Whether behind what begins an argument, so many characters, stands the name of one.
+
+    If suffixes repeat names, only one with the name of the value that is read may end it. What is
+    mere punctuation begins one only in a quoted call.
+    """
+    punctuation = not has_word(src.text[src.pos : src.pos + length])
+    if m.type_first or (punctuation and not (quoted.is_open or end.name)):
+        return m.type_first
     tools = call.sink.tools
-    known = None if tools is None else argument_names(tools.get(call.name))
+    known = (tools and argument_names(tools.get(call.name))) or ()
     while True:
         text = src.text[src.pos + length : src.pos + length + LONGEST_NAME + m.key_end.longest]
-        name = name_in(text, m.key_end, src.closed, known or ())
+        name = name_in(text, m.key_end, src.closed, known)
         if name is not None or src.closed:
             name = (name or "").strip()
-            return bool(name) and (not known or name in known)
+            if name in known and not quoted.is_open:
+                quoted.names.add(name)
+            return bool(name) and (not end.name or name + (m.key_suffix or "") == end.name)
         yield
-
-
-def _call_ends(src: Window, call: Call, m: TaggedMarkers, gap: int) -> Steps[bool]:
-    """Whether the closer behind `gap` characters ends the call, though the argument did not.
-
-    If so, the gap is read.
-    """
-    overrun = call.next_call_of_tools()
-    if overrun is None:
-        return False
-    while (proof := overrun.stands_at(src.text, src.pos + gap, "")) is None and not src.closed:
-        yield
-    # What the end of the output cut off may have been proof.
-    ends = proof is not False or (yield from _closed_turn(src, call, m, gap))
-    src.pos += gap if ends else 0
-    return ends
 
 
 def _closed_turn(src: Window, call: Call, m: TaggedMarkers, length: int) -> Steps[bool]:

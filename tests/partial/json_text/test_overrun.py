@@ -13,9 +13,9 @@ MARKERS = [["<"], ["<a>", "<"], ["<a", "ab"], ["<<", "a<"]]
 TEXTS = ["".join(chars) for size in range(6) for chars in product("<a>", repeat=size)]
 
 
-def proof(markers=("<",), called=None):
+def proof(markers=("<",)):
     """A marker and an end, in which the quote that would end the string may stand twice."""
-    return Overrun(Markers(markers), lambda quote: rf"<(?P<name>\s*[a-z]*)>{quote}{quote};", called)
+    return Overrun(Markers(markers), lambda quote: rf"<[a-z]*>{quote}{quote};")
 
 
 def places(text, literals):
@@ -63,21 +63,6 @@ def test_the_proof_is_asked_with_the_quote_that_would_end_the_string(quote, fina
     assert overrun.stands_at(whole + ".", 0, quote, final=final) is False
     assert overrun.stands_at(whole, 0, quote, final=final) is (False if final else None)
     assert overrun.stands_at(f"{whole};", 0, "`", final=final) is False
-
-
-def test_the_name_in_it_must_be_one():
-    asked = []
-    overrun = proof()
-    named = overrun.with_names(lambda name: asked.append(name) or name == "known")
-
-    assert (named.markers, named.lane) == (overrun.markers, overrun.lane)
-    assert overrun.stands_at('<other>"";', 0, '"')
-    assert named.stands_at('< known>"";', 0, '"') is True
-    assert named.stands_at('<other>"";', 0, '"') is False
-    assert named.stands_at('<other>"', 0, '"') is None
-    assert asked == ["known", "other"]
-    nameless = Overrun(Markers(["<"]), lambda quote: "<" + quote, lambda _: False)
-    assert nameless.stands_at('<"', 0, '"') is True
 
 
 def clear(text, end, more=()):

@@ -17,7 +17,6 @@ WITH_JSON = WireFormat().replace(
 )
 ARGUMENTS = {"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"}
 TAGGED = WITH_JSON.replace(tools={"format": "TAG_WITH_TAGGED"}, arguments=ARGUMENTS)
-UNSUFFIXED = TAGGED.replace(function={"name_suffix": " "})
 BY_NAME = WITH_JSON.replace(function={"close": " </", "close_suffix": ">"})
 CHANNELS = WireFormat().replace(
     turn=TURN,
@@ -110,29 +109,6 @@ def test_what_a_string_cannot_hold(fmt, text, proves):
 
 
 @pytest.mark.parametrize(
-    ("fmt", "text", "name"),
-    [
-        (TAGGED, "</f></call><call><f=g>", "g"),
-        (TAGGED, "</f> <f= g >", "g"),
-        (TAGGED, "</f><end>", False),
-        (TAGGED, "<end>", False),
-        (TAGGED, "</f>so<end>", False),
-        (TAGGED, "</f><f=g", False),
-        (UNSUFFIXED, "</f><f=g<p=", "g"),
-        (UNSUFFIXED, "</f><f=g</call>", "g"),
-        (UNSUFFIXED, "</f><f=g so", False),
-        (TAGGED.replace(tools={"per_call_end": ""}, function={"close": ""}), "<f=g>", "g"),
-        (TAGGED.replace(tools={"per_call_end": ""}, function={"close": ""}), "<end>", False),
-    ],
-)
-def test_what_a_value_in_tags_does_not_hold(fmt, text, name):
-    names = []
-    overrun = next_call(fmt).with_names(lambda given: not names.append(given))
-    assert overrun.stands_at(text, 0, "", final=True) is (name is not False)
-    assert names == ([name] if name else [])
-
-
-@pytest.mark.parametrize(
     ("fmt", "first"),
     [
         (IN_JSON, {"</call>"}),
@@ -165,6 +141,7 @@ def test_no_marker_stands_in_a_key_without_quotes():
         WireFormat().replace(tools=JSON | {"per_call_end": "</call>"}),
         WireFormat().replace(tools=JSON | {"per_call_start": '"call"'}),
         CHANNELS.replace(channels={"start": ""}),
+        TAGGED,
     ],
 )
 def test_nothing_proves_it_where_no_marker_begins_calls(fmt):

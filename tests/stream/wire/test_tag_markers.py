@@ -253,7 +253,7 @@ def test_what_ends_a_value(suffix, core, plain, crlf):
     others = ("number", "\n<n=", ">\n", "</n>")
     arguments = {"value_suffix": suffix, "alternatives": others}
     made = TaggedMarkers(FMT.replace(arguments=arguments))
-    begins = {"<n=", "<p="}
+    begins = {"<n=", "<p=", *made.quoted_openers}
     assert made.usual.suffix == core
     assert set(made.usual.ends.literals) == plain | begins
     assert set(made.usual.ends_crlf.literals) == crlf | begins
@@ -266,19 +266,29 @@ def test_what_ends_a_value(suffix, core, plain, crlf):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "ends"),
+    "arguments", [{}, {"name_prefix": "<"}, {"type_first": True, "type_suffix": "!"}]
+)
+def test_openers_of_arguments_and_calls_are_looked_for_in_values(arguments):
+    fmt = FMT.replace(arguments=arguments)
+    made = TaggedMarkers(fmt)
+    assert {fmt.arguments.name_prefix.strip(), *made.quoted_openers} <= {*made.usual.ends.literals}
+
+
+@pytest.mark.parametrize(
+    ("groups", "openers", "closers"),
     [
-        ({}, True),
-        # Text is full of brackets.
-        ({"name_prefix": "<"}, False),
-        # A type stands before the name, so that more is to be seen of the next argument.
-        ({"type_first": True, "type_suffix": "!"}, False),
+        ({}, {"<calls>": 0, "<call>": 1, "<f=": 2}, {"</calls>": 0, "</call>": 1, "</f>": 2}),
+        # Only a marker that something closes is counted.
+        ({"tools": {"section_end": ""}}, {"<call>": 0, "<f=": 1}, {"</call>": 0, "</f>": 1}),
+        # Text is full of brackets, and a closer with a name is no marker.
+        ({"function": {"name_prefix": "<"}}, {"<calls>": 0, "<call>": 1}, None),
+        ({"function": {"close_suffix": ">"}}, {"<calls>": 0, "<call>": 1}, None),
     ],
 )
-def test_what_the_next_argument_begins_with_may_end_a_value(arguments, ends):
-    fmt = FMT.replace(arguments=arguments)
-    key = fmt.arguments.name_prefix.strip()
-    assert (key in TaggedMarkers(fmt).usual.ends.literals) is ends
+def test_openers_and_closers_of_quoted_calls_are_paired(groups, openers, closers):
+    made = TaggedMarkers(FMT.replace(**groups))
+    assert made.quoted_openers == openers
+    assert made.quoted_closers == (closers or {"</calls>": 0, "</call>": 1})
 
 
 def test_what_begins_calls_may_begin_arguments():
@@ -323,7 +333,9 @@ def test_where_nothing_ends_calls_the_next_one_shows_that_a_suffix_was_forgotten
 def test_a_suffix_before_the_name_keeps_what_stands_before_that():
     made = TaggedMarkers(FMT.replace(arguments={"key_suffix": ">", "value_suffix": "\n</ "}))
     assert made.usual.suffix == "</ "
-    assert set(made.usual.ends.literals) == behind("\n", FORGOTTEN | {"</ "}) | {"<p="}
+    assert set(made.usual.ends.literals) == (
+        behind("\n", FORGOTTEN | {"</ "}) | {"<p=", *made.quoted_openers}
+    )
 
 
 @pytest.mark.parametrize("suffix", ["</arg ", "\n</arg\n", "</"])

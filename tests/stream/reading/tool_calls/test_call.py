@@ -245,23 +245,6 @@ def test_what_stands_behind_several_calls_of_one_object_is_not_kept(policy):
     assert parser.held == 0
 
 
-def test_only_the_call_of_a_tool_shows_that_an_argument_did_not_end():
-    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
-    for name, called in (("f", [("f", '{"x": "v"'), ("f", '{"y": 1}')]), ("g", None)):
-        text = f"<c><f=f><a=x>v</f></c><c><f={name}><a=y>1</a></f></c>"
-        parser = fed(fmt, text, tools=[{"name": "f"}])
-        assert calls(parser) == (called or [("f", '{"x": "v</f></c><c><f=g><a=y>1"}')])
-
-
-@pytest.mark.parametrize("name", ["f", "mine.f", "other.f", "mine.g"])
-def test_the_next_call_of_a_tool_may_have_the_namespace_of_tools(name):
-    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
-    fmt = fmt.replace(function={"namespace": "mine."})
-    text = f"<c><f=f><a=x>v</f></c><c><f={name}><a=y>1</a></f></c>"
-    parser = fed(fmt, text, tools=[{"name": "f"}])
-    assert len(calls(parser)) == (2 if name in ("f", "mine.f") else 1)
-
-
 def test_what_is_told_of_a_name_that_is_not_written_is_told_of_the_call():
     fmt = TAGS.replace(code={"start": "<|code|>", "function": "python"})
     for text, start in (("<|code|>f(a=1)", 0), ("x<|code|>f(a=1)", 1)):

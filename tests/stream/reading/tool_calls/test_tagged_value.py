@@ -240,14 +240,18 @@ def test_two_ends_of_the_turn_show_that_a_value_did_not_end(reason):
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_another_call_shows_that_a_value_did_not_end(reason):
-    for fmt, text in (
-        (PLAIN, "<c><f=f><a=x>v</f></c><c><f=f></f></c>"),
-        (GAPS, "<c><f=f>\n<a=x>\nv\n</f>\n</c>\n<c><f=f></f></c>"),
-    ):
-        parser = fed(fmt, text, reason)
-        assert [tried.status for tried in parser.attempts] == ["broken", "complete"]
-        assert calls(parser) == [("f", '{"x": "v"'), ("f", "{}")]
+@pytest.mark.parametrize(
+    ("fmt", "text", "value"),
+    [
+        (PLAIN, "<c><f=f><a=x>{}", "v</f></c><c><f=f></f></c>"),
+        (GAPS, "<c><f=f>\n<a=x>\n{}", "v\n</f>\n</c>\n<c><f=f></f></c>"),
+    ],
+)
+def test_a_value_without_its_suffix_holds_the_calls_behind_it(fmt, text, value, reason):
+    parser = fed(fmt, text.format(value), reason, tools=[{"name": "f"}])
+    assert [tried.status for tried in parser.attempts] == ["truncated"]
+    (call,) = parser.message.tool_calls
+    assert (call.healed(), call.complete) == ({"x": value}, False)
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -357,39 +361,74 @@ def test_what_begins_the_end_of_a_value_that_is_cut_is_none_of_it():
     ]
 
 
+BEGUN = {
+    "qwen3_coder": (
+        "a.py\n<parameter={}>\nhi",
+        "<tool_call>\n<function=w>\n<parameter=path>\n{}\n</parameter>\n",
+        "<parameter=text>\nhi\n</parameter>\n",
+        "</function>\n</tool_call>",
+    ),
+    "glm45": (
+        "a.py\n<arg_key>{}</arg_key>\n<arg_value>hi",
+        "<tool_call>w\n<arg_key>path</arg_key>\n<arg_value>{}</arg_value>\n",
+        "<arg_key>text</arg_key>\n<arg_value>hi</arg_value>\n",
+        "</tool_call>",
+    ),
+}
+"""A value in which an argument begins, a call with it, another argument, and the closers."""
+
+
 @pytest.mark.parametrize("tools", [None, [{"name": "w", "parameters": {"properties": PATH}}]])
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [("text", ["ambiguous_marker"]), (" text ", ["ambiguous_marker"]), ("other", [])],
-)
-@pytest.mark.parametrize(
-    ("fmt", "value", "text"),
-    [
-        (
-            "qwen3_coder",
-            "a.py\n<parameter={}>\nhi",
-            "<tool_call>\n<function=w>\n<parameter=path>\n{}\n</parameter>\n</function>\n</tool_call>",
-        ),
-        (
-            "glm45",
-            "a.py\n<arg_key>{}</arg_key>\n<arg_value>hi",
-            "<tool_call>w\n<arg_key>path</arg_key>\n<arg_value>{}</arg_value>\n</tool_call>",
-        ),
-    ],
-)
-def test_an_argument_that_begins_in_another_is_text_and_reported(
-    fmt, value, text, name, said, tools
-):
+@pytest.mark.parametrize("name", ["other", " other "])
+@pytest.mark.parametrize("fmt", BEGUN)
+def test_an_argument_that_begins_in_another_is_text_and_reported(fmt, name, tools):
+    value, text, _, closers = BEGUN[fmt]
     value = value.format(name)
-    for chunks in ([text.format(value)], list(text.format(value))):
+    text = text.format(value) + closers
+    for chunks in ([text], list(text)):
         parser = StreamParser(fmt, tools=tools)
         for chunk in chunks:
             parser.feed(chunk)
         # It is not waited for what follows the call.
         assert json.loads(parser.message.tool_calls[0].arguments) == {"path": value}
         parser.finish("stop")
-        # Without tools, any name may be that of an argument.
-        assert [issue.kind for issue in parser.issues] == (said if tools else ["ambiguous_marker"])
+        assert kinds(parser) == ["ambiguous_marker"]
+
+
+@pytest.mark.parametrize("name", ["text", " text "])
+@pytest.mark.parametrize("fmt", BEGUN)
+@pytest.mark.parametrize("comes", [False, True])
+def test_a_declared_argument_that_begins_in_another_and_is_missing_breaks_its_call(
+    fmt, name, comes
+):
+    value, text, another, closers = BEGUN[fmt]
+    value = value.format(name)
+    written = text.format(value) + another * comes + closers
+    tools = [{"name": "w", "parameters": {"properties": PATH}}]
+    for chunks in ([written], list(written)):
+        parser = StreamParser(fmt, tools=tools)
+        for chunk in chunks:
+            parser.feed(chunk)
+        parser.finish("stop")
+        (call,) = parser.message.tool_calls
+        assert (call.complete, call.healed()["path"]) == (comes, value)
+        assert kinds(parser) == ["malformed_arguments"] * (not comes) + ["ambiguous_marker"]
+
+
+def test_what_a_broken_value_and_the_arguments_behind_it_quote_is_no_call():
+    quoted = "<c><f=g></f></c>"
+    for first, second in (("{" + quoted + "}", "v"), ('{"a": b', quoted), ('{"a": b', quoted * 2)):
+        text = f"<c><f=f><a=x>{first}</a> <a=n>{second}</a></f></c>"
+        for size in (1, len(text)):
+            parser = StreamParser(PLAIN, tools=TOOLS)
+            for start in range(0, len(text), size):
+                parser.feed(text[start : start + size])
+            parser.finish("stop")
+            assert [(call.name, call.complete) for call in parser.message.tool_calls] == [
+                ("f", False)
+            ]
+            assert parser.message.content == ""
+            assert parser.issues[0].detail.endswith(f"<a=n>{second}</a>'")
 
 
 def test_a_suffix_that_ends_turns_too_ends_a_value():

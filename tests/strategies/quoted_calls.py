@@ -1,0 +1,70 @@
+"""Calls in tags, written with a format's own markers, and values that quote such calls."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+
+def argument(fmt, key, value):
+    """An argument that is a string."""
+    marks = fmt.arguments
+    head = marks.name_prefix + key + marks.name_suffix
+    if marks.type_suffix:
+        head += "string" + marks.type_suffix
+    again = key + marks.key_suffix if marks.key_suffix else ""
+    return head + marks.value_prefix + value + marks.value_suffix + again
+
+
+def call(fmt, name, **arguments):
+    """A call without the markers of its section."""
+    tools, function, marks = fmt.tools, fmt.function, fmt.arguments
+    written = marks.separator.join(argument(fmt, *one) for one in arguments.items())
+    close = function.close + (name + function.close_suffix if function.close_suffix else "")
+    head = tools.per_call_start + function.name_prefix + name + function.name_suffix
+    return head + marks.start + written + marks.end + close + tools.per_call_end
+
+
+def section(fmt, *calls):
+    """Calls as a turn has them."""
+    tools = fmt.tools
+    return tools.section_start + tools.separator.join(calls) + tools.section_end
+
+
+def turn(fmt, name, **arguments):
+    """The output with one call, behind reasoning that the format begins with, if any."""
+    made = section(fmt, call(fmt, name, **arguments))
+    start, so_far = fmt.reasoning.start.strip(), fmt.facts.turn_so_far().strip()
+    if start and so_far.endswith(start):
+        made = fmt.reasoning.end + made
+    channels = fmt.channels
+    if not channels.message:
+        return made
+    return channels.recipient + name + channels.message + made + channels.ends[0]
+
+
+def quotations(fmt):
+    """Values with balanced calls of the format, as the arguments of `g` or of the value's own."""
+    calls = st.sampled_from(
+        [
+            call(fmt, "g", y="1"),
+            call(fmt, "g", x="1", y="2"),
+            call(fmt, "f", x="1"),
+            call(fmt, "g", y="a " + section(fmt, call(fmt, "f", x="1")) + " b"),
+            call(fmt, "wipe"),
+        ]
+    )
+    sections = st.lists(calls, min_size=1, max_size=3).map(lambda made: section(fmt, *made))
+    parts = st.lists(calls | sections | st.just(argument(fmt, "z", "3")), min_size=1, max_size=3)
+    text = st.sampled_from(["", "a ", "b\n", "ä<c>\n"])
+    return st.tuples(text, parts.map("\n".join), text).map("".join).map(str.strip)
+
+
+def halves(fmt):
+    """Values that quote a part of a call, or closers before a call."""
+    whole = section(fmt, call(fmt, "g", y="1"))
+    wipe = section(fmt, call(fmt, "wipe"))
+    closers = section(fmt, call(fmt, "f")).rpartition("f")[2].removeprefix(fmt.function.name_suffix)
+    places = st.integers(1, len(whole) - 1)
+    parts = st.sampled_from([closers + wipe, closers + whole, fmt.tools.per_call_end + wipe])
+    parts |= places.map(lambda at: whole[:at]) | places.map(lambda at: whole[at:])
+    return parts.map(lambda part: f"a {part} b")
