@@ -194,6 +194,8 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
         _report_repeated(reading, start, marker)
     elif role is Role.TOOL_END and tables.constrained:
         report_stray(reading, start, marker)
+    elif role is Role.TOOL_END:
+        reading.closes(marker)
 
 
 def _more_space(reading: Reading, before: Before) -> Steps[bool]:

@@ -266,6 +266,7 @@ def _own_calls(
             yield from tool_calls(inner, checkpoint)
         else:
             yield from skip(src, marker, tables.trailing(marker))
+            inner.closes(marker)
             checkpoint.commit()
         checkpoint = reading.checkpoint()
         yield from whitespace(src, tables.longest)
