@@ -200,6 +200,8 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
         sink.unclosed = None
         if tables.constrained:
             report_stray(reading, start, marker)
+        else:
+            reading.closes(marker)
 
 
 def _more_space(reading: Reading, before: Before) -> Steps[bool]:

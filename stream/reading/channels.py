@@ -279,6 +279,7 @@ def _own_calls(
         else:
             yield from skip(src, marker, tables.trailing(marker))
             reading.sink.unclosed = None
+            inner.closes(marker)
             checkpoint.commit()
         checkpoint = reading.checkpoint()
         yield from whitespace(src, tables.longest)

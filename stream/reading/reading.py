@@ -32,11 +32,24 @@ class Reading:
     """How many calls there were before the section of calls that is open."""
     recipient: str = ""
     """The function that the message in channels is addressed to, if calls stand in it."""
+    in_section: bool = False
+    """A section is open whose opener is a special token, in which calls begin without one."""
 
     @property
     def fmt(self) -> WireFormat:
         """The format that the turn is written in."""
         return self.tables.fmt
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether a call that begins here must begin with a special token."""
+        tables = self.tables
+        return tables.facts.needs_token and not (self.in_section or tables.constrained)
+
+    def closes(self, marker: str) -> None:
+        """Note a marker that ends calls: it may end the section."""
+        if marker.strip() == self.fmt.tools.section_end.strip():
+            self.in_section = False
 
     def checkpoint(self) -> Checkpoint:
         """Buffer the text from here on, until it is known what it is."""

@@ -77,12 +77,13 @@ def reasoning(
         elif role is Role.TOOL_START:
             checkpoint = before or reading.checkpoint()
             if policy != "defer":
-                yield from _interrupted(reading, checkpoint, marker, policy)
-            else:
-                calls = yield from _deferred(reading, checkpoint, own_ends, second_time=second_time)
-                if calls is not None:
-                    sink.close_reasoning("")
-                    return calls
+                marker = yield from _interrupted(reading, checkpoint, marker, policy)
+                before = None
+                continue
+            calls = yield from _deferred(reading, checkpoint, own_ends, second_time=second_time)
+            if calls is not None:
+                sink.close_reasoning("")
+                return calls
         elif marker and role is not Role.REASONING_END and (yield from _is_text(reading, marker)):
             emit_no_end(reading, marker, sink.reasoning, "reasoning")
         else:
@@ -127,10 +128,11 @@ def _is_text(reading: Reading, marker: str) -> Steps[bool]:
     return not (yield from stands_alone(reading.src, tables, marker, tables.after_end))
 
 
-def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: str) -> Steps[None]:
+def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: str) -> Steps[str]:
     """Read the calls that interrupt reasoning, if any begin at the marker that stands here.
 
-    `checkpoint` began with it, and is committed.
+    `checkpoint` began with it, and is committed. Returns the marker of the next call, unread, if
+    one follows in the same section; else "".
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     span = (src.offset, src.offset + len(marker))
@@ -147,6 +149,7 @@ def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: 
         if called:
             yield from skip(src, marker, tables.trailing(marker))
             sink.unclosed = None
+            reading.closes(marker)
         elif (
             role not in BEHIND_CALL
             and not report_cut_marker(reading, tables.after_call)
@@ -154,6 +157,9 @@ def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: 
         ):
             sink.reasoning(checkpoint.text())
         checkpoint.commit()
+        if role is Role.TOOL_START and reading.in_section:
+            return marker
+    return ""
 
 
 def report_unclosed(reading: Reading) -> None:
@@ -188,7 +194,7 @@ def _deferred(
         return checkpoint
     passed: list[tuple[str, int]] = []
     while is_call:
-        marker = yield from until(src, tables.in_reasoning, _buffered_elsewhere)
+        marker = yield from until(src, tables.behind_draft, _buffered_elsewhere)
         role = tables.role(marker) if marker else None
         if _is_none(reading, marker, own_ends):
             src.pos += len(marker)

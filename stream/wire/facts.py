@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from deltaparse.partial import is_whole
+
 from .groups import (
     ArgumentsFormat,
     CallIdFormat,
@@ -42,6 +44,12 @@ class Facts:
     id_before_arguments:  an id may stand between the name of a call and its arguments.
     openers:         the markers that a call may begin with, the outermost first. Models leave
                      out the outer ones, so each that stands before the name may be the first.
+    needs_token:     an opener is a special token, so that no call begins without one. Lone
+                     surrogates stand for special tokens (`stream/tokens/token_format.py`).
+    inner_openers:   the openers inside the innermost one that is a special token: none of them
+                     begins a call alone.
+    token_sections:  only the opener of the section is a special token, and the calls in an open
+                     section, of which there may be several, begin without one.
     separated_openers:  what a call in markers of its own begins with behind another, where text
                      separates calls: that text and the opener, in each spelling of the white
                      space between them.
@@ -82,14 +90,17 @@ class Facts:
         "id_before_arguments",
         "in_one_list",
         "in_section",
+        "inner_openers",
         "is_tagged",
         "last_request",
         "like_text",
+        "needs_token",
         "next_ends_reasoning",
         "openers",
         "separated_openers",
         "shares_end",
         "tables",
+        "token_sections",
         "unmarked_calls",
         "unproven_calls",
         "writes_ids",
@@ -134,6 +145,7 @@ class Facts:
             if not self.closes_by_name:
                 ends.append(function.close)
         self.openers = tuple(filter(None, starts))
+        self._know_tokens(tools)
         prefix = function.name_prefix if self.is_tagged else ""
         opener = tools.per_call_start if tools.per_call_start.strip() else prefix
         self.separated_openers = _separated(tools.separator, opener)
@@ -164,6 +176,14 @@ class Facts:
         # Where nothing shows where the turn begins, it begins with reasoning open in any case.
         if reasoning.mode is ReasoningMode.FORCED_OPEN and not (turn.headers or generated):
             self._generated = self._start
+
+    def _know_tokens(self, tools: ToolsFormat) -> None:
+        """Say which openers are special tokens, and what follows from it."""
+        tokens = [at for at, opener in enumerate(self.openers) if not is_whole(opener)]
+        self.needs_token = bool(tokens)
+        self.inner_openers = self.openers[tokens[-1] + 1 :] if tokens else ()
+        several = bool(tools.section_end.strip()) or tools.supports_parallel_calls
+        self.token_sections = bool(tools.section_start) and several and tokens == [0]
 
     def reasoning_in(self, turn: str) -> tuple[str, str]:
         """The markers of the reasoning that a beginning of the turn has opened last.

@@ -22,6 +22,7 @@ from deltaparse.partial import Markers, compact_json, marker_set
 
 from .call_fields import IN_CONSTRAINED, KNOWN_FIELDS, SAYS_NOTHING, own_fields, own_keys
 from .channel_markers import ChannelMarkers
+from .facts import Facts
 from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .json_calls import in_json
 from .next_call import next_call
@@ -81,6 +82,7 @@ class MarkerTables:
     in_content_start:    text where content in markers may begin.
     in_content_end:      content in markers.
     in_reasoning:        reasoning; `in_reasoning_only` where calls in it are reasoning too.
+    behind_draft:        the same behind a call in it, where more calls of its section may stand.
     at_start:            where the turn begins: the header once more.
     at_edge:             behind a marker and white space.
     after_call:          behind a call, where also what closes its section may stand.
@@ -139,6 +141,7 @@ class MarkerTables:
         "at_edge",
         "at_line_start",
         "at_start",
+        "behind_draft",
         "bracketed",
         "call_openers",
         "call_starts",
@@ -202,6 +205,7 @@ class MarkerTables:
         self.content_space, self.content_opened = _before_content(fmt, content_start)
         openers = (*facts.openers, fmt.code.start) if calls else ()
         tool_start = spelled(Role.TOOL_START, openers, tools.content_separator)
+        begins, follows = _that_begin(tool_start, facts)
         another = another_call(self.fmt) if calls else []
         tool_end = spelled(Role.TOOL_END, facts.closers if calls else ())
         # Where a turn has several messages, the end of one is that of the call in it.
@@ -231,17 +235,19 @@ class MarkerTables:
         lone_closer = known_alone(
             cores(tool_end), openers, others=(end, *openings, content_end, message_end)
         )
-        anywhere = start + tool_start + turn_end
+        anywhere = start + begins + turn_end
         at_edge = anywhere + content_start + content_end + end + lone_closer + fences
         text = heads_of_calls(fmt) * self.unmarked + anywhere + lone_end + lone_closer
         self.in_content = as_markers(text + message_end)
         self.in_content_start = as_markers(text + content_start)
         self.in_content_end = as_markers(text + (content_end or content_start))
-        only = turn_end + (content_start + tool_start if facts.next_ends_reasoning else end)
-        self.in_reasoning, self.in_reasoning_only = map(as_markers, (only + tool_start, only))
+        only = turn_end + (content_start + begins if facts.next_ends_reasoning else end)
+        self.in_reasoning, self.in_reasoning_only, self.behind_draft = map(
+            as_markers, (only + begins, only, only + follows)
+        )
         self.at_edge = as_markers(at_edge)
-        self.after_call = as_markers(at_edge + tool_end + another)
-        self.after_bad_call = as_markers(tool_start + tool_end + message_end + turn_end)
+        self.after_call = as_markers(at_edge + follows + tool_end + another)
+        self.after_bad_call = as_markers(follows + tool_end + message_end + turn_end)
         self.after_end = as_markers(anywhere + content_start + header + lone_closer)
         self.after_stray = as_markers(at_edge + tool_end + header)
         self._sort_out_strays(
@@ -250,9 +256,9 @@ class MarkerTables:
         known = {one.literal for group in (*inner, turn_end) for one in group}
         self._know_roles()
         self.other_roles = OtherRoles(fmt.turn.headers, known)
-        self.reasoning_start, self.at_start = map(as_markers, (start, header))
-        self.call_starts = as_markers(
-            tool_start + another + fences + _beside(fmt, constrained=constrained)
+        self.reasoning_start, self.at_start, self.call_starts = map(
+            as_markers,
+            (start, header, tool_start + another + fences + _beside(fmt, constrained=constrained)),
         )
 
     def _know_calls(self, tools: ToolsFormat) -> None:
@@ -383,6 +389,15 @@ def _at_line_start(literals: Iterable[str]) -> frozenset[str]:
     """Those that are words and stand behind a line break too, in the format's own spelling."""
     known = frozenset(literals)
     return frozenset(text for text in known if is_prose(text) and f"\n{text}" in known)
+
+
+def _that_begin(
+    openers: list[MarkerSpelling], facts: Facts
+) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
+    """The openers that begin a call alone, and those that begin one behind another."""
+    inner = stripped(facts.inner_openers)
+    begins = [one for one in openers if one.literal.strip() not in inner]
+    return begins, openers if facts.token_sections else begins
 
 
 def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, Markers]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from deltaparse.partial import Emit, Steps, at, json_space, marker_set, match_end, skip
+from deltaparse.partial import Emit, Steps, at, is_whole, json_space, marker_set, match_end, skip
 
 from ...message.message import Attempt
 from ...wire.format import ToolFormat
@@ -52,6 +52,7 @@ def tool_calls(
         if section and marker == section:
             reading.before_section = begun
             in_section = tables.facts.in_section
+            reading.in_section = tables.facts.token_sections
         if code and marker == code:
             yield from skip(src, more, tables.trailing(more))
             break
@@ -65,6 +66,8 @@ def tool_calls(
     attempts = reading.sink.attempted
     if code and marker == code:
         called = yield from coded_calls(replace(reading, behind_code=True), checkpoint)
+    elif reading.needs_token and all(map(is_whole, strays)):
+        called = False
     elif fmt.tools.format is ToolFormat.PYTHONIC:
         called = yield from python_calls(reading, checkpoint)
     else:
@@ -122,6 +125,7 @@ def _closers_as_text(reading: Reading) -> Steps[None]:
         if end > start:
             marker = src.text[start:end]
             text = src.take(end)
+            reading.closes(marker)
             if marker == section and not is_text(reading, reading.before_section):
                 return
             reading.sink.content(text)

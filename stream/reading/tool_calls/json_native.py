@@ -118,6 +118,8 @@ def _another_call(
     src, sink, tables = reading.src, reading.sink, reading.tables
     repairs = sink.policies.malformed_arguments == "repair" and not sink.call_is_text
     char, end = yield from beyond_separator(src, tables.fmt.tools.separator.strip())
+    if char == "{" and not in_array and reading.needs_token:
+        return False
     if char == "{":
         src.pos = end
         attempted = sink.attempted

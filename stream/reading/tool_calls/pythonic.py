@@ -82,6 +82,8 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_list: bool) ->
             if src.unread.strip():
                 report_cut(reading, src.offset, src.take(len(src.text)))
             return False
+        elif not in_list and reading.needs_token:
+            return False
         else:
             called = yield from _call(reading, checkpoint, sure=in_list, after=True)
         if not called and checkpoint.text():

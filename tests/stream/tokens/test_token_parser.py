@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_left, bisect_right
 from collections import deque
 from dataclasses import fields, is_dataclass
@@ -38,9 +39,11 @@ from ...strategies.token_texts import (
     drawn_special,
     groups,
     ordinary,
+    pattern_of,
     pieces,
     tokenized,
 )
+from ...strategies.wire_named import WIRES
 from ...support import as_joined, joined
 from ..invariants import FAMILIES, check_4, check_5, in_families
 
@@ -266,6 +269,102 @@ def test_tokens_are_markers_and_text_that_looks_like_them_is_text(name, data):
     reported = [issue for issue in parser.issues if issue.kind == "spelled_marker"]
     assert bool(reported) == bool(spelled)
     assert {content[slice(*issue.span)] for issue in reported} == spelled
+
+
+def cut(ids, text, special, missing=(), *, spelled=False):
+    """The ids of a text; tokens that are missing are spelled in ordinary ones, or left out."""
+    for part in re.split(f"({pattern_of(special)})", text):
+        if part in special and part not in missing:
+            yield ids.of_special(part)
+        elif part not in special or spelled:
+            yield from map(ids.of, (bytes([byte]) for byte in part.encode()))
+
+
+def opener_tokens(fmt):
+    """The markers of a format that stand in what its calls begin with."""
+    return [core for core in cores_of(fmt) if any(core in text for text in fmt.facts.openers)]
+
+
+MARKED = sorted(name for name in WIRES if opener_tokens(get_format(name)))
+
+
+@pytest.mark.parametrize("spelled", [True, False], ids=["spelled", "left out"])
+@pytest.mark.parametrize("name", MARKED)
+def test_no_call_begins_without_its_special_token(name, spelled):
+    """At the start of a turn, behind text, and behind the calls of a section that has ended."""
+    fmt, wire = get_format(name), WIRES[name]
+    cores = opener_tokens(fmt)
+    for special in ([core] for core in cores) if len(cores) > 1 else []:
+        check_openers(fmt, wire, special, spelled=spelled)
+    check_openers(fmt, wire, cores, spelled=spelled)
+
+
+def check_openers(fmt, wire, special, *, spelled):
+    ids = Ids(special)
+    openers = [core for core in special if core in wire.one]
+    for before, calls in (("", 0), ("Hi ", 0), (wire.one, 1), (wire.two, 2 * bool(wire.two))):
+        fed = [*cut(ids, before, special), *cut(ids, wire.one, special, openers, spelled=spelled)]
+        parser = TokenParser(fmt, ids.vocabulary(), tools=TOOLS)
+        run(parser, [fed] if openers else [])
+        assert len(parser.message.tool_calls) == (calls if openers else 0)
+
+
+LINES = ["<function=", "f", ">\n", "<parameter=", "a", ">\n", "x", "\n"]
+LINES += ["</parameter>\n</function>\n"]
+INVOKED = ['<invoke name="', "f", '">', '<parameter name="', "a", '">', "x"]
+INVOKED += ["</parameter></invoke>"]
+SECTION = ["<minimax:tool_call>", "</minimax:tool_call>"]
+
+
+@pytest.mark.parametrize("name", ["qwen3_coder", "mimo", "nemotron3_nano", "step3p5"])
+@pytest.mark.parametrize("before", [["Read: "], ["<tool_call>", *LINES, "</tool_call>"]])
+def test_a_function_tag_without_its_special_token_is_content(name, before):
+    tokens = ["<think>", "</think>", *before, *LINES, "."]
+    text = Text(get_format(name), ["<tool_call>", "</tool_call>", "<think>", "</think>"], tokens)
+    parser = text.read(tools=TOOLS)
+    assert len(parser.message.tool_calls) == before.count("<tool_call>")
+    assert parser.message.content.endswith("".join([*LINES, "."]))
+    tolerant = text.read(tools=TOOLS, markers="either")
+    assert len(tolerant.message.tool_calls) == tokens.count("<function=")
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "made"),
+    [
+        ("hermes", ["<tool_call>", '{"name": "f", "arguments": {}}', '{"name": "f"}'], 1),
+        ("hermes", ["<tool_call>", '[{"name": "f", "arguments": {}},', '{"name": "f"}]'], 2),
+        ("olmo3", ["<function_calls>", "f()", "\n", "f()"], 2),
+        ("lfm2", ["<|tool_call_start|>", "[f(), ", "f()]"], 2),
+        ("qwen3_coder", ["<tool_call>", "<function=f></function>", "<function=f></function>."], 1),
+    ],
+)
+def test_a_special_token_begins_one_call_or_one_list_or_one_section(name, tokens, made):
+    check_calls(get_format(name), tokens, made)
+
+
+def test_a_special_token_of_a_call_in_python_begins_one_call():
+    tools = {"section_start": "", "section_end": "", "per_call_start": "<call>"}
+    check_calls(get_format("olmo3").replace(tools=tools), ["<call>", "f()", "f()"], 1)
+
+
+def check_calls(fmt, tokens, made):
+    """So many calls begin with the first of the tokens, the one that is special."""
+    parser = Text(fmt, tokens[:1], tokens).read(tools=TOOLS)
+    assert len(parser.message.tool_calls) == made
+    assert parser.message.content == ("" if made == 2 else tokens[-1])
+
+
+@pytest.mark.parametrize("policy", ["defer", "call"])
+@pytest.mark.parametrize("opened", [[], ["<think>"]], ids=["content", "reasoning"])
+def test_calls_of_a_section_need_no_special_token_of_their_own(opened, policy):
+    tokens = [*opened, SECTION[0], "\n", *INVOKED, "\n", *INVOKED, "\n", SECTION[1]]
+    fmt = get_format("minimax_m2").replace(turn={"generation_prompt": ""})
+    text = Text(fmt, ["<think>", *SECTION], [*tokens, "\n", *INVOKED])
+    for end in (len(tokens), len(text.ids)):
+        parser = text.parser(tools=TOOLS, policies=Policies(tool_in_reasoning=policy))
+        run(parser, text.ids[:end])
+        assert len(parser.message.tool_calls) == 2
+        assert [attempt.status for attempt in parser.attempts[:2]] == ["complete"] * 2
 
 
 def spans(parser, fed):
