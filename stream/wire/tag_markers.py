@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from deltaparse.partial import Markers, marker_set
 
+from .escapes import escapes_of
 from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
 from .spellings import has_word, leading, preceded, stripped, without_attribute
 
@@ -74,6 +75,8 @@ class TaggedMarkers:
     behind_type:                     that, and what shows that it was forgotten.
     type_first:                      the type stands before the argument's name.
     escape_start, escape_end:        the markers round a string that is escaped.
+    name_escapes, key_escapes:       how characters of a function's name, and of an argument's, are
+                                     spelled; `value_escapes`: those of a string.
     """
 
     __slots__ = (
@@ -99,9 +102,11 @@ class TaggedMarkers:
         "in_arguments",
         "key",
         "key_end",
+        "key_escapes",
         "key_suffix",
         "may_be_ended",
         "name_ends",
+        "name_escapes",
         "name_prefix",
         "names_unmarked",
         "own_closers",
@@ -110,6 +115,7 @@ class TaggedMarkers:
         "type_end",
         "type_first",
         "usual",
+        "value_escapes",
         "value_prefix",
         "ways",
     )
@@ -143,6 +149,9 @@ class TaggedMarkers:
         # In a value it is text, but shows that the value's own end may be missing.
         another = set() if arguments.type_first else {text for text in key if has_word(text)}
         self._end_values(arguments, forgotten, following, another)
+        self.name_escapes = escapes_of(function.name_escapes)
+        self.key_escapes = escapes_of(arguments.name_escapes)
+        self.value_escapes = escapes_of(arguments.value_escapes)
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
         self.name_prefix = marker_set(stripped([function.name_prefix]))
         beside = suffix | (id_start | id_end if between else set())

@@ -17,6 +17,7 @@ one, because a call's first delta carries both.
 
 from __future__ import annotations
 
+import json
 import re
 
 from deltaparse.partial import (
@@ -45,6 +46,7 @@ from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
+from .given_names import NONE, Given, given_name
 from .named_function import is_arguments
 from .usual_next import usual_next
 
@@ -55,6 +57,9 @@ SEPARATOR = re.compile(rf"{GAP}(?:,{GAP})?+")
 
 NO_MORE = re.compile(rf"{GAP}[^\s,{{}}\]]")
 """What follows the last call where nothing but white space or a comma separates calls."""
+
+QUOTE = '"'
+END_OF_NAME = marker_set({QUOTE})
 
 NEAR = 1024
 """Characters among which the first bracket that closes stands, in a call that is read at once."""
@@ -215,7 +220,7 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     See `usual_head.py`. What is done is what the other readers do, in the same order.
     """
     src, head, overrun = reading.src, reading.tables.usual_head, call.overrun
-    if head is None:
+    if head is None or _odd_names(reading):
         return False
     found = head.whole.match(src.text, src.pos)
     if not found or (overrun is not None and overrun.may_stand(src.text, *found.span(2))):
@@ -247,7 +252,7 @@ def _usual_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
     """
     src, tables = reading.src, reading.tables
     head, tools = tables.usual_head, tables.fmt.tools
-    if head is None:
+    if head is None or _odd_names(reading):
         return WHOLE
     while not (named := head.name.match(src.text, src.pos)):
         if not head.name.may_follow(src):
@@ -351,7 +356,8 @@ def _member(
     src, by_look = reading.src, reading.tables.told_by_look
     if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
         start = src.offset
-        name = yield from json_string(src, call.overrun)
+        given = _odd_names(reading)
+        name = yield from _name(src, call, given) if given else json_string(src, call.overrun)
         if isinstance(name, JsonFault):
             return Ending.of(name)
         call.called(name, start)
@@ -374,6 +380,35 @@ def _member(
         # Where no marker says that this is a call, an object with other members is text.
         return Ending.broken(f"{key!r} is no member of a call") if char else CUT
     return (yield from _skipped(reading, call, key))
+
+
+def _name(src: Window, call: Call, given: Given) -> Steps[str | JsonFault]:
+    """Read a name that may be one of the given ones, written without what JSON needs in it."""
+    start = src.mark()
+    name = yield from json_string(src, call.overrun)
+    if isinstance(name, JsonFault) or name not in (call.sink.tools or ()):
+        read_to = src.offset
+        src.back(start)
+        src.pos += len(QUOTE)
+        if found := (yield from given_name(src, given, END_OF_NAME)):
+            name = found[1]
+            src.pos += len(QUOTE)
+        else:
+            src.take(src.pos + read_to - src.offset)
+    src.release()
+    return name
+
+
+def _odd_names(reading: Reading) -> Given:
+    """The names of tools that JSON would have to spell otherwise than they are."""
+    rules = reading.sink.rules
+    if rules.tools is None:
+        return NONE
+    known = rules.odd_names.get("")
+    if known is None:
+        odd = {name: name for name in rules.tools if json.dumps(name, ensure_ascii=False) != f'"{name}"'}
+        known = rules.odd_names[""] = tuple(sorted(odd.items(), key=lambda pair: -len(pair[0])))
+    return known
 
 
 def _id(reading: Reading, call: Call, key: str, char: str, *, by_look: bool) -> Steps[Ending]:

@@ -16,8 +16,9 @@ from ..content import may_become
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, WHOLE, Ending
+from .given_names import NONE, Given
 from .schema import argument_names
-from .tagged_elements import argument_name, argument_value
+from .tagged_elements import argument_name, argument_value, odd_keys
 from .tagged_head import argument_stands, names_without_marker
 from .usual_argument import usual_argument
 
@@ -29,8 +30,8 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     src, sink = reading.src, reading.sink
     schema = None if sink.tools is None else sink.tools.get(call.name)
     names = names_without_marker(reading, call.name, m)
-    tags = reading.tables.usual_tags
-    usual = tags.arguments if tags is not None else None
+    tags, given = reading.tables.usual_tags, _given(call, schema, m)
+    usual = tags.arguments if tags is not None and not given else None
     call.started = True
     call.announce()
     call.emit("{")
@@ -54,7 +55,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         prefix = yield from _argument_here(src, m, schema)
         if prefix is None:
             break
-        argument = yield from argument_name(src, call, m, prefix)
+        argument = yield from argument_name(src, call, m, prefix, given)
         if isinstance(argument, Ending):
             return argument
         call.emit(before + encode_basestring(argument.name) + ": ")
@@ -68,6 +69,16 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         call.emit("}")
         call.close()
     return WHOLE
+
+
+def _given(call: Call, schema: object, m: TaggedMarkers) -> Given:
+    """The names of the function's arguments that are read only if they are known."""
+    if schema is None:
+        return NONE
+    known = call.sink.rules.odd_names
+    if call.name not in known:
+        known[call.name] = odd_keys(schema, m)
+    return known[call.name]
 
 
 def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str | None]:
