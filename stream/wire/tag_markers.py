@@ -122,8 +122,7 @@ class TaggedMarkers:
 
     def __init__(self, fmt: WireFormat) -> None:
         function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
-        repeats_key = bool(arguments.key_suffix)
-        closing = _closing(arguments.value_suffix, repeats_key=repeats_key)
+        closing = _closing(arguments.value_suffix, repeats_key=bool(arguments.key_suffix))
         # Behind an element within a value stands the end of that value.
         inner = {closing} if arguments.item else set()
         ends = stripped(fmt.facts.closers)
@@ -145,13 +144,11 @@ class TaggedMarkers:
         between_arguments = stripped([arguments.separator])
         following = key | outer | behind | between_arguments | inner
 
+        self.name_escapes = escapes_of(function.name_escapes)
         self._mark_argument(arguments)
         # In a value it is text, but shows that the value's own end may be missing.
         another = set() if arguments.type_first else {text for text in key if has_word(text)}
         self._end_values(arguments, forgotten, following, another)
-        self.name_escapes = escapes_of(function.name_escapes)
-        self.key_escapes = escapes_of(arguments.name_escapes)
-        self.value_escapes = escapes_of(arguments.value_escapes)
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
         self.name_prefix = marker_set(stripped([function.name_prefix]))
         beside = suffix | (id_start | id_end if between else set())
@@ -189,6 +186,8 @@ class TaggedMarkers:
         self.key_suffix = arguments.key_suffix.rstrip() if arguments.key_suffix else None
         self.type_end = marker_set(stripped([arguments.type_suffix]))
         self.type_first = arguments.type_first
+        self.key_escapes = escapes_of(arguments.name_escapes)
+        self.value_escapes = escapes_of(arguments.value_escapes)
         escape = arguments.escape_start, arguments.escape_end
         self.escape_start, self.escape_end = (marker_set(stripped([text])) for text in escape)
 

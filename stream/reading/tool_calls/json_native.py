@@ -17,13 +17,15 @@ one, because a call's first delta carries both.
 
 from __future__ import annotations
 
-import json
 import re
+from functools import partial
+from json.encoder import encode_basestring
 
 from deltaparse.partial import (
     JsonFault,
     JsonLexer,
     JsonState,
+    Overrun,
     Steps,
     Window,
     at,
@@ -316,10 +318,12 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
     So are those that were `seen`: their keys, as far as they mean something.
     """
     src, tables = reading.src, reading.tables
-    first = not seen
+    first, read = not seen, json_string
+    if tables.fmt.tools.name_is_key and (given := _odd_names(reading)):
+        read = partial(_name, given=given)
     while True:
         start, between = src.base + src.pos, call.between_calls()
-        key = yield from json_key(src, first=first, overrun=call.overrun)
+        key = yield from json_key(src, first=first, overrun=call.overrun, read=read)
         char = (yield from json_space(src)) if isinstance(key, str) else ""
         # What has no name is no call.
         is_name = bool(key) and char == "{"
@@ -356,8 +360,7 @@ def _member(
     src, by_look = reading.src, reading.tables.told_by_look
     if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
         start = src.offset
-        given = _odd_names(reading)
-        name = yield from _name(src, call, given) if given else json_string(src, call.overrun)
+        name = yield from _name(src, call.overrun, _odd_names(reading))
         if isinstance(name, JsonFault):
             return Ending.of(name)
         call.called(name, start)
@@ -382,21 +385,16 @@ def _member(
     return (yield from _skipped(reading, call, key))
 
 
-def _name(src: Window, call: Call, given: Given) -> Steps[str | JsonFault]:
-    """Read a name that may be one of the given ones, written without what JSON needs in it."""
-    start = src.mark()
-    name = yield from json_string(src, call.overrun)
-    if isinstance(name, JsonFault) or name not in (call.sink.tools or ()):
-        read_to = src.offset
-        src.back(start)
+def _name(src: Window, overrun: Overrun | None, given: Given) -> Steps[str | JsonFault]:
+    """Read a name that may be one of the given ones, without what JSON needs in it."""
+    if given and src.text.startswith(QUOTE, src.pos):
         src.pos += len(QUOTE)
-        if found := (yield from given_name(src, given, END_OF_NAME)):
-            name = found[1]
+        found = yield from given_name(src, given, END_OF_NAME)
+        if found:
             src.pos += len(QUOTE)
-        else:
-            src.take(src.pos + read_to - src.offset)
-    src.release()
-    return name
+            return found[1]
+        src.pos -= len(QUOTE)
+    return (yield from json_string(src, overrun))
 
 
 def _odd_names(reading: Reading) -> Given:
@@ -406,8 +404,9 @@ def _odd_names(reading: Reading) -> Given:
         return NONE
     known = rules.odd_names.get("")
     if known is None:
-        odd = {name: name for name in rules.tools if json.dumps(name, ensure_ascii=False) != f'"{name}"'}
-        known = rules.odd_names[""] = tuple(sorted(odd.items(), key=lambda pair: -len(pair[0])))
+        odd = [name for name in rules.tools if encode_basestring(name) != f'"{name}"']
+        odd.sort(key=len, reverse=True)
+        known = rules.odd_names[""] = tuple((name, name) for name in odd)
     return known
 
 

@@ -58,8 +58,9 @@ NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
 class Argument(NamedTuple):
     """What was read of an argument, and what stands between its name and its value.
 
-    `written` is the name as it stands there. `kinds` are the types that the markers say that the value has, none if they do not; `crlf`:
-    the line before the value ended with CRLF; `way`: the markers that end the value.
+    `kinds` are the types that the markers say that the value has, none if they do not; `crlf`:
+    the line before the value ended with CRLF; `way`: the markers that end the value; `written`:
+    the name as it stands there.
     """
 
     name: str
@@ -150,9 +151,7 @@ def argument_name(
     return Argument(key, types, crlf, way, written)
 
 
-def _key(
-    src: Window, call: Call, m: TaggedMarkers, given: Given
-) -> Steps[tuple[str, str, str]]:
+def _key(src: Window, call: Call, m: TaggedMarkers, given: Given) -> Steps[tuple[str, str, str]]:
     """Read a name up to what ends it; return it, how it is written, and the marker, unread."""
     if given and (found := (yield from given_name(src, given, m.key_end))):
         written, name = found

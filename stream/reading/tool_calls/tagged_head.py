@@ -63,20 +63,13 @@ def tagged_head(
         if not (yield from skip_if_here(src, m.name_prefix)):
             return CUT if may_become(src, m.name_prefix) else None
     start = src.offset
-    known = _odd_names(reading, m)
-    given = None
-    if known:
-        given = yield from given_name(src, known, m.name_ends, indexed=fmt.call_id.holds_name)
-    if given:
-        name: str | None = given[0]
-    else:
-        name = yield from read_name(src, tools, m.name_ends, m.name_escapes)
+    name, given = yield from _name_here(reading, m)
     if name is None and not m.has_ends and reading.sink.natural:
         # Nothing ends such a call but what follows it, and nothing does.
         name = _last_name(src, tools)
     if not name:
         return CUT if name is None else None
-    name = _named(reading, call, m, name, start, given[1] if given else "")
+    name = _named(reading, call, m, name, start, given)
     suffix = yield from at(src, m.after_name)
     if not suffix:  # a closer that is a word has ended the name, before the white space
         yield from json_space(src)
@@ -101,6 +94,16 @@ def tagged_head(
         return CUT if may_become(src, m.in_arguments) else None
     call.called(name, start)
     return WHOLE
+
+
+def _name_here(reading: Reading, m: TaggedMarkers) -> Steps[tuple[str | None, str]]:
+    """Read a name as `read_name` does; return also the name of a tool, where only that tells it."""
+    src, holds = reading.src, reading.fmt.call_id.holds_name
+    if known := _odd_names(reading, m):
+        if found := (yield from given_name(src, known, m.name_ends, indexed=holds)):
+            return found
+    tools = reading.sink.tools or ()
+    return (yield from read_name(src, tools, m.name_ends, m.name_escapes)), ""
 
 
 def _is_cut(src: Window, markers: Markers) -> bool:
