@@ -20,8 +20,8 @@ from .call_texts import ToolsFinding
 
 __all__ = ["with_escapes"]
 
-CHARACTERS = (*string.punctuation, " ", "\t", "\n", "é", "你", "😀")
-"""The characters whose spelling is looked for."""
+CHARACTERS = (*string.punctuation, " ", "\t", "\n")
+"""The characters whose spelling is looked for. Of other letters there are too many for a table."""
 
 TAGGED = (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED)
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from deltaparse.stream import ToolFormat, WireFormat, iter_deltas, parse
+from deltaparse.stream.wire.escapes import escapes_of
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
 from ..diff import after
@@ -77,6 +78,19 @@ class Trial:
             return False  # the same
         needed = bool(turn.calls) or turn.behind_result
         return needed is tools or (tools and turn.label in (FEW if first else AT_THE_END))
+
+    def fault(self, turn: Turn) -> str:
+        """Render and parse a turn with tools: what is wrong with it, "" if it comes back.
+
+        It is enough if it does at one place of the conversation.
+        """
+        wrong = ""
+        for _, written in self._wires(turn, tools=True):
+            came, problem = self._first(turn, written, tools=True, streamed=False)
+            if came is not None:
+                return ""
+            wrong = wrong or problem
+        return wrong
 
     def outcome(self, turn: Turn, *, tools: bool, thorough: bool) -> tuple[Wire | None, str]:
         """Render and parse a turn: a wire that came back, and what is wrong with others, or "".
@@ -224,9 +238,10 @@ def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict
     And some trim strings that stand in no quotes.
     """
     plain = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED and not fmt.arguments.quoted_strings
+    escapes = escapes_of(fmt.arguments.value_escapes)
 
     def shown(value: Any) -> Any:
-        cut = plain and isinstance(value, str) and value not in wire.text
+        cut = plain and isinstance(value, str) and escapes.write(value) not in wire.text
         return value.strip() if cut else value
 
     return {

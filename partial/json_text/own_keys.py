@@ -5,7 +5,7 @@
 Any text may be such a key, but for commas, brackets, line ends and markers round calls. It ends at
 the last colon behind which a value stands. That is certain at the first character of a string,
 object or list, and at what follows a number or a word. Where a number or a word stands in it as a
-value would, with white space behind, it is none: a comma may have been forgotten. A key that is given may
+value would, with white space behind, it is none: a comma may have been forgotten. A given key may
 hold all of these.
 """
 

@@ -115,10 +115,10 @@ def _usual_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> UsualArgume
     behind_key = [text for text in (name_suffix, value_prefix) if text]
     behind = arguments.value_prefix if value_prefix else arguments.name_suffix
     space = trailing(behind) + ("" if value_prefix else arguments.value_prefix)
-    odd = [m.ways, m.type_end.literals, m.escape_start.literals, m.element_ends.literals]
-    odd += [m.value_escapes, _in_words(m.key_escapes)]
+    odd = (m.ways, m.type_end.literals, m.escape_start.literals, m.element_ends.literals)
+    escaped = m.value_escapes or _in_words(m.key_escapes)
     special = any(odd) or m.key_suffix is not None or arguments.literal_name_suffix.strip()
-    if special or m.separator.literals or m.close.literals:
+    if special or escaped or m.separator.literals or m.close.literals:
         return None
     core = ends.strip()
     if not behind_key or space not in ("", "\n") or leading(ends) not in ("", "\n") or not core:

@@ -103,11 +103,11 @@ def argument_name(
     arguments = call.fmt.arguments
     types: Kinds = {}
     if m.type_first and m.type_end.literals:
-        written = yield from _type_written(src, call, m)
-        if isinstance(written, Ending):
-            return written
+        said = yield from _type_written(src, call, m)
+        if isinstance(said, Ending):
+            return said
         yield from skip_if_here(src, m.type_end)
-        types = written
+        types = said
     if call.traces:
         call.begin_arguments()
     key, written, marker = yield from _key(src, call, m, given)
@@ -132,13 +132,13 @@ def argument_name(
         gap = trailing(suffix)
         crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if m.type_end.literals and not m.type_first:
-            written = yield from _type_written(src, call, m)
-            if isinstance(written, Ending):
+            said = yield from _type_written(src, call, m)
+            if isinstance(said, Ending):
                 call.not_emitted.append(key + marker)
-                return written
+                return said
             ended = yield from at(src, m.type_end)
             crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
-            types = written
+            types = said
         if not before_value:
             return Argument(key, types, crlf, way, written)
         yield from json_space(src)
