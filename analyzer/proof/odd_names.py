@@ -11,7 +11,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Iterator, Sequence
 
-from deltaparse.stream import ToolFormat, WireFormat
+from deltaparse.stream import ToolFormat
 from deltaparse.stream.reading.tool_calls.python_head import is_name
 
 from ..probes import FUNCTIONS, call
@@ -30,8 +30,10 @@ OF_ARGUMENTS = "calls with arguments whose names have {odd}"
 def lost_names(trial: Trial) -> Iterator[str]:
     """Yield which odd names do not come back, and what comes instead."""
     fmt = trial.fmt
-    functions = [odd for odd in ODD if _may_be_written(_function(odd), fmt, of_function=True)]
-    arguments = [odd for odd in ODD if _may_be_written(_argument(odd), fmt, of_function=False)]
+    # In Python, a name is a word.
+    python = fmt.tools.format is ToolFormat.PYTHONIC
+    functions = [odd for odd in ODD if not python or is_name(_function(odd))]
+    arguments = [odd for odd in ODD if not python or is_name(_argument(odd))]
     if not _problem(trial, functions, arguments):
         return
     lost = {
@@ -51,13 +53,6 @@ def _lost(odd: Sequence[str], problem: Callable[[Sequence[str]], str]) -> dict[s
         return dict.fromkeys(odd, found) if found else {}
     middle = len(odd) // 2
     return _lost(odd[:middle], problem) | _lost(odd[middle:], problem)
-
-
-def _may_be_written(name: str, fmt: WireFormat, *, of_function: bool) -> bool:
-    """Whether the syntax of calls has such names at all."""
-    if fmt.tools.format is ToolFormat.PYTHONIC:
-        return is_name(name)
-    return not (of_function and fmt.facts.has_channels and " " in name)
 
 
 def _function(odd: str) -> str:

@@ -29,7 +29,7 @@ from ..probes import (
 from ..quoting import quoted, value_of
 from ..renderer import Renderer
 from ..turns import Turns
-from .conversations import AT_THE_END, BEFORE, FEW, PROOF_TOOLS, SHORT, Turn, tools_for
+from .conversations import AT_THE_END, BEFORE, FEW, SHORT, Turn, tools_for
 from .parting import calls_part, texts_part
 from .shown import Wire
 from .wires import answer_in, wire_for
@@ -130,7 +130,7 @@ class Trial:
             return f"id {usual!r}: {end!r} in it would end it, from {_short(wire.text)}"
         message = next(self.render.style.applied([assistant("", calls=turn.calls)]))
         ids = [made["id"] for made in message["tool_calls"]]
-        options: Any = {"finish_reason": "stop", "tools": PROOF_TOOLS, "prompt": wire.prompt}
+        options: Any = {"finish_reason": "stop", "tools": tools_for(turn), "prompt": wire.prompt}
         whole = parse(wire.text, self.fmt, **options)
         for made, wanted in zip(whole.tool_calls, ids, strict=False):
             if wanted in wire.text and made.id != wanted:

@@ -22,8 +22,8 @@ class Rules:
     parallel:      a second call is like others.
     reasoning:     how reasoning comes out.
     collect:       the message is kept.
-    odd_names:     the names that readers must know to read them, by the function whose arguments
-                   they are, "" for the functions themselves; filled when they are asked for.
+    odd_names:     names that readers must know to read them, by where they stand and the function
+                   whose arguments they are, if any; filled when they are asked for.
     """
 
     policies: Policies
@@ -33,4 +33,4 @@ class Rules:
     parallel: bool = True
     reasoning: Literal["separate", "inline", "raw"] = "separate"
     collect: bool = True
-    odd_names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    odd_names: dict[tuple[str, str], tuple[tuple[str, str], ...]] = field(default_factory=dict)

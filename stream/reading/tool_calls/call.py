@@ -12,6 +12,7 @@ from ...message.message import Attempt
 from ...message.sink import Verdict
 from ...message.trail import Said
 from ...wire.call_fields import Field
+from ...wire.escapes import escapes_of
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 
@@ -174,9 +175,13 @@ class Call:
         overrun, tools, namespace = self.overrun, self.sink.tools, self.fmt.function.namespace
         if overrun is None or tools is None:
             return overrun
-        return overrun.with_names(
-            lambda name: name in tools or name.removeprefix(namespace) in tools
-        )
+        escapes = escapes_of(self.fmt.function.name_escapes)
+
+        def is_tool(written: str) -> bool:
+            name = escapes.read(written)
+            return name in tools or name.removeprefix(namespace) in tools
+
+        return overrun.with_names(is_tool)
 
     @property
     def may_repair(self) -> bool:

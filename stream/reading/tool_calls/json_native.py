@@ -387,13 +387,9 @@ def _member(
 
 def _name(src: Window, overrun: Overrun | None, given: Given) -> Steps[str | JsonFault]:
     """Read a name that may be one of the given ones, without what JSON needs in it."""
-    if given and src.text.startswith(QUOTE, src.pos):
+    if given and (found := (yield from given_name(src, given, END_OF_NAME))):
         src.pos += len(QUOTE)
-        found = yield from given_name(src, given, END_OF_NAME)
-        if found:
-            src.pos += len(QUOTE)
-            return found[1]
-        src.pos -= len(QUOTE)
+        return found[1]
     return (yield from json_string(src, overrun))
 
 
@@ -402,11 +398,11 @@ def _odd_names(reading: Reading) -> Given:
     rules = reading.sink.rules
     if rules.tools is None:
         return NONE
-    known = rules.odd_names.get("")
+    known = rules.odd_names.get(("json", ""))
     if known is None:
         odd = [name for name in rules.tools if encode_basestring(name) != f'"{name}"']
         odd.sort(key=len, reverse=True)
-        known = rules.odd_names[""] = tuple((name, name) for name in odd)
+        known = rules.odd_names["json", ""] = tuple((QUOTE + name, name) for name in odd)
     return known
 
 

@@ -75,10 +75,10 @@ def _given(call: Call, schema: object, m: TaggedMarkers) -> Given:
     """The names of the function's arguments that are read only if they are known."""
     if schema is None:
         return NONE
-    known = call.sink.rules.odd_names
-    if call.name not in known:
-        known[call.name] = odd_keys(schema, m)
-    return known[call.name]
+    known, place = call.sink.rules.odd_names, ("argument", call.name)
+    if place not in known:
+        known[place] = odd_keys(schema, m)
+    return known[place]
 
 
 def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str | None]:

@@ -140,10 +140,10 @@ def _odd_names(reading: Reading, m: TaggedMarkers) -> Given:
     rules, fmt = reading.sink.rules, reading.fmt
     if rules.tools is None:
         return NONE
-    known = rules.odd_names.get("")
+    known = rules.odd_names.get(("tag", ""))
     if known is None:
         known = odd_names(rules.tools, m.name_ends, m.name_escapes, (fmt.function.namespace, ""))
-        rules.odd_names[""] = known
+        rules.odd_names["tag", ""] = known
     return known
 
 
