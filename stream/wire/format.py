@@ -270,6 +270,8 @@ def _no_arguments(fmt: WireFormat) -> Iterator[str]:
     if not arguments.name_prefix.strip() and not (fmt.facts.closers or arguments.end.strip()):
         if not fmt.facts.closes_by_name:
             yield "arguments whose names stand behind no marker need one that ends them"
+    if bool(arguments.object_start.strip()) is not bool(arguments.object_end.strip()):
+        yield "arguments.object_start needs an arguments.object_end, and the other way round"
     if len(arguments.alternatives) % 4:
         yield "arguments.alternatives are ways, of each the types and three markers"
 

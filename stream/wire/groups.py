@@ -351,6 +351,8 @@ class ArgumentsFormat(_Group):
     name_escapes:         how characters of an argument's name are spelled, if not as themselves:
                           pairs of a character and its spelling, flat.
     value_escapes:        the same of strings that stand between markers without quotes.
+    object_start, object_end:    the markers round all arguments as one JSON object, which a call
+                          may have in place of arguments in markers; "" if it may not.
     type_suffix:          if not empty, `name_suffix` is followed by the value's JSON type and this
                           text: `type="number">`.
     type_first:           the type and `type_suffix` stand before the name, behind `name_prefix`.
@@ -379,6 +381,8 @@ class ArgumentsFormat(_Group):
     escape_end: Marker = ""
     name_escapes: tuple[str, ...] = ()
     value_escapes: tuple[str, ...] = ()
+    object_start: Marker = ""
+    object_end: Marker = ""
     type_suffix: Marker = ""
     type_first: bool = False
     alternatives: Markers = ()

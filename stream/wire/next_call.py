@@ -57,7 +57,8 @@ def next_call(fmt: WireFormat) -> Overrun | None:
         if not fmt.function.name_suffix.strip():
             # Nothing ends the name but what follows it.
             arguments = fmt.arguments
-            head += _one(stripped([arguments.start, arguments.name_prefix, *facts.closers]))
+            starts = (arguments.start, arguments.object_start, arguments.name_prefix)
+            head += _one(stripped([*starts, *facts.closers]))
         return Overrun(marker_set(markers), lambda _: head)
 
     def beyond(quote: str) -> str:

@@ -75,6 +75,8 @@ class TaggedMarkers:
     behind_type:                     that, and what shows that it was forgotten.
     type_first:                      the type stands before the argument's name.
     escape_start, escape_end:        the markers round a string that is escaped.
+    object_start, object_end:        the markers round arguments that are one JSON object, where
+                                     others stand in markers of their own.
     name_escapes, key_escapes:       how characters of a function's name, and of an argument's, are
                                      spelled; `value_escapes`: those of a string.
     """
@@ -109,6 +111,8 @@ class TaggedMarkers:
         "name_escapes",
         "name_prefix",
         "names_unmarked",
+        "object_end",
+        "object_start",
         "own_closers",
         "separator",
         "turn_ends",
@@ -130,10 +134,13 @@ class TaggedMarkers:
         starts = _starts(fmt, closed=bool(own | behind))
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
+        self.name_escapes = escapes_of(function.name_escapes)
+        self._mark_argument(arguments)
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
         by_name = stripped([function.close]) if fmt.facts.closes_by_name else set()
         outer = ends | starts | turn_ends | by_name
-        around = key | stripped([arguments.start]) or set("{" * (not tagged))
+        whole = set(self.object_start.literals)
+        around = key | whole | stripped([arguments.start]) or set("{" * (not tagged))
         suffix = stripped([function.name_suffix]) or {function.name_suffix}
         id_start, id_end = stripped([call_id.prefix]), stripped([call_id.suffix])
         between = call_id.position is CallIdPosition.BETWEEN_FUNC_AND_ARGS
@@ -144,8 +151,6 @@ class TaggedMarkers:
         between_arguments = stripped([arguments.separator])
         following = key | outer | behind | between_arguments | inner
 
-        self.name_escapes = escapes_of(function.name_escapes)
-        self._mark_argument(arguments)
         # In a value it is text, but shows that the value's own end may be missing.
         another = set() if arguments.type_first else {text for text in key if has_word(text)}
         self._end_values(arguments, forgotten, following, another)
@@ -154,14 +159,15 @@ class TaggedMarkers:
         beside = suffix | (id_start | id_end if between else set())
         self.name_ends = marker_set(beside.union(*map(_behind_name, (outer | around) - beside)))
         self.after_name = marker_set(suffix)
-        self.id_start = marker_set(id_start)
-        self.id_end = marker_set(id_end)
+        self.id_start, self.id_end = map(marker_set, (id_start, id_end))
         self.id_ends = marker_set(outer | around | id_end | stripped([function.name_prefix]))
         self.arguments_start = marker_set(stripped([arguments.start]))
         before = id_start if between else set()
         self.before_json = marker_set(before | stripped([arguments.start]))
         self.arguments_end = marker_set(stripped([arguments.end]))
-        self.in_arguments = marker_set(key | outer | behind | (set() if tagged else {"null"}))
+        self.in_arguments = marker_set(
+            key | whole | outer | behind | (set() if tagged else {"null"})
+        )
         named = {start: arguments.named_by(start) for start in starts}
         self.as_arguments = {start: name for start, name in named.items() if name}
         self.separator = marker_set(between_arguments)
@@ -188,6 +194,8 @@ class TaggedMarkers:
         self.type_first = arguments.type_first
         self.key_escapes = escapes_of(arguments.name_escapes)
         self.value_escapes = escapes_of(arguments.value_escapes)
+        whole = arguments.object_start, arguments.object_end
+        self.object_start, self.object_end = (marker_set(stripped([text])) for text in whole)
         escape = arguments.escape_start, arguments.escape_end
         self.escape_start, self.escape_end = (marker_set(stripped([text])) for text in escape)
 

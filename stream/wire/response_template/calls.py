@@ -84,9 +84,7 @@ def _end_before(parts: list[AnchorPart], headers: Collection[str]) -> str:
     return next(found, "").strip() if plain else ""
 
 
-def _read(
-    given: Field, opening: Opening, closing: tuple[list[str], str, tuple[str, ...]]
-) -> Calls:
+def _read(given: Field, opening: Opening, closing: tuple[list[str], str, tuple[str, ...]]) -> Calls:
     """The groups, from the field, how calls begin, and what `_closers` says of their ends."""
     closers, section_end, ends = closing
     roles = _roles(given)
