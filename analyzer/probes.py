@@ -20,6 +20,7 @@ __all__ = [
     "FUNCTIONS",
     "MARKED",
     "NEXT_USER",
+    "NO_JSON",
     "NUMBER",
     "PROBE_TEXTS",
     "QUOTED",
@@ -62,6 +63,8 @@ VALUE = VALUES[0]
 NUMBER = 739_517_283
 MARKED = "zqmark<b>&\nedzq"
 QUOTED = 'zqquo"tedzq'
+NO_JSON = "zqargumentszq"
+"""Arguments as a text: templates are given what is JSON as an object."""
 CALL_IDS = ("zqid0aaaa", "zqid1bbbb")
 REPEATED, REPEATED_NAME = "zqrepeatedzq", "zqrepeatednamezq"
 """Stand for an argument's name, and a function's, where the marker behind it repeats them."""
@@ -79,6 +82,7 @@ PROBE_TEXTS = (
     *CALL_IDS,
     MARKED,
     QUOTED,
+    NO_JSON,
     REPEATED,
     REPEATED_NAME,
 )

@@ -15,7 +15,7 @@ from .diff import after
 from .probes import (
     ABSENT,
     ALL_OF_TOOLS,
-    FUNCTIONS,
+    CALL_IDS,
     TOOLS,
     USER,
     Message,
@@ -53,7 +53,10 @@ class CallStyle:
         """Yield messages, those with calls in this style, and results with the ids of the calls."""
         ids: list[str] = []
         open_calls = messages[-1].get("tool_calls", ()) if self.answered and messages else ()
-        results = [result(FUNCTIONS.index(made["function"]["name"])) for made in open_calls]
+        # A call of a function with another name has the id of the first.
+        results = [result(CALL_IDS.index(made["id"])) for made in open_calls]
+        for made, answer in zip(open_calls, results, strict=True):
+            answer["name"] = made["function"]["name"]
         for message in [*messages, *results]:
             changed = dict(message)
             if calls := message.get("tool_calls"):

@@ -16,6 +16,7 @@ from ..probes import (
     ARGUMENTS,
     FUNCTIONS,
     MARKED,
+    NO_JSON,
     NUMBER,
     QUOTED,
     REPEATED,
@@ -86,7 +87,28 @@ def tagged_arguments(
     )
     behind = one.after.removeprefix(suffix)
     around = Around(prefix, one.within or "", suffix)
+    arguments = _with_object(arguments, opened + prefix, behind, calls)
     return _with_values(arguments, around, _Others(head, behind, calls)), name_suffix, closers
+
+
+def _with_object(
+    arguments: ArgumentsFormat, prefix: str, behind: str, calls: CallTexts
+) -> ArgumentsFormat:
+    """The same with the markers round arguments that are given as a text, if there are some.
+
+    `prefix` stands before the first argument in a call, `behind` behind the last.
+    """
+    before = calls(call()).partition(FUNCTIONS[0])[2].partition(ARGUMENT)[0]
+    made = call()
+    given = {**made, "function": {**made["function"], "arguments": NO_JSON}}
+    shown = calls(given).partition(FUNCTIONS[0])[2]
+    start, found, rest = shown.removeprefix(before.removesuffix(prefix)).partition(NO_JSON)
+    end = rest.removesuffix(behind)
+    if not found or not before.endswith(prefix) or not rest.endswith(behind):
+        return arguments
+    if not (start.strip() and end.strip()) or shown.startswith(start):
+        return arguments
+    return replace(arguments, object_start=start, object_end=end)
 
 
 def without_arguments(calls: CallTexts) -> str:

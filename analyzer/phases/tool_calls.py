@@ -29,6 +29,7 @@ from ..trace import phase
 from ..turns import Turns
 from .call_texts import CallTexts, ToolsFinding
 from .channels import header_marks
+from .escapes import with_escapes
 from .json_calls import find_json_calls
 from .pythonic import find_pythonic
 from .tagged import find_tagged, without_numbers
@@ -130,7 +131,9 @@ def find_tool_calls(
         return replace(none, issues=(NOT_UNDERSTOOD.format(shown=_shown(calls)),))
     arguments = replace(found.arguments, sorted_names=_sorts(calls))
     found = replace(found, arguments=arguments, addressed=calls.header is not None)
-    return replace(none, issues=found.issues) if found.issues else _with_own_end(found, turns)
+    if found.issues:
+        return replace(none, issues=found.issues)
+    return with_escapes(_with_own_end(found, turns), turns.render)
 
 
 def _with_own_end(found: ToolsFinding, turns: Turns) -> ToolsFinding:

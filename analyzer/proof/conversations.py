@@ -28,6 +28,7 @@ __all__ = [
     "SHORT",
     "TURNS",
     "TWO",
+    "WORDS",
     "Turn",
     "tools_for",
     "turns_in_doubt",
@@ -96,12 +97,14 @@ TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: 
 KNOWN = VALUES | {COUNT: 1}
 
 
-def _tools(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _tools(
+    arguments: Mapping[str, Any], functions: Iterable[str] = FUNCTIONS
+) -> list[dict[str, Any]]:
     properties = {key: {"type": TYPES[type(value)]} for key, value in arguments.items()}
     parameters = {"type": "object", "properties": properties}
     return [
         {"type": "function", "function": {"name": name, "parameters": parameters}}
-        for name in FUNCTIONS
+        for name in functions
     ]
 
 
@@ -258,8 +261,12 @@ def turns_named_so(fmt: WireFormat) -> Iterator[Turn]:
 
 def tools_for(turn: Turn) -> list[dict[str, Any]]:
     """The functions that are called in a turn, with all arguments that they have there."""
-    named = {name: WORDS for made in turn.calls for name in made["function"]["arguments"]}
-    return PROOF_TOOLS if named.keys() <= KNOWN.keys() else _tools(named | KNOWN)
+    functions = [made["function"] for made in turn.calls]
+    named = {name: WORDS for function in functions for name in function["arguments"]}
+    called = [function["name"] for function in functions]
+    if named.keys() <= KNOWN.keys() and {*FUNCTIONS}.issuperset(called):
+        return PROOF_TOOLS
+    return _tools(named | KNOWN, dict.fromkeys((*FUNCTIONS, *called)))
 
 
 def _strings(value: Any) -> list[str]:

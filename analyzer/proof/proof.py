@@ -16,6 +16,7 @@ from ..phases.switches import Setting
 from ..trace import phase
 from ..turns import Turns
 from .conversations import ALONE, FEW, TWO, Turn, turns_in_doubt, turns_named_so, turns_without
+from .odd_names import lost_names
 from .settings import other_settings
 from .shown import Shown, Wire
 from .trial import Trial, beside
@@ -165,6 +166,9 @@ def prove(
             if trial.is_asked(turn, tools=tools, first=first):
                 wire, problem = trial.outcome(turn, tools=tools, thorough=first)
                 proof.add(turn, wire, problem, setting, tools=tools, first=first)
+    if proof.calls and not lost:
+        trial = Trial(turns, base.under(chosen.context), reasoning, fmt, known)
+        proof.failed += lost_names(trial)
     broken = {text.partition(NOT_BACK)[0] for text in proof.failed}
     came = set(proof.labels) - broken
     proof.labels = list(dict.fromkeys(turn.label for turn in given if turn.label in came))

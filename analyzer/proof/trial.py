@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from deltaparse.stream import ToolFormat, WireFormat, iter_deltas, parse
+from deltaparse.stream.wire.escapes import escapes_of
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
 from ..diff import after
@@ -28,7 +29,7 @@ from ..probes import (
 from ..quoting import quoted, value_of
 from ..renderer import Renderer
 from ..turns import Turns
-from .conversations import AT_THE_END, BEFORE, FEW, PROOF_TOOLS, SHORT, Turn, tools_for
+from .conversations import AT_THE_END, BEFORE, FEW, SHORT, Turn, tools_for
 from .parting import calls_part, texts_part
 from .shown import Wire
 from .wires import answer_in, wire_for
@@ -78,6 +79,19 @@ class Trial:
         needed = bool(turn.calls) or turn.behind_result
         return needed is tools or (tools and turn.label in (FEW if first else AT_THE_END))
 
+    def fault(self, turn: Turn) -> str:
+        """Render and parse a turn with tools: what is wrong with it, "" if it comes back.
+
+        It is enough if it does at one place of the conversation.
+        """
+        wrong = ""
+        for _, written in self._wires(turn, tools=True):
+            came, problem = self._first(turn, written, tools=True, streamed=False)
+            if came is not None:
+                return ""
+            wrong = wrong or problem
+        return wrong
+
     def outcome(self, turn: Turn, *, tools: bool, thorough: bool) -> tuple[Wire | None, str]:
         """Render and parse a turn: a wire that came back, and what is wrong with others, or "".
 
@@ -116,7 +130,7 @@ class Trial:
             return f"id {usual!r}: {end!r} in it would end it, from {_short(wire.text)}"
         message = next(self.render.style.applied([assistant("", calls=turn.calls)]))
         ids = [made["id"] for made in message["tool_calls"]]
-        options: Any = {"finish_reason": "stop", "tools": PROOF_TOOLS, "prompt": wire.prompt}
+        options: Any = {"finish_reason": "stop", "tools": tools_for(turn), "prompt": wire.prompt}
         whole = parse(wire.text, self.fmt, **options)
         for made, wanted in zip(whole.tool_calls, ids, strict=False):
             if wanted in wire.text and made.id != wanted:
@@ -224,9 +238,10 @@ def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict
     And some trim strings that stand in no quotes.
     """
     plain = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED and not fmt.arguments.quoted_strings
+    escapes = escapes_of(fmt.arguments.value_escapes)
 
     def shown(value: Any) -> Any:
-        cut = plain and isinstance(value, str) and value not in wire.text
+        cut = plain and isinstance(value, str) and escapes.write(value) not in wire.text
         return value.strip() if cut else value
 
     return {

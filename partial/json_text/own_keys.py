@@ -5,12 +5,14 @@
 Any text may be such a key, but for commas, brackets, line ends and markers round calls. It ends at
 the last colon behind which a value stands. That is certain at the first character of a string,
 object or list, and at what follows a number or a word. Where a number or a word stands in it as a
-value would, with white space behind, it is none: a comma may have been forgotten.
+value would, with white space behind, it is none: a comma may have been forgotten. A given key may
+hold all of these.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ..markers import Markers
@@ -26,12 +28,19 @@ COMMENTS = ("//", "/*")
 QUOTATION_MARKS = ('"', "'")
 
 
-def own_key(src: Window, quote: str, outside: Markers) -> Steps[str | None]:
+def own_key(
+    src: Window, quote: str, outside: Markers, given: Sequence[str] = ()
+) -> Steps[str | None]:
     """Read the key that begins here, up to its colon; return it.
 
     Returns "" where none stands, and None where the input ends in one: then nothing was read.
-    What stands `outside` of objects ends the value behind a key as a bracket does.
+    What stands `outside` of objects ends the value behind a key as a bracket does. `given` are keys
+    that are known, the longest first: one that stands here before a colon is the key, whatever it
+    holds.
     """
+    if given and (key := (yield from _given_key(src, given))):
+        src.pos += len(key)
+        return key
     while src.text[src.pos :] == "/" and not src.closed:
         yield
     if src.text.startswith(COMMENTS, src.pos):
@@ -55,6 +64,21 @@ def own_key(src: Window, quote: str, outside: Markers) -> Steps[str | None]:
         # The quote may be cut, and so may a marker. Patterns take a place before the text for its
         # start.
         looked = min(outer, len(text) - len(quote) + 1)
+        yield
+
+
+def _given_key(src: Window, given: Sequence[str]) -> Steps[str]:
+    """The longest of the given keys that stands here before a colon, "" if none does."""
+    while True:
+        waits = False
+        for key in given:
+            whole = f"{key}:"
+            here = src.text[src.pos : src.pos + len(whole)]
+            if here == whole and (src.closed or not waits):
+                return key
+            waits |= whole.startswith(here)
+        if src.closed or not waits:
+            return ""
         yield
 
 

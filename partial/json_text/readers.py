@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..markers import marker_set
@@ -218,12 +219,16 @@ def json_decoded(src: Window, emit: Emit, overrun: Overrun | None = None) -> Ste
 
 
 def json_key(
-    src: Window, *, first: bool, overrun: Overrun | None = None
+    src: Window,
+    *,
+    first: bool,
+    overrun: Overrun | None = None,
+    read: Callable[[Window, Overrun | None], Steps[str | JsonFault]] | None = None,
 ) -> Steps[str | JsonFault | None]:
     """Read on to the next value of an object whose opening brace is read.
 
     Returns its key, the value being next, or None when the closing brace was read instead; a
-    fault where there is neither. `first` says that no member was read yet.
+    fault where there is neither. `first` says that no member was read yet; `read` reads the key.
     """
     char = yield from json_space(src)
     if char == "}":
@@ -234,7 +239,7 @@ def json_key(
             return _fault(src, "no comma")
         src.pos += 1
         yield from json_space(src)
-    key = yield from json_string(src, overrun)
+    key = yield from (read or json_string)(src, overrun)
     if isinstance(key, JsonFault):
         return key
     if (yield from json_space(src)) != ":":

@@ -30,6 +30,7 @@ may be one too many (`JsonLexer.hold_commas`).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from ..waiting import Emit
 from ..window import Steps, Window
@@ -76,6 +77,7 @@ def repaired_json(
     lexer: JsonLexer | None = None,
     quote: str = "",
     overrun: Overrun | None = None,
+    keys: Sequence[str] = (),
 ) -> Steps[JsonLexer]:
     """Read one value that should be JSON, emitting JSON.
 
@@ -93,6 +95,8 @@ def repaired_json(
         quote: what a format writes round strings in place of quotation marks, nothing in them
             being escaped. That is another spelling, and no repair.
         overrun: what shows that a string was not closed; the text is BROKEN there.
+        keys: with `quote`, keys that are known, the longest first. One of them that stands before
+            a colon is read whole, though brackets or commas stand in it.
     """
     if lexer is None:
         lexer = JsonLexer(hold_commas=repairs.trailing_commas)
@@ -104,7 +108,7 @@ def repaired_json(
         if lexer.state is not BROKEN or lexer.broken_in is None:
             return lexer
         start, problem = src.offset, lexer.problem
-        repairer = repairer or Repairer(src, lexer, emit, note, repairs, quote, overrun)
+        repairer = repairer or Repairer(src, lexer, emit, note, repairs, quote, overrun, keys)
         repair = yield from repairer.repair()
         if repair is None:
             return lexer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ..markers import marker_set
@@ -67,7 +68,7 @@ class Repairer:
     stands here; None where the input ends in what more text might have made a repair of.
     """
 
-    __slots__ = ("_emit", "_lexer", "_note", "_overrun", "_quote", "_repairs", "_src")
+    __slots__ = ("_emit", "_keys", "_lexer", "_note", "_overrun", "_quote", "_repairs", "_src")
 
     def __init__(
         self,
@@ -78,8 +79,10 @@ class Repairer:
         repairs: Repairs,
         quote: str = "",
         overrun: Overrun | None = None,
+        keys: Sequence[str] = (),
     ) -> None:
         self._quote = quote
+        self._keys = keys
         self._overrun = overrun
         self._src = src
         self._lexer = lexer
@@ -109,7 +112,7 @@ class Repairer:
                 return (yield from self._quoted())
         if self._quote and is_key and char != "'" and repairs.unquoted_keys:
             outside = self._overrun.outside if self._overrun else NO_MARKERS
-            key = yield from own_key(src, self._quote, outside)
+            key = yield from own_key(src, self._quote, outside, self._keys)
             if key:
                 self.write(f'"{spelled(key)}"')
                 lexer.state = AFTER_KEY

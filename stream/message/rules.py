@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .policies import Policies
@@ -22,6 +22,8 @@ class Rules:
     parallel:      a second call is like others.
     reasoning:     how reasoning comes out.
     collect:       the message is kept.
+    odd_names:     names that readers must know to read them, by where they stand and the function
+                   whose arguments they are, if any; filled when they are asked for.
     """
 
     policies: Policies
@@ -31,3 +33,4 @@ class Rules:
     parallel: bool = True
     reasoning: Literal["separate", "inline", "raw"] = "separate"
     collect: bool = True
+    odd_names: dict[tuple[str, str], tuple[tuple[str, str], ...]] = field(default_factory=dict)

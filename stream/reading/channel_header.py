@@ -13,6 +13,7 @@ from __future__ import annotations
 from deltaparse.partial import Markers, Steps, Window, at, skip, whitespace
 
 from ..wire.channel_markers import ChannelMarkers, HeaderPart
+from .tool_calls.given_names import NONE, Given, given_name
 
 __all__ = ["Header", "read_author", "read_header"]
 
@@ -37,16 +38,19 @@ class Header:
         self._parts: list[HeaderPart] = []
         self._words = 0
 
-    def add(self, part: HeaderPart, text: str, start: int) -> None:
-        """Take the text behind one of its markers, which begins at the offset `start`."""
-        name, *words = text.split() or [""]
+    def add(self, part: HeaderPart, text: str, start: int, given: str = "") -> None:
+        """Take the text behind one of its markers, which begins at the offset `start`.
+
+        `given` is a name that was read before it.
+        """
+        name, *words = [given, *text.split()] if given else text.split() or [""]
         self._parts.append(part)
         self._words += len(words)
         if part is HeaderPart.CHANNEL:
             self.channel = name
         elif part is HeaderPart.RECIPIENT:
             self.recipient = name
-            start += len(text) - len(text.lstrip())
+            start += 0 if given else len(text) - len(text.lstrip())
             self.span = (start, start + len(name))
             self.addressed = True
 
@@ -61,13 +65,14 @@ class Header:
         return self._words > 0
 
 
-def read_header(src: Window, marks: ChannelMarkers) -> Steps[Header]:
+def read_header(src: Window, marks: ChannelMarkers, given: Given = NONE) -> Steps[Header]:
     """Read a header, whose first marker stands here, up to and with the marker of its message.
 
     The role may stand before it, which says nothing.
 
     Where that does not come, it is read up to the marker that ends messages, to the end of the
-    input or to its greatest length, and is not `whole`.
+    input or to its greatest length, and is not `whole`. `given` are recipients that hold more than
+    a word.
     """
     header, usual = Header(), marks.usual
     while usual is not None:
@@ -86,10 +91,14 @@ def read_header(src: Window, marks: ChannelMarkers) -> Steps[Header]:
     stop = src.offset + MAX_HEADER
     part: HeaderPart | None = None
     while True:
-        start = src.offset
+        start, name = src.offset, ""
+        if part is HeaderPart.RECIPIENT and given:
+            if known := (yield from given_name(src, given, marks.after_word)):
+                name = known[0]
+                start = src.offset - len(name)
         text, marker = yield from _up_to(src, marks.in_header, stop)
         if part is not None:
-            header.add(part, text, start)
+            header.add(part, text, start, name)
         part = marks.parts.get(marker)
         if part is None:
             return header

@@ -17,6 +17,7 @@ from deltaparse.partial import Emit, Markers, Steps, at, json_space, skip, until
 from ..message.message import Attempt
 from ..message.trail import Said
 from ..wire.channel_markers import READERS, HeaderPart
+from ..wire.escapes import escapes_of
 from ..wire.marker_tables import MarkerTables
 from ..wire.section_markers import Role
 from ..wire.spellings import MOST_SPACE, stripped
@@ -39,6 +40,7 @@ from .tool_calls.call import Call
 from .tool_calls.code import code_arguments
 from .tool_calls.dispatch import tool_calls
 from .tool_calls.ending import CUT, WHOLE, Ending, settle
+from .tool_calls.given_names import NONE, Given, odd_names
 
 __all__ = ["channel_turn"]
 
@@ -127,7 +129,7 @@ def _message(
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     marks = tables.channels
-    header = yield from read_header(src, marks)
+    header = yield from read_header(src, marks, _odd_recipients(reading))
     sink.end_part()
     if not header.whole:
         return (yield from _no_message(reading, header, checkpoint))
@@ -173,6 +175,20 @@ def _message(
             yield from _text(reading, marks.after_body, writer.emit)
             writer.end()
     return Before.END
+
+
+def _odd_recipients(reading: Reading) -> Given:
+    """The names of tools that stand in headers and are no one word."""
+    rules = reading.sink.rules
+    if not rules.tools:
+        return NONE
+    known = rules.odd_names.get(("recipient", ""))
+    if known is None:
+        ends, prefixes = reading.tables.channels.in_header, (reading.fmt.function.namespace, "")
+        known = rules.odd_names["recipient", ""] = odd_names(
+            rules.tools, ends, escapes_of(()), prefixes
+        )
+    return known
 
 
 def _text(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:

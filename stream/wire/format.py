@@ -16,6 +16,7 @@ from typing import Any
 from deltaparse.partial import LONGEST_MARKER, FormatError
 
 from . import document
+from .escapes import faults_of
 from .facts import Facts
 from .groups import (
     ArgumentsFormat,
@@ -223,6 +224,13 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
             yield f"tools.constants: {value!r:.80} is no JSON"
     if tools.format is ToolFormat.TAG_WITH_TAGGED:
         yield from _no_arguments(fmt)
+    tables = {
+        "function.name_escapes": fmt.function.name_escapes,
+        "arguments.name_escapes": fmt.arguments.name_escapes,
+        "arguments.value_escapes": fmt.arguments.value_escapes,
+    }
+    for where, pairs in tables.items():
+        yield from faults_of(pairs, where)
     if fmt.function.close_suffix.strip() and not fmt.function.close.strip():
         yield "function.close_suffix needs a function.close, behind which the name stands again"
     if facts.is_tagged and facts.unmarked_calls:
@@ -279,6 +287,8 @@ def _no_arguments(fmt: WireFormat) -> Iterator[str]:
     if not arguments.name_prefix.strip() and not (fmt.facts.closers or arguments.end.strip()):
         if not fmt.facts.closes_by_name:
             yield "arguments whose names stand behind no marker need one that ends them"
+    if bool(arguments.object_start.strip()) is not bool(arguments.object_end.strip()):
+        yield "arguments.object_start needs an arguments.object_end, and the other way round"
     if len(arguments.alternatives) % 4:
         yield "arguments.alternatives are ways, of each the types and three markers"
 

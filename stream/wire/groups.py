@@ -314,6 +314,8 @@ class FunctionFormat(_Group):
     close:         the marker behind the arguments.
     close_suffix:  if the marker behind the arguments repeats the function's name, the text behind
                    the name there: `close` name `close_suffix`, `</get_weather>`; "" otherwise.
+    name_escapes:  how characters of the name are spelled, if not as themselves: pairs of a
+                   character and its spelling, flat. `("&", "&amp;")`: a model writes `a&amp;b`.
     """
 
     name_prefix: Marker = ""
@@ -321,6 +323,7 @@ class FunctionFormat(_Group):
     namespace: str = ""
     close: Marker = ""
     close_suffix: Marker = ""
+    name_escapes: tuple[str, ...] = ()
 
 
 class ArgumentWay(NamedTuple):
@@ -350,6 +353,11 @@ class ArgumentsFormat(_Group):
                           as nested elements, each like an argument. If "", as JSON.
     escape_start, escape_end:    the markers round a string that the format could not hold
                           otherwise, within the markers of the value: `<![CDATA[`, `]]>`.
+    name_escapes:         how characters of an argument's name are spelled, if not as themselves:
+                          pairs of a character and its spelling, flat.
+    value_escapes:        the same of strings that stand between markers without quotes.
+    object_start, object_end:    the markers round all arguments as one JSON object, which a call
+                          may have in place of arguments in markers; "" if it may not.
     type_suffix:          if not empty, `name_suffix` is followed by the value's JSON type and this
                           text: `type="number">`.
     type_first:           the type and `type_suffix` stand before the name, behind `name_prefix`.
@@ -376,6 +384,10 @@ class ArgumentsFormat(_Group):
     item: str = ""
     escape_start: Marker = ""
     escape_end: Marker = ""
+    name_escapes: tuple[str, ...] = ()
+    value_escapes: tuple[str, ...] = ()
+    object_start: Marker = ""
+    object_end: Marker = ""
     type_suffix: Marker = ""
     type_first: bool = False
     alternatives: Markers = ()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from deltaparse.partial import Markers, marker_set
 
+from .escapes import escapes_of
 from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
 from .spellings import has_word, leading, preceded, stripped, without_attribute
 
@@ -77,6 +78,10 @@ class TaggedMarkers:
     behind_type:                     that, and what shows that it was forgotten.
     type_first:                      the type stands before the argument's name.
     escape_start, escape_end:        the markers round a string that is escaped.
+    object_start, object_end:        the markers round arguments that are one JSON object, where
+                                     others stand in markers of their own.
+    name_escapes, key_escapes:       how characters of a function's name, and of an argument's, are
+                                     spelled; `value_escapes`: those of a string.
     """
 
     __slots__ = (
@@ -102,12 +107,16 @@ class TaggedMarkers:
         "in_arguments",
         "key",
         "key_end",
+        "key_escapes",
         "key_suffix",
         "may_be_ended",
         "name_ends",
+        "name_escapes",
         "name_prefix",
         "names_unmarked",
         "next_argument",
+        "object_end",
+        "object_start",
         "own_closers",
         "quoted_closers",
         "quoted_openers",
@@ -116,14 +125,14 @@ class TaggedMarkers:
         "type_end",
         "type_first",
         "usual",
+        "value_escapes",
         "value_prefix",
         "ways",
     )
 
     def __init__(self, fmt: WireFormat) -> None:
         function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
-        repeats_key = bool(arguments.key_suffix)
-        closing = _closing(arguments.value_suffix, repeats_key=repeats_key)
+        closing = _closing(arguments.value_suffix, repeats_key=bool(arguments.key_suffix))
         # Behind an element within a value stands the end of that value.
         inner = {closing} if arguments.item else set()
         ends = stripped(fmt.facts.closers)
@@ -131,10 +140,13 @@ class TaggedMarkers:
         starts = _starts(fmt, closed=bool(own | behind))
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
+        self.name_escapes = escapes_of(function.name_escapes)
+        self._mark_argument(arguments)
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
         by_name = stripped([function.close]) if fmt.facts.closes_by_name else set()
         outer = ends | starts | turn_ends | by_name
-        around = key | stripped([arguments.start]) or set("{" * (not tagged))
+        whole = set(self.object_start.literals)
+        around = key | whole | stripped([arguments.start]) or set("{" * (not tagged))
         suffix = stripped([function.name_suffix]) or {function.name_suffix}
         id_start, id_end = stripped([call_id.prefix]), stripped([call_id.suffix])
         between = fmt.facts.id_before_arguments
@@ -160,7 +172,9 @@ class TaggedMarkers:
         before = id_start if between else set()
         self.before_json = marker_set(before | stripped([arguments.start]))
         self.arguments_end = marker_set(stripped([arguments.end]))
-        self.in_arguments = marker_set(key | outer | behind | (set() if tagged else {"null"}))
+        self.in_arguments = marker_set(
+            key | whole | outer | behind | (set() if tagged else {"null"})
+        )
         named = {start: arguments.named_by(start) for start in starts}
         self.as_arguments = {start: name for start, name in named.items() if name}
         self.separator = marker_set(between_arguments)
@@ -186,6 +200,10 @@ class TaggedMarkers:
         self.key_suffix = arguments.key_suffix.rstrip() if arguments.key_suffix else None
         self.type_end = marker_set(stripped([arguments.type_suffix]))
         self.type_first = arguments.type_first
+        self.key_escapes = escapes_of(arguments.name_escapes)
+        self.value_escapes = escapes_of(arguments.value_escapes)
+        whole = arguments.object_start, arguments.object_end
+        self.object_start, self.object_end = (marker_set(stripped([text])) for text in whole)
         escape = arguments.escape_start, arguments.escape_end
         self.escape_start, self.escape_end = (marker_set(stripped([text])) for text in escape)
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from deltaparse.partial import Markers
 
+from .escapes import Escapes
 from .format import CallIdPosition, ToolFormat, WireFormat
 from .spellings import leading, trailing
 from .tag_markers import TaggedMarkers, tagged_markers
@@ -99,6 +100,7 @@ def usual_tags(fmt: WireFormat) -> UsualTags | None:
     tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     suffix, key = _only(m.after_name), _only(m.key)
     plain = bool(suffix) and not any(map(NAME.match, m.name_ends.firsts))
+    plain = plain and not _in_words(m.name_escapes)
     plain = plain and (before_name or call_id.position is CallIdPosition.NONE)
     if not plain or tagged is not bool(key) or (key and not alone(key, m.in_arguments)):
         return None
@@ -114,8 +116,9 @@ def _usual_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> UsualArgume
     behind = arguments.value_prefix if value_prefix else arguments.name_suffix
     space = trailing(behind) + ("" if value_prefix else arguments.value_prefix)
     odd = (m.ways, m.type_end.literals, m.escape_start.literals, m.element_ends.literals)
+    escaped = m.value_escapes or _in_words(m.key_escapes)
     special = any(odd) or m.key_suffix is not None or arguments.literal_name_suffix.strip()
-    if special or m.separator.literals or m.close.literals:
+    if special or escaped or m.separator.literals or m.close.literals:
         return None
     core = ends.strip()
     if not behind_key or space not in ("", "\n") or leading(ends) not in ("", "\n") or not core:
@@ -131,6 +134,11 @@ def _usual_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> UsualArgume
         closer = ""
     spelled = leading(ends) + core
     return UsualArguments(key, behind_key, bool(space), spelled, trailing(ends), closer)
+
+
+def _in_words(escapes: Escapes) -> bool:
+    """Whether a spelling may stand in a name of plain letters."""
+    return any(re.fullmatch(f"{LETTER}+", text) for text in escapes.spellings)
 
 
 def _only(markers: Markers) -> str:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
+from deltaparse.stream.wire.escapes import escapes_of
 
 from .structural_tags import structural_tag_of
 
@@ -63,6 +64,7 @@ def around(fmt: WireFormat, name: str) -> tuple[str, str, str]:
         and fmt.call_id.position is CallIdPosition.NONE
         and not fmt.arguments.quote
     ):
+        name = escapes_of(function.name_escapes).write(name)
         begin = before + function.name_prefix + name + function.name_suffix
         end = function.close + (name + function.close_suffix) * fmt.facts.closes_by_name + behind
         trigger = trigger or (function.name_prefix).strip()

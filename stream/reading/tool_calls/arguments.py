@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from deltaparse.partial import (
     CLOSERS,
     Emit,
@@ -17,9 +19,11 @@ from deltaparse.partial import (
 
 from .call import Call
 from .ending import CUT, WHOLE, Ending
+from .schema import argument_names
 
 __all__ = ["closers_of", "json_arguments", "object_value"]
 
+ODD_IN_KEY = re.compile(r"""["'{}\[\],:/\n]""")
 ENDS = (JsonState.DONE, JsonState.BROKEN)
 
 
@@ -27,8 +31,16 @@ def object_value(src: Window, call: Call, emit: Emit) -> Steps[JsonLexer]:
     """Read an object or array of the arguments, as the format spells it, emitting JSON."""
     if call.may_repair:
         quote, overrun = call.fmt.arguments.quote, call.overrun
-        return repaired_json(src, emit, call.repaired, quote=quote, overrun=overrun)
+        keys = _odd_keys(call) if quote else ()
+        return repaired_json(src, emit, call.repaired, quote=quote, overrun=overrun, keys=keys)
     return json_value(src, emit, overrun=call.overrun)
+
+
+def _odd_keys(call: Call) -> list[str]:
+    """The names of the function's arguments in which stands what ends a name without quotes."""
+    schema = (call.sink.tools or {}).get(call.name)
+    names = filter(ODD_IN_KEY.search, argument_names(schema) or ())
+    return sorted(names, key=len, reverse=True)
 
 
 def closers_of(lexer: JsonLexer) -> str:

@@ -19,11 +19,14 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
+from json.encoder import encode_basestring
 
 from deltaparse.partial import (
     JsonFault,
     JsonLexer,
     JsonState,
+    Overrun,
     Steps,
     Window,
     at,
@@ -46,6 +49,7 @@ from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
+from .given_names import NONE, Given, given_name
 from .named_function import is_arguments
 from .usual_next import usual_next
 
@@ -56,6 +60,9 @@ SEPARATOR = re.compile(rf"{GAP}(?:,{GAP})?+")
 
 NO_MORE = re.compile(rf"{GAP}[^\s,{{}}\]]")
 """What follows the last call where nothing but white space or a comma separates calls."""
+
+QUOTE = '"'
+END_OF_NAME = marker_set({QUOTE})
 
 NEAR = 1024
 """Characters among which the first bracket that closes stands, in a call that is read at once."""
@@ -218,7 +225,7 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     See `usual_head.py`. What is done is what the other readers do, in the same order.
     """
     src, head, overrun = reading.src, reading.tables.usual_head, call.overrun
-    if head is None:
+    if head is None or _odd_names(reading):
         return False
     found = head.whole.match(src.text, src.pos)
     if not found or (overrun is not None and overrun.may_stand(src.text, *found.span(2))):
@@ -250,7 +257,7 @@ def _usual_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
     """
     src, tables = reading.src, reading.tables
     head, tools = tables.usual_head, tables.fmt.tools
-    if head is None:
+    if head is None or _odd_names(reading):
         return WHOLE
     while not (named := head.name.match(src.text, src.pos)):
         if not head.name.may_follow(src):
@@ -314,10 +321,12 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
     So are those that were `seen`: their keys, as far as they mean something.
     """
     src, tables = reading.src, reading.tables
-    first = not seen
+    first, read = not seen, json_string
+    if tables.fmt.tools.name_is_key and (given := _odd_names(reading)):
+        read = partial(_name, given=given)
     while True:
         start, between = src.base + src.pos, call.between_calls()
-        key = yield from json_key(src, first=first, overrun=call.overrun)
+        key = yield from json_key(src, first=first, overrun=call.overrun, read=read)
         char = (yield from json_space(src)) if isinstance(key, str) else ""
         # What has no name is no call.
         cut_name = _cut_name(key) if tables.fmt.tools.name_is_key else ""
@@ -364,7 +373,7 @@ def _member(
     src, by_look = reading.src, reading.tables.told_by_look
     if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
         start = src.offset
-        name = yield from json_string(src, call.overrun)
+        name = yield from _name(src, call.overrun, _odd_names(reading))
         if isinstance(name, JsonFault):
             return Ending.of(name)
         call.called(name, start)
@@ -387,6 +396,27 @@ def _member(
         # Where no marker says that this is a call, an object with other members is text.
         return Ending.broken(f"{key!r} is no member of a call") if char else CUT
     return (yield from _skipped(reading, call, key))
+
+
+def _name(src: Window, overrun: Overrun | None, given: Given) -> Steps[str | JsonFault]:
+    """Read a name that may be one of the given ones, without what JSON needs in it."""
+    if given and (found := (yield from given_name(src, given, END_OF_NAME))):
+        src.pos += len(QUOTE)
+        return found[1]
+    return (yield from json_string(src, overrun))
+
+
+def _odd_names(reading: Reading) -> Given:
+    """The names of tools that JSON would have to spell otherwise than they are."""
+    rules = reading.sink.rules
+    if rules.tools is None:
+        return NONE
+    known = rules.odd_names.get(("json", ""))
+    if known is None:
+        odd = [name for name in rules.tools if encode_basestring(name) != f'"{name}"']
+        odd.sort(key=len, reverse=True)
+        known = rules.odd_names["json", ""] = tuple((QUOTE + name, name) for name in odd)
+    return known
 
 
 def _id(reading: Reading, call: Call, key: str, char: str, *, by_look: bool) -> Steps[Ending]:

@@ -3,7 +3,7 @@
     call      = [id] name-prefix name name-suffix [id] arguments [id] close
     arguments = start object end                                            (TAG_WITH_JSON)
               | start { key-prefix key key-suffix value-prefix value value-suffix } end
-                                                                            (TAG_WITH_TAGGED)
+              | object-start object object-end                              (TAG_WITH_TAGGED)
 
 The id stands in one of its places, or holds the name; what closes a call may repeat the name.
 White space at the edges of markers is optional, and of a value just that is taken away which the
@@ -12,7 +12,7 @@ template adds. Arguments come in any order, also such as the schema does not kno
 
 from __future__ import annotations
 
-from deltaparse.partial import Steps, at, json_space, marker_set, peek, skip, skip_if_here
+from deltaparse.partial import Markers, Steps, at, json_space, marker_set, peek, skip, skip_if_here
 
 from ...finish_reasons import swallowed
 from ...wire.format import CallIdPosition, ToolFormat
@@ -66,8 +66,14 @@ def _tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) ->
     if reading.tables.unproven and call.is_stray:
         return (yield from settle(reading, call, STRAY))
     tagged = reading.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
-    read_arguments = tagged_arguments if tagged else _json_arguments
-    ending = yield from read_arguments(reading, call, m)
+    if not tagged:
+        ending = yield from _json_arguments(reading, call, m, m.arguments_end)
+    elif (yield from skip_if_here(reading.src, m.object_start)):
+        usual = None
+        yield from json_space(reading.src)
+        ending = yield from _json_arguments(reading, call, m, m.object_end)
+    else:
+        ending = yield from tagged_arguments(reading, call, m)
     if call.whole and usual is not None and usual.arguments is not None:
         return call.end()
     if ending is WHOLE:
@@ -151,8 +157,8 @@ def _closed_by_name(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[boo
         yield
 
 
-def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
-    """Read arguments that are a JSON object, or nothing."""
+def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers, end: Markers) -> Steps[Ending]:
+    """Read arguments that are a JSON object, or nothing, and what ends them."""
     src = reading.src
     char = yield from peek(src)
     if not char:
@@ -162,10 +168,10 @@ def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[End
         ending = yield from json_arguments(src, call)
     elif may_become(src, m.before_json):
         return CUT  # it might as well be what closes a call without arguments
-    if ending is WHOLE and m.arguments_end.literals:
+    if ending is WHOLE and end.literals:
         yield from json_space(src)
-        if not (yield from skip_if_here(src, m.arguments_end)):
-            report_cut_marker(reading, m.arguments_end)
+        if not (yield from skip_if_here(src, end)):
+            report_cut_marker(reading, end)
     return ending
 
 

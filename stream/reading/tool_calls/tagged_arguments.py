@@ -18,8 +18,9 @@ from ..content import may_become
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, WHOLE, End, Ending
+from .given_names import NONE, Given
 from .schema import argument_names
-from .tagged_elements import Argument, argument_name, argument_value
+from .tagged_elements import Argument, argument_name, argument_value, odd_keys
 from .tagged_head import argument_stands, names_without_marker
 from .tagged_value import up_to_end
 from .usual_argument import usual_argument
@@ -32,8 +33,8 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     src, sink = reading.src, reading.sink
     schema = None if sink.tools is None else sink.tools.get(call.name)
     names = names_without_marker(reading, call.name, m)
-    tags = reading.tables.usual_tags
-    usual = tags.arguments if tags is not None else None
+    tags, given = reading.tables.usual_tags, _given(call, schema, m)
+    usual = tags.arguments if tags is not None and not given else None
     call.started = True
     call.announce()
     call.emit("{")
@@ -51,7 +52,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
             ending = yield from usual_argument(src, call, m, usual, found, before, schema)
             if ending.kind is End.BROKEN:
                 argument = Argument(found[1], {}, False, m.usual)
-                yield from _unread_arguments(src, call, m, argument, schema, names)
+                yield from _unread_arguments(src, call, m, argument, schema, names, given)
             if ending is not WHOLE or call.whole:
                 return ending
             keys.add(found[1])
@@ -64,13 +65,13 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         prefix = yield from _argument_here(src, m, schema)
         if prefix is None:
             break
-        read = yield from argument_name(src, call, m, prefix)
+        read = yield from argument_name(src, call, m, prefix, given)
         if isinstance(read, Ending):
             return read
         call.emit(before + encode_basestring(read.name) + ": ")
         ending = yield from argument_value(src, call, m, read, schema, names)
         if ending.kind is End.BROKEN:
-            yield from _unread_arguments(src, call, m, read, schema, names)
+            yield from _unread_arguments(src, call, m, read, schema, names, given)
         if ending is not WHOLE:
             return ending
         keys.add(read.name)
@@ -92,6 +93,7 @@ def _unread_arguments(
     argument: Argument,
     schema: object,
     names: Collection[str],
+    given: Given,
 ) -> Steps[None]:
     """Read the rest of a broken value, and the arguments behind it, without emitting them.
 
@@ -105,12 +107,22 @@ def _unread_arguments(
         prefix = yield from _argument_here(src, m, schema)
         if prefix is None:
             break
-        read = yield from argument_name(src, call, m, prefix)
+        read = yield from argument_name(src, call, m, prefix, given)
         if isinstance(read, Ending):
             break
         ending = yield from up_to_end(src, call, m, read.end(m, names), nowhere)
     call.not_emitted[before:] = [src.since(start, prompt=True)]
     src.release()
+
+
+def _given(call: Call, schema: object, m: TaggedMarkers) -> Given:
+    """The names of the function's arguments that are read only if they are known."""
+    if schema is None:
+        return NONE
+    known, place = call.sink.rules.odd_names, ("argument", call.name)
+    if place not in known:
+        known[place] = odd_keys(schema, m)
+    return known[place]
 
 
 def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str | None]:

@@ -21,18 +21,22 @@ from deltaparse.partial import (
     at,
     json_space,
     marker_set,
+    nowhere,
     skip_if_here,
     until,
 )
 
+from ...wire.escapes import Unescaped
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, ValueMarkers
 from .call import Call
 from .ending import CUT, WHOLE, Ending
+from .given_names import NONE, Given, given_name, odd_names
 from .schema import (
     ANY,
     DEEPEST,
     Kinds,
+    argument_names,
     argument_types,
     item_types,
     schema_of_argument,
@@ -42,7 +46,7 @@ from .schema import (
 from .tagged_head import LONGEST_NAME
 from .tagged_value import ValueEnd, name_stands, space_behind, text_value
 
-__all__ = ["Argument", "argument_name", "argument_value"]
+__all__ = ["Argument", "argument_name", "argument_value", "odd_keys"]
 
 LINE_END = marker_set({"\n", "\r\n"})
 STRING: Kinds = {"string": None}
@@ -55,18 +59,20 @@ class Argument(NamedTuple):
     """What was read of an argument, and what stands between its name and its value.
 
     `kinds` are the types that the markers say that the value has, none if they do not; `crlf`:
-    the line before the value ended with CRLF; `way`: the markers that end the value.
+    the line before the value ended with CRLF; `way`: the markers that end the value; `written`:
+    the name as it stands there.
     """
 
     name: str
     kinds: Kinds
     crlf: bool
     way: ValueMarkers
+    written: str = ""
 
     def end(self, m: TaggedMarkers, names: Collection[str] = ()) -> ValueEnd:
         """What ends the value; `names` are those that arguments have."""
         markers = self.way.ends_crlf if self.crlf else self.way.ends
-        name = "" if m.key_suffix is None else self.name + m.key_suffix
+        name = "" if m.key_suffix is None else (self.written or self.name) + m.key_suffix
         return ValueEnd(markers, name, self.way.suffix, names)
 
 
@@ -87,28 +93,26 @@ class Typed(NamedTuple):
 
 
 def argument_name(
-    src: Window, call: Call, m: TaggedMarkers, prefix: str = ""
+    src: Window, call: Call, m: TaggedMarkers, prefix: str = "", given: Given = NONE
 ) -> Steps[Argument | Ending]:
     """Read an argument's name and what stands between it and the value.
 
-    `prefix` is the marker that was read before it. Returns how the call ended where it ends in it.
+    `prefix` is the marker that was read before it, `given` are names that are read only if they
+    are known. Returns how the call ended where it ends in it.
     """
     arguments = call.fmt.arguments
-    texts: list[str] = []
     types: Kinds = {}
     if m.type_first and m.type_end.literals:
-        written = yield from _type_written(src, call, m)
-        if isinstance(written, Ending):
-            return written
+        said = yield from _type_written(src, call, m)
+        if isinstance(said, Ending):
+            return said
         yield from skip_if_here(src, m.type_end)
-        types = written
-    call.sink.held = texts
+        types = said
     if call.traces:
         call.begin_arguments()
-    marker = yield from until(src, m.key_end, texts.append, certain=True)
+    key, written, marker = yield from _key(src, call, m, given)
     if call.traces:
         call.end_arguments()
-    key = "".join(texts).strip()
     if not marker:
         call.not_emitted.append(key)
         return CUT
@@ -128,15 +132,15 @@ def argument_name(
         gap = trailing(suffix)
         crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if m.type_end.literals and not m.type_first:
-            written = yield from _type_written(src, call, m)
-            if isinstance(written, Ending):
+            said = yield from _type_written(src, call, m)
+            if isinstance(said, Ending):
                 call.not_emitted.append(key + marker)
-                return written
+                return said
             ended = yield from at(src, m.type_end)
             crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
-            types = written
+            types = said
         if not before_value:
-            return Argument(key, types, crlf, way)
+            return Argument(key, types, crlf, way, written)
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
         if not marker and m.value_prefix.match(src.text, src.pos) == src.pos:
@@ -144,7 +148,38 @@ def argument_name(
             return CUT
     if marker:
         crlf = yield from _skip(src, marker, trailing(arguments.value_prefix))
-    return Argument(key, types, crlf, way)
+    return Argument(key, types, crlf, way, written)
+
+
+def _key(src: Window, call: Call, m: TaggedMarkers, given: Given) -> Steps[tuple[str, str, str]]:
+    """Read a name up to what ends it; return it, how it is written, and the marker, unread."""
+    if given and (found := (yield from given_name(src, given, m.key_end))):
+        written, name = found
+        # White space may be what ends it.
+        marker = yield from at(src, m.key_end)
+        if not marker:
+            yield from json_space(src)
+            marker = yield from at(src, m.key_end)
+        return name, m.key_escapes.write(name) if name != name.strip() else written, marker
+    texts = call.sink.held = list[str]()
+    unescaped = Unescaped(m.key_escapes, nowhere)
+
+    def write(text: str) -> None:
+        texts.append(text)
+        unescaped.write(text)
+
+    emit = write if m.key_escapes else texts.append
+    while True:
+        marker = yield from until(src, m.key_end, emit, certain=True)
+        if not unescaped.held or not unescaped.goes_on(marker):
+            written = "".join(texts).strip()
+            return m.key_escapes.read(written), written, marker
+        write(src.take(src.pos + 1))
+
+
+def odd_keys(schema: object, m: TaggedMarkers) -> Given:
+    """List the names of arguments that are read only if they are known."""
+    return odd_names(argument_names(schema) or (), m.key_end, m.key_escapes)
 
 
 def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | Ending]:
@@ -279,7 +314,7 @@ def _elements(
             call.emit("}" if opened == "{" else "]")
             return WHOLE
         src.pos += len(here)
-        element = yield from argument_name(src, call, m, here)
+        element = yield from argument_name(src, call, m, here, odd_keys(typed.schema, m))
         if isinstance(element, Ending):
             return element
         if opened:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, skip, skip_if_here
 
+from ...wire.escapes import Escapes, escapes_of
 from ...wire.format import CallIdPosition
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers
@@ -14,6 +15,7 @@ from ..content import may_become
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, WHOLE, Ending
+from .given_names import NONE, Given, given_name, odd_names
 from .schema import argument_names
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
 LONGEST_NAME = 256
 """Characters that the name of a function, or an id, may have."""
 
+NO_ESCAPES = escapes_of(())
 NAME_SO_FAR = re.compile(r"\s*+(?!\[)[^\s\"'`<>{}()]*+\s*+")
 """A possible name: it does not start like a value of arguments."""
 IN_NAME = re.compile(r"[-.:/\w]")
@@ -43,7 +46,7 @@ def tagged_head(
     while usual is not None and (prefixed or not m.name_prefix.literals):
         if found := usual.head.match(src.text, src.pos):
             begins, src.pos = src.base + found.start(1), found.end(1)
-            function = _named(reading, call, found[1], begins)
+            function = _named(reading, call, m, found[1], begins)
             src.pos = found.end()
             call.called(function, begins)
             return WHOLE
@@ -62,16 +65,16 @@ def tagged_head(
         if not (yield from skip_if_here(src, m.name_prefix)):
             return CUT if may_become(src, m.name_prefix) else None
     start = src.offset
-    name = yield from read_name(src, tools, m.name_ends)
+    name, given = yield from _name_here(reading, m)
     if name is None and not m.has_ends and reading.sink.natural:
         # Nothing ends such a call but what follows it, and nothing does.
         name = _last_name(src, tools)
-    if name is None and (known := _name_before_cut(reading, call, m.name_ends)):
+    if name is None and (known := _name_before_cut(reading, call, m)):
         call.called(known, start)
         return CUT
     if not name:
         return CUT if name is None else None
-    name = _named(reading, call, name, start)
+    name = _named(reading, call, m, name, start, given)
     suffix = yield from at(src, m.after_name)
     if not suffix:  # a closer that is a word has ended the name, before the white space
         yield from json_space(src)
@@ -102,17 +105,38 @@ def tagged_head(
     return WHOLE
 
 
+def _name_here(reading: Reading, m: TaggedMarkers) -> Steps[tuple[str | None, str]]:
+    """Read a name as `read_name` does; return also the name of a tool, where only that tells it."""
+    src, holds = reading.src, reading.fmt.call_id.holds_name
+    if known := _odd_names(reading, m):
+        if found := (yield from given_name(src, known, m.name_ends, indexed=holds)):
+            return found
+    tools = reading.sink.tools or ()
+    return (yield from read_name(src, tools, m.name_ends, m.name_escapes)), ""
+
+
 def _is_cut(src: Window, markers: Markers) -> bool:
     """Whether the output ends within what may be one of the markers."""
     return bool(src.unread) and may_become(src, markers)
 
 
-def _named(reading: Reading, call: Call, written: str, start: int) -> str:
-    """The name of the function that is written so, from an offset on to where the reader stands."""
-    fmt, name, tools = reading.fmt, written, reading.sink.tools
+def _named(
+    reading: Reading, call: Call, m: TaggedMarkers, written: str, start: int, given: str = ""
+) -> str:
+    """The name of the function that is written so, from an offset on to where the reader stands.
+
+    `given`: it is known already.
+    """
+    fmt, tools = reading.fmt, reading.sink.tools
     call.written = written
     if fmt.call_id.holds_name:
-        call.id, name = name, INDEX.sub("", name)
+        call.id, written = written, INDEX.sub("", written)
+    name = given or m.name_escapes.read(written)
+    if tools is not None and name not in tools:
+        found = dict(_odd_names(reading, m)).get(written)
+        name = given = found or name
+    if given != given.strip():
+        call.written = m.name_escapes.write(given)
     if tools is None or name not in tools:
         holds = fmt.call_id.holds_name
         name = _without_namespace(name, fmt.function.namespace, tools or (), holds=holds)
@@ -120,7 +144,21 @@ def _named(reading: Reading, call: Call, written: str, start: int) -> str:
     return name
 
 
-def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str | None]:
+def _odd_names(reading: Reading, m: TaggedMarkers) -> Given:
+    """The names of tools that are read only if they are known."""
+    rules, fmt = reading.sink.rules, reading.fmt
+    if rules.tools is None:
+        return NONE
+    known = rules.odd_names.get(("tag", ""))
+    if known is None:
+        known = odd_names(rules.tools, m.name_ends, m.name_escapes, (fmt.function.namespace, ""))
+        rules.odd_names["tag", ""] = known
+    return known
+
+
+def read_name(
+    src: Window, known: Collection[str], ends: Markers, escapes: Escapes = NO_ESCAPES
+) -> Steps[str | None]:
     """Read a name, or an id, up to what ends it.
 
     Returns "" if there is none, and None if the input ends in what may become one, all unread.
@@ -129,10 +167,10 @@ def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str |
     while True:
         text = src.text[src.pos : src.pos + limit]
         full = len(text) == limit
-        head = name_in(text, ends, src.closed or full, known)
+        head = name_in(text, ends, src.closed or full, known, escapes)
         if src.closed and not head:
             # It may be cut inside of what ends it.
-            head = name_in(text, ends, False, known)
+            head = name_in(text, ends, False, known, escapes)
         if head is not None:
             src.pos += len(head)
             return head.strip()
@@ -141,14 +179,22 @@ def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str |
         yield
 
 
-def name_in(text: str, ends: Markers, final: bool, known: Collection[str] = ()) -> str | None:
+def name_in(
+    text: str,
+    ends: Markers,
+    final: bool,
+    known: Collection[str] = (),
+    escapes: Escapes = NO_ESCAPES,
+) -> str | None:
     """What a text begins with that is a name, up to what ends it; "" if it begins with none.
 
     None where text that may follow would tell; `final`: none follows. White space round the name
-    is returned with it.
+    is returned with it. What ends it may stand in a spelling of one of its characters.
     """
     begins = len(text) - len(text.lstrip())
     start, end = ends.find(text, begins, final=final)
+    while escapes and end > start and escapes.reaches_over(text, start):
+        start, end = ends.find(text, start + 1, final=final)
     if end > start:  # within the name of a tool nothing ends one
         whole = [tool for tool in known if text.startswith(tool, begins)]
         behind = begins + max(map(len, whole), default=0)
@@ -158,7 +204,8 @@ def name_in(text: str, ends: Markers, final: bool, known: Collection[str] = ()) 
             return None
     head = text[:start]
     name = head.strip()
-    if not NAME_SO_FAR.fullmatch(head) and not any(tool.startswith(name) for tool in known):
+    plain = escapes.without(head) if escapes else head
+    if not NAME_SO_FAR.fullmatch(plain) and not any(tool.startswith(name) for tool in known):
         return ""
     if end > start:
         return head if start <= LONGEST_NAME else ""
@@ -181,20 +228,20 @@ def _last_name(src: Window, tools: Collection[str]) -> str | None:
     return name
 
 
-def _name_before_cut(reading: Reading, call: Call, ends: Markers) -> str:
+def _name_before_cut(reading: Reading, call: Call, m: TaggedMarkers) -> str:
     """Read the name of a tool behind which the output ends in a part of a marker, if one stands.
 
     A marker that begins like a name may be a part of it.
     """
     src, tools = reading.src, reading.sink.tools
     text, start = src.unread, src.offset
-    stop, _ = ends.find(text, len(text) - len(text.lstrip()))
+    stop, _ = m.name_ends.find(text, len(text) - len(text.lstrip()))
     head, rest = text[:stop], text[stop:]
     goes_on = bool(IN_NAME.match(rest)) or (not rest and head == head.rstrip())
     if not src.closed or goes_on or not head.strip() or not NAME_SO_FAR.fullmatch(head):
         return ""
     src.pos += stop
-    name = _named(reading, call, head.strip(), start)
+    name = _named(reading, call, m, head.strip(), start)
     if tools is None or name in tools:
         return name
     src.pos -= stop

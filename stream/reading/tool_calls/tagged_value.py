@@ -83,7 +83,8 @@ def text_value(
     def note(how: str) -> None:
         call.repaired(how, src.offset)
 
-    value = Value(call.emit, note, types, python=arguments.python_literals)
+    escapes, python = m.value_escapes, arguments.python_literals
+    value = Value(call.emit, note, types, python=python, escapes=escapes)
     call.sink.held = value.chunks
     ending = yield from up_to_end(src, call, m, end, value.write, value.string)
     if ending is CUT:

@@ -28,6 +28,7 @@ from deltaparse.partial import (
     spelled,
 )
 
+from ...wire.escapes import Escapes, Unescaped
 from .schema import ALL_TYPES, Kinds, fits
 
 __all__ = ["Value", "is_json"]
@@ -69,18 +70,20 @@ class Value:
     `kinds` are the JSON types that it may have. `note` takes how a value was read that was not
     spelled as the format has it: a repair, or "argument_type" for text that is none of the types
     and is therefore a string. `string` is where the text goes once it is a string's;
-    `chunks` are the text of which it is not decided yet what it is.
+    `chunks` are the text of which it is not decided yet what it is. `escapes` are those of strings.
     """
 
     __slots__ = (
         "_core",
         "_deciding",
         "_emit",
+        "_escapes",
         "_kinds",
         "_note",
         "_python",
         "_spaced",
         "_streams",
+        "_unescaped",
         "chunks",
         "string",
     )
@@ -92,8 +95,11 @@ class Value:
         kinds: Kinds,
         *,
         python: bool = False,
+        escapes: Escapes | None = None,
     ) -> None:
         self._emit = emit
+        self._escapes = escapes or None
+        self._unescaped: Unescaped | None = None
         self.string = StringSink()
         self._note = note
         self._kinds = kinds
@@ -111,7 +117,10 @@ class Value:
     def write(self, text: str) -> None:
         """Take the next chunk of the value."""
         if self._streams:
-            self._emit(spelled(text))
+            if self._unescaped is None:
+                self._emit(spelled(text))
+            else:
+                self._unescaped.write(text)
             return
         self.chunks.append(text)
         # White space decides nothing; it is not looked at again, for there may be much of it.
@@ -128,6 +137,8 @@ class Value:
     def end(self) -> None:
         """The value is all there."""
         if self._streams:
+            if self._unescaped is not None:
+                self._unescaped.end()
             self._emit('"')
             return
         text = self.held
@@ -135,13 +146,13 @@ class Value:
         if value is None:
             if "string" not in self._kinds:
                 self._note("argument_type")
-            value = encode_basestring(text)
+            value = encode_basestring(self._escapes.read(text) if self._escapes else text)
         self._emit(value)
 
     @property
     def held(self) -> str:
         """The text of which it is not decided yet what it is."""
-        return "".join(self.chunks)
+        return "".join(self.chunks) + (self._unescaped.held if self._unescaped else "")
 
     @property
     def _may_be(self) -> set[str]:
@@ -152,6 +163,11 @@ class Value:
         held = self.held
         self.chunks.clear()
         self._streams = True
+        if self._escapes:
+            self._unescaped = Unescaped(self._escapes, lambda text: self._emit(spelled(text)))
+            self._emit('"')
+            self._unescaped.write(held)
+            return
         self.string.sink = self._emit
         self._emit('"' + spelled(held))
 

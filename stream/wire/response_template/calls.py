@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaparse.partial import FormatError
@@ -31,13 +31,17 @@ Field = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """The groups of a format that say how calls are written; `ends` may end the turn too."""
+    """The groups of a format that say how calls are written; `ends` may end the turn too.
+
+    `several_messages`: a call may be closed by the end of a message behind which another begins.
+    """
 
     tools: ToolsFormat = field(default_factory=ToolsFormat)
     function: FunctionFormat = field(default_factory=FunctionFormat)
     arguments: ArgumentsFormat = field(default_factory=ArgumentsFormat)
     call_id: CallIdFormat = field(default_factory=CallIdFormat)
     ends: tuple[str, ...] = ()
+    several_messages: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +54,39 @@ class Opening:
     captures: tuple[tuple[str, str], ...]
 
 
-def read_calls(given: Field, turn_ends: Collection[str] = ()) -> Calls:
+def read_calls(
+    given: Field, turn_ends: Collection[str] = (), headers: Collection[str] = ()
+) -> Calls:
     """The groups of a format that say how calls are written, from the field.
 
     Args:
         given: the field.
         turn_ends: what closes content, and so the turn.
+        headers: what the turn begins behind.
 
     Raises:
         FormatError: the field says what a wire format cannot.
     """
     opening = _opening(given)
-    closers, section_end, ends = _closers(given, opening, turn_ends)
+    anchors = read_anchor(given, "close", WHERE)
+    ends = [_end_before(parts, headers) for parts in anchors]
+    own = [parts for parts, end in zip(anchors, ends, strict=True) if not end]
+    calls = _read(given, opening, _closers(own, opening, turn_ends))
+    messages = tuple(filter(None, ends))
+    return replace(calls, ends=(*calls.ends, *messages), several_messages=bool(messages))
+
+
+def _end_before(parts: list[AnchorPart], headers: Collection[str]) -> str:
+    """The text that ends a message before the header of the next, in a close that is both."""
+    text = "".join(part.text for part in parts if part.kind is PartKind.TEXT)
+    plain = all(part.kind in (PartKind.TEXT, PartKind.SPACE) for part in parts)
+    found = (text.removesuffix(header) for header in headers if header and text.endswith(header))
+    return next(found, "").strip() if plain else ""
+
+
+def _read(given: Field, opening: Opening, closing: tuple[list[str], str, tuple[str, ...]]) -> Calls:
+    """The groups, from the field, how calls begin, and what `_closers` says of their ends."""
+    closers, section_end, ends = closing
     roles = _roles(given)
     parser = given.get("content", "text")
     if bool(given.get("repeats")) is bool(given.get("transform_each")):
@@ -109,7 +134,7 @@ def _opening(given: Field) -> Opening:
 
 
 def _closers(
-    given: Field, opening: Opening, turn_ends: Collection[str]
+    anchors: list[list[AnchorPart]], opening: Opening, turn_ends: Collection[str]
 ) -> tuple[list[str], str, tuple[str, ...]]:
     """The markers that close a call, that of the section, and those that end the turn instead.
 
@@ -117,7 +142,6 @@ def _closers(
     ahead, close whatever is open; so a text beside what stands ahead ends calls of which none has
     an end of its own, unless it ends the tag that began one.
     """
-    anchors = read_anchor(given, "close", WHERE)
     alternatives = [
         [part for part in parts if part.kind not in (PartKind.SPACE, *CONDITIONS)]
         for parts in anchors

@@ -61,9 +61,14 @@ def from_response_template(template: Mapping[str, Any]) -> WireFormat:
             raise FormatError(f"field {name!r}: a message has reasoning, content and calls only")
     headers = literals(template, "start_anchor", "response_template")
     content, ends = _content(given.get(CONTENT))
-    calls = read_calls(given[CALLS], ends) if CALLS in given else Calls()
+    calls = read_calls(given[CALLS], ends, headers) if CALLS in given else Calls()
+    turn = TurnFormat(
+        headers=tuple(headers),
+        ends=tuple(dict.fromkeys((*ends, *calls.ends))),
+        several_messages=calls.several_messages,
+    )
     made = WireFormat(
-        turn=TurnFormat(headers=tuple(headers), ends=tuple(dict.fromkeys((*ends, *calls.ends)))),
+        turn=turn,
         reasoning=_reasoning(given),
         content=content,
         tools=calls.tools,

@@ -53,7 +53,7 @@ def response_template_limits(fmt: WireFormat | str) -> tuple[str, ...]:
     If something essential cannot be expressed, `to_response_template` raises `FormatError`.
     """
     fmt = as_format(fmt)
-    marks = fmt.arguments
+    marks, tagged = fmt.arguments, fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     found = {
         "several messages of reasoning or of content in one turn: the last one counts": (
             fmt.facts.has_channels
@@ -66,6 +66,8 @@ def response_template_limits(fmt: WireFormat | str) -> tuple[str, ...]:
         "calls in a row with nothing between them": in_a_row(fmt) and not fmt.tools.separator,
         "names without quotes that are no words, or behind white space": marks.quote,
         "objects and lists that are not JSON": marks.python_literals or marks.item,
+        "arguments in markers or as one object": tagged and marks.object_start,
+        "names whose characters are escaped": fmt.function.name_escapes or marks.name_escapes,
     }
     return tuple(what for what, there in found.items() if there)
 
@@ -99,6 +101,7 @@ def _refuse(fmt: WireFormat) -> None:
         "calls that no marker begins": facts.in_section and not facts.has_channels,
         "arguments in several ways": marks.alternatives,
         "types before the names": marks.type_first,
+        "strings whose characters are escaped": marks.value_escapes,
         "arguments that no marker begins": tagged and not marks.name_prefix.strip(),
         "values that no marker ends": tagged and not marks.value_suffix.strip(),
     }

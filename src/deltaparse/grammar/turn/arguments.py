@@ -17,6 +17,7 @@ from deltaparse.stream.reading.tool_calls.schema import (
     types_named,
     words_for,
 )
+from deltaparse.stream.wire.escapes import escapes_of
 
 from ..rules.leading import lead
 from ..rules.rulebook import RuleBook
@@ -178,7 +179,8 @@ class Arguments:
 
     def _check_name(self, parameter: Parameter) -> None:
         """Refuse a name that cannot be read back from between its markers."""
-        key, suffix = parameter.key, self.fmt.arguments.key_suffix
+        marks = self.fmt.arguments
+        key, suffix = escapes_of(marks.name_escapes).write(parameter.key), marks.key_suffix
         marked = any(mark in key for mark in ValueEnd(self.fmt, key).in_names)
         again = key + suffix if suffix else ""
         if not key or key != key.strip() or marked or len(again) > LONGEST_MARKER:
@@ -187,7 +189,8 @@ class Arguments:
     def _head(self, parameter: Parameter, before: str, behind: str) -> Expr:
         """Make the name of an argument, between what stands before and behind it."""
         if parameter.others is None:
-            return literal(before + parameter.key + behind)
+            escapes = escapes_of(self.fmt.arguments.name_escapes)
+            return literal(before + escapes.write(parameter.key) + behind)
         return other_argument(self.fmt, before, behind, parameter.others)
 
     def _ways(

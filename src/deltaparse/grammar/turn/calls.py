@@ -16,6 +16,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
 from deltaparse.stream.reading.tool_calls.python_head import is_name
 from deltaparse.stream.reading.tool_calls.tagged_head import is_readable
+from deltaparse.stream.wire.escapes import escapes_of
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
 from ..rules.leading import lead
@@ -156,7 +157,7 @@ class Calls:
     def _tagged_call(self, tool: Tool) -> Expr:
         fmt = self.fmt
         function, marks, ids = fmt.function, fmt.arguments, fmt.call_id
-        written = function.namespace + tool.name
+        written = function.namespace + escapes_of(function.name_escapes).write(tool.name)
         index = ":0" if ids.holds_name else ""
         if not is_readable(written + index, [tool.name], tagged_markers(fmt).name_ends):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")

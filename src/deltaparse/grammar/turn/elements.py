@@ -22,6 +22,7 @@ from deltaparse.stream.reading.tool_calls.schema import (
     argument_types,
     item_types,
 )
+from deltaparse.stream.wire.escapes import escapes_of
 
 from ..rules.rules import (
     MAX_REPEAT,
@@ -109,9 +110,8 @@ class Elements:
         properties, required = schema.get("properties", {}), {*schema.get("required", [])}
         is_open = schema.get("additionalProperties", "properties" not in schema) is not False
         names = ValueEnd(self._fmt).in_names
-        odd = any(
-            not key or key != key.strip() or any(m in key for m in names) for key in properties
-        )
+        written = map(escapes_of(self._fmt.arguments.name_escapes).write, properties)
+        odd = any(not key or key != key.strip() or any(m in key for m in names) for key in written)
         if is_open or odd or not required <= properties.keys():
             return None
         if "array" in kinds and self._fmt.arguments.item in properties:
@@ -177,4 +177,5 @@ class Elements:
 
     def _head(self, key: str) -> Expr:
         marks = self._fmt.arguments
+        key = escapes_of(marks.name_escapes).write(key)
         return literal(marks.name_prefix + key + marks.name_suffix + marks.value_prefix)

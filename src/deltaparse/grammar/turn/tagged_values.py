@@ -14,6 +14,7 @@ from typing import Any
 from deltaparse.partial.surrogates import is_whole
 from deltaparse.stream import WireFormat
 from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, Kinds, fits, type_of
+from deltaparse.stream.wire.escapes import escapes_of
 from deltaparse.stream.wire.spellings import stripped
 
 from ..rules.rulebook import RuleBook
@@ -55,19 +56,20 @@ class ValueEnd:
     """What ends a value: the marker, the white space after it, and what must not stand in text.
 
     Markers that can only stand behind a value are among the latter, because models forget the
-    marker itself, and parsers know that.
+    marker itself, and parsers know that. `escapes` are those of strings.
     """
 
-    __slots__ = ("in_names", "json", "marker", "others", "quotes", "trailing")
+    __slots__ = ("escapes", "in_names", "json", "marker", "others", "quotes", "trailing")
 
     def __init__(self, fmt: WireFormat, key: str = "", suffix: str | None = None) -> None:
         suffix = fmt.arguments.value_suffix if suffix is None else suffix
         if fmt.arguments.key_suffix and key:
-            suffix += key + fmt.arguments.key_suffix
+            suffix += escapes_of(fmt.arguments.name_escapes).write(key) + fmt.arguments.key_suffix
         # A line end alone is a marker.
         self.marker = suffix.rstrip() or suffix
         self.trailing = suffix.removeprefix(self.marker)
         self.quotes = fmt.arguments.quoted_strings
+        self.escapes = escapes_of(fmt.arguments.value_escapes)
         escape, escaped = fmt.arguments.escape_start, fmt.arguments.escape_end
         # What opens an escape is none where a text is escaped already.
         opened = escaped.strip() and suffix.startswith(escaped)
@@ -230,16 +232,22 @@ class TaggedValue:
         self._compiler.report(self._path, keyword)
 
     def _given(self, value: str, types: Kinds) -> Expr:
-        if any(mark in value for mark in (self._end.marker, *self._end.others)):
+        written = self._end.escapes.write(value)
+        if any(mark in written for mark in (self._end.marker, *self._end.others)):
             return NOTHING
-        if _read_otherwise(value, types):
+        if _read_otherwise(written, types):
             self._report("enum")
-        return self._end.after(literal(value))
+        return self._end.after(literal(written))
 
     def _string(self, schema: dict[str, Any], not_first: str) -> Expr | None:
         """Make a string that a schema bounds, which begins otherwise; None for any."""
         said = {key: value for key, value in schema.items() if key in STRING}
         if not said:
+            return None
+        if self._end.escapes:
+            # Rules see the spelling, and not the text of which the schema says this.
+            for keyword in sorted(said):
+                self._report(keyword)
             return None
         if said.keys() <= SIZES:
             return self._sized(said, not_first)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from deltaparse.stream import ContentMode, ToolFormat, WireFormat
+from deltaparse.stream.wire.escapes import escapes_of
 
 from ..rules.rulebook import Tokens
 from .channel_calls import MAX_SPACES
@@ -104,7 +105,8 @@ def _confirmed(fmt: WireFormat, marker: str, tools: Iterable[Tool]) -> list[str]
         return ["["] if fmt.tools.array_wrapped else ["{"]
     function = fmt.function
     gap = function.name_prefix.rpartition(marker)[2] if marker in function.name_prefix else ""
-    return [gap + function.namespace + tool.name + function.name_suffix for tool in tools]
+    before, escapes = gap + function.namespace, escapes_of(function.name_escapes)
+    return [before + escapes.write(tool.name) + function.name_suffix for tool in tools]
 
 
 def _anywhere(fmt: WireFormat, start: TurnStart, word: str) -> Trigger:

@@ -76,7 +76,10 @@ def other_argument(fmt: WireFormat, before: str, behind: str, named: Collection[
     one_word, start = markers.names_unmarked, before.lstrip()
     inside = {*markers.key_end.literals, *stripped((*fmt.facts.closers, *fmt.turn.ends))}
     no_word = NO_WORD | IN_TOKENS | (SPACES if one_word else SPACES - {" "})
-    lost = _lost(inside, no_word | _across(markers.key_end.literals))
+    # What is spelled otherwise is none of these names, nor is what a spelling begins with.
+    pairs = fmt.arguments.name_escapes
+    spelled = {*pairs[::2], *(text[0] for text in pairs[1::2])}
+    lost = _lost(inside, no_word | spelled | _across(markers.key_end.literals))
     letter = except_chars(chars(" ", *sorted(lost)))
     longer = [
         marker.removeprefix(start)
