@@ -189,8 +189,8 @@ class ToolGate:
         as `decide` does. That all calls of an output pass, or none, does not hold then: a call that
         passed here may have been run when one behind it is refused, or when the output goes on
         behind its end. Where calls stand in no markers, text behind one may show that it was a
-        mention: decide at the end of the turn there. Nor is it known what the call stands in, a code fence or a quotation, and
-        `max_calls` is not held to.
+        mention: decide at the end of the turn there. Nor is it known what the call stands in, a
+        code fence or a quotation, and `max_calls` is not held to.
 
         Args:
             call: a call of a parser's message whose last delta has come.
