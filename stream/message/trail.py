@@ -33,8 +33,8 @@ class Trail(Protocol):
     silent: bool
     behind: int
 
-    def reads(self, window: Window) -> None:
-        """What is emitted next was read from this window."""
+    def reads(self, window: Window, repaired: Window | None = None) -> None:
+        """What is emitted next was read from this window, or from what was `repaired` of it."""
 
     def said(self, start: int, end: int, what: Said) -> None:
         """The text between two offsets was this; what is said last counts."""

@@ -12,7 +12,7 @@ the same, and reported. (Harmony, the format of gpt-oss, is written so.)
 
 from __future__ import annotations
 
-from deltaparse.partial import Emit, Markers, Steps, at, json_space, skip, until, whitespace
+from deltaparse.partial import Emit, Steps, StringSink, at, json_space, skip, whitespace
 
 from ..message.message import Attempt
 from ..message.trail import Said
@@ -22,14 +22,13 @@ from ..wire.marker_tables import MarkerTables
 from ..wire.section_markers import Role
 from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
+from .channel_text import channel_text, message_text
 from .checkpoint import Checkpoint
 from .content import (
-    emit_no_end,
     may_become,
     report_cut,
     report_cut_marker,
     report_stray_end,
-    stands_alone,
 )
 from .content_writer import Before, ContentWriter
 from .json_text import text_of_calls
@@ -92,7 +91,7 @@ def channel_turn(reading: Reading) -> Steps[None]:
                 writer = ContentWriter(reading, before)
                 writer.emit(checkpoint.text())
                 checkpoint.commit()
-                marker = yield from _text(reading, marks.in_text, writer.emit)
+                marker = yield from channel_text(reading, marks.in_text, writer.emit)
                 writer.end()
                 if marks.parts.get(marker) is HeaderPart.MESSAGE:
                     span = (src.offset, src.offset + len(marker))
@@ -172,7 +171,7 @@ def _message(
             if (yield from text_of_calls(reading, body, start, marks.after_body)):
                 return Before.CALL
         else:
-            yield from _text(reading, marks.after_body, writer.emit)
+            yield from message_text(reading, writer.emit, "content")
             writer.end()
     return Before.END
 
@@ -189,21 +188,6 @@ def _odd_recipients(reading: Reading) -> Given:
             rules.tools, ends, escapes_of(()), prefixes
         )
     return known
-
-
-def _text(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
-    """Read text for the reader up to a marker, and return that, unread.
-
-    An end-of-turn marker that text follows is text.
-    """
-    src, marks = reading.src, reading.tables.channels
-    while True:
-        marker = yield from until(src, markers, emit)
-        if marker.strip() not in marks.turn_ends:
-            return marker
-        if (yield from stands_alone(src, reading.tables, marker, marks.outside)):
-            return marker
-        emit_no_end(reading, marker, emit, "content")
 
 
 def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Steps[Before]:
@@ -308,13 +292,13 @@ def _own_calls(
 
 def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
     """Read the body of reasoning, up to its end marker, which may end the turn."""
-    src, sink, marks = reading.src, reading.sink, reading.tables.channels
+    sink, marks = reading.sink, reading.tables.channels
     sink.open_reasoning(checkpoint.text())
     checkpoint.commit()
-    marker = yield from until(src, marks.after_body, sink.reasoning)
+    marker = yield from message_text(reading, sink.reasoning, "reasoning")
     if not marker:
         report_unclosed(reading)
-    shown = marker if marker.strip() != marks.start else ""
+    shown = "" if marker.strip() in (marks.start, *marks.parts) else marker
     if sink.trail is not None:
         sink.trail.behind = -len(shown)  # it is read later, with what follows it
     sink.close_reasoning(shown)
@@ -324,10 +308,9 @@ def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
 
 def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> Steps[None]:
     """Read a message that is not the model's to its reader: it is reported, not emitted."""
-    src = reading.src
     text = reading.sink.held = [checkpoint.text()]
     checkpoint.commit()
-    yield from until(src, reading.tables.channels.after_body, text.append)
+    yield from message_text(reading, text.append, "not emitted")
     span = checkpoint.span
     if reading.sink.trail is not None:
         reading.sink.trail.said(*span, Said.DROPPED)
@@ -354,7 +337,11 @@ def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -
     elif is_tool and name == code.function and not code.start and char != "{":
         begun = body.text()
         body.commit()
-        ending = yield from code_arguments(src, call, ends, begun)
+
+        def read_code(emit: Emit, string: StringSink) -> Steps[str]:
+            return message_text(reading, emit, "code", string)
+
+        ending = yield from code_arguments(call, read_code, begun)
         yield from settle(reading, call, ending)
     else:
         body.commit()

@@ -22,6 +22,8 @@ from .content_writer import Before
 from .reading import Reading
 
 __all__ = [
+    "QUOTES",
+    "SPACE",
     "UNSURE",
     "content",
     "emit_no_end",
@@ -61,7 +63,7 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
         start = src.offset
         stray_end = marker in tables.stray_ends
         role = tables.role_in_text.get(marker)
-        mentioned = role is Role.REASONING_START and _is_quoted(reading, marker)
+        mentioned = role is Role.REASONING_START and _is_quoted(src, marker)
         if not (stray_end or mentioned):
             if role not in UNSURE or (yield from is_marker(reading, marker)):
                 return marker
@@ -180,9 +182,9 @@ def report_stray_closer(reading: Reading, marker: str, start: int) -> None:
     reading.sink.issue("orphan_marker", (start, reading.src.offset), detail)
 
 
-def _is_quoted(reading: Reading, marker: str) -> bool:
+def _is_quoted(src: Window, marker: str) -> bool:
     """Whether the marker that stands here is right behind a quotation mark or a backtick."""
-    return marker[:1] == marker.lstrip()[:1] and reading.src.previous in QUOTES
+    return marker[:1] == marker.lstrip()[:1] and src.previous in QUOTES
 
 
 def stands_in_line(src: Window) -> bool:

@@ -15,11 +15,11 @@ from deltaparse.partial import (
     at,
     json_space,
     peek,
-    until,
     whitespace,
 )
 
 from ..wire.spellings import MOST_SPACE
+from .channel_text import channel_text
 from .checkpoint import Checkpoint
 from .content import report_cut_marker
 from .content_writer import Before, ContentWriter
@@ -63,7 +63,7 @@ def text_of_calls(
     if not called or (not marker and src.unread):
         writer.emit(checkpoint.text())
     checkpoint.commit()
-    yield from until(src, ends, writer.emit)
+    yield from channel_text(reading, ends, writer.emit)
     writer.end()
     return called
 

@@ -94,6 +94,7 @@ class TokenTrail:
         "_next",
         "_policy",
         "_raw",
+        "_repaired",
         "_said",
         "_special",
         "_tail",
@@ -121,6 +122,7 @@ class TokenTrail:
         self.behind = 0
         # Weakly, for the window refers to what emits, and that to this.
         self._window: Callable[[], Window | None] = lambda: None
+        self._repaired: Callable[[], Window | None] = lambda: None
         # Twice the offset at which each token's text ends, and one more if it ends within the
         # character that stands there: so one search finds the first or the last token of it.
         self.ends = array("Q")
@@ -137,15 +139,17 @@ class TokenTrail:
         self._tail, self._tail_end = "", 0
         self.parts: list[PartStretch] = []
 
-    def reads(self, window: Window) -> None:
-        """What is emitted next was read from this window."""
+    def reads(self, window: Window, repaired: Window | None = None) -> None:
+        """What is emitted next was read from this window, or from what was `repaired` of it."""
         self._window = ref(window)
+        self._repaired = ref(repaired) if repaired is not None else lambda: None
 
     @property
     def offset(self) -> int:
         """Up to where the text was read, for what is emitted right behind that."""
-        window = self._window()
-        return (window.offset if window is not None else self.end) - self.behind
+        window, repaired = self._window(), self._repaired()
+        behind = self.behind + (len(repaired.unread) if repaired is not None else 0)
+        return (window.offset if window is not None else self.end) - behind
 
     def token(self, size: int, *, cut: bool = False) -> None:
         """Take a token whose text adds `size` characters; `cut`: it ends within one more."""
@@ -345,8 +349,8 @@ class TokenTrail:
     def placed(self, part: Part, stretch: PartStretch) -> Part:
         """A part of the message with its place in tokens, and in the decoded text."""
         none = stretch.start < 0  # all of it is text that was inserted
-        # Of a call that was cut, arguments were read that did not come out.
-        end = max(stretch.end, stretch.arguments[1])
+        # When a call came out depends on what else was there: where it stands does not.
+        end = max(stretch.name[1], stretch.arguments[1]) or stretch.end
         tokens = self._nothing(end) if none else self.tokens(stretch.start, end)
         if not isinstance(part, ToolCall):
             return replace(part, tokens=tokens)

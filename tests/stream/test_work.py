@@ -82,6 +82,8 @@ ROWS = [
     ("a string in Python", PYTHON, "[f(a='", "x = \\'y\\' \\n "),
     ("content in channels", HARMONY, "<|channel|>final<|message|>", "It was a bright cold day. "),
     ("reasoning in channels", HARMONY, "<|channel|>analysis<|message|>", "a < b <| <|en "),
+    ("markers in a message", HARMONY, "<|channel|>final<|message|>", "`<|end|>` <|channel|>a b "),
+    ("headers in a message", HARMONY, "<|channel|>final<|message|>", "<|start|>a<|channel|>b"),
     ("text for channels", HARMONY, "", "a <|cha <|st < "),
     ("a header", HARMONY, "<|channel|>final", "word "),
     ("headers", HARMONY, "", "<|channel|>"),

@@ -12,10 +12,12 @@ as it is, white space and all; only what the format itself has at the marker is 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from json.encoder import encode_basestring
 
 from deltaparse.partial import (
+    Emit,
     Markers,
     Steps,
     StringSink,
@@ -37,6 +39,9 @@ from .python_head import python_head
 from .pythonic import python_call
 
 __all__ = ["code_arguments", "coded_calls"]
+
+ReadCode = Callable[[Emit, StringSink], Steps[str]]
+"""Reads code up to the marker that ends it, and returns that, unread; "" where the input ends."""
 
 GAP = 16
 """White space characters that may stand before what is no code."""
@@ -68,12 +73,16 @@ def coded_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
             call.called(name, start)
             return (yield from python_call(reading, call))
     call.called(fmt.code.function, start)
-    ending = yield from code_arguments(src, call, _ends(fmt))
+
+    def code(emit: Emit, string: StringSink) -> Steps[str]:
+        return until(src, _ends(fmt), emit, string=string)
+
+    ending = yield from code_arguments(call, code)
     return (yield from settle(reading, call, ending))
 
 
-def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> Steps[Ending]:
-    """Read code, which begins here or with `begun`, up to one of `ends` or the end of the input.
+def code_arguments(call: Call, code: ReadCode, begun: str = "") -> Steps[Ending]:
+    """Read code, which begins here or with `begun`, up to where `code` finds its end.
 
     It is emitted as the one argument of the call, whose name is known. Closes the call
     when all of it was read.
@@ -88,7 +97,7 @@ def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> S
     call.begin_arguments()
     emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
     write(begun)
-    marker = yield from until(src, ends, write, string=StringSink(emit))
+    marker = yield from code(write, StringSink(emit))
     if not marker and not call.sink.natural:
         return CUT
     emit('"}')

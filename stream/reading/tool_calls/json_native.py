@@ -285,8 +285,10 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
 
     The members are read from a window of their own, into which the repaired text is fed.
     """
-    window = Window()
+    window, trail = Window(), reading.sink.trail
     call.reads = window
+    if trail is not None:
+        trail.reads(reading.src, window)
     inner = Reading(window, reading.sink, reading.tables)
     members = _members(inner, call, set(), nested=False)
 
@@ -312,6 +314,9 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
         read("")
     except Ended as ended:
         return ended.ending
+    finally:
+        if trail is not None:
+            trail.reads(reading.src)
     return WHOLE
 
 

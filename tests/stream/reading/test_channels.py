@@ -16,6 +16,7 @@ from deltaparse import (
     Policies,
     Reasoning,
     StreamParser,
+    TokenParser,
     ToolCall,
     parse,
 )
@@ -25,7 +26,7 @@ from deltaparse.stream.reading.channel_header import MAX_HEADER
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ...corpus import needs_corpus, rows
-from ...strategies.token_texts import Text
+from ...strategies.token_texts import Text, groups, tokenized
 from ...strategies.wire_by_hand import CALL as CALL_IN_TAGS
 from ...strategies.wire_by_hand import TAGS, calls, fed, kinds
 from ...strategies.wire_channels import HARMONY, written
@@ -983,3 +984,88 @@ def test_text_where_calls_were_asked_for_as_json_is_kept():
         parser = fed(HARMONY, "<|start|>user<|end|>more", calls="json", policies=policies)
         assert parser.message.content == "usermore"
         assert kinds(parser) == ["stray_text", "text_after_end"]
+
+
+# Markers in the text of a message.
+
+MARKERS = ["<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|return|>"]
+MARKERS += ["<|call|>", "<|start|>assistant", "<|channel|>final", "<|start|>{role}<|message|>"]
+HEADERS_AND_ENDS = [INTO, START + INTO, "<|start|>user<|message|>", "<|end|>" + START]
+sentences = st.lists(
+    st.builds(
+        str.format,
+        st.sampled_from(["The `{}` token.", 'It is "{}".', "({})", " so\n", "'{}'"]),
+        st.sampled_from([*MARKERS, *HEADERS_AND_ENDS]),
+    )
+    | st.builds(
+        str.format, st.sampled_from(["Use {}, then.", "It was {}."]), st.sampled_from(MARKERS)
+    ),
+    min_size=1,
+    max_size=3,
+).map("".join)
+
+
+@given(thought=sentences, said=sentences, data=st.data())
+def test_a_marker_in_a_sentence_is_text_of_its_message(thought, said, data):
+    wire = f"<|channel|>analysis<|message|>{thought}<|end|>{START}{INTO}{said}<|return|>"
+    parser, _ = run(HARMONY, data.draw(cuts(wire)))
+    assert parser.message.parts == [Reasoning(thought), Content(said)]
+    assert set(kinds(parser)) <= {"text_after_end"}
+    special = set(data.draw(st.lists(st.sampled_from(MARKERS[:7]))))
+    ids, vocabulary = tokenized(data, HARMONY, wire, special)
+    tokens = TokenParser(HARMONY, vocabulary)
+    for some in data.draw(groups(ids)):
+        tokens.feed(some)
+    tokens.finish("stop")
+    assert tokens.message == parser.message
+
+
+@given(said=sentences, data=st.data())
+def test_a_marker_in_arguments_is_text_of_them(said, data):
+    arguments = json.dumps({"a": said})
+    wire = CALL.replace('{"a": 1}', arguments) + START + FINAL
+    parser, _ = run(HARMONY, data.draw(cuts(wire)), tools=TOOLS)
+    assert calls(parser) == [("f", arguments)]
+    assert (parser.message.content, parser.issues) == ("Hello", [])
+
+
+@pytest.mark.parametrize("code", ['print("<|end|>")', "x = '<|start|>'\n", "# `<|call|>`: end"])
+def test_a_marker_in_code_is_text_of_it(code):
+    text = f"<|channel|>analysis to=python<|message|>{code}<|call|>{START}{FINAL}"
+    for cut in (1, 3, len(text)):
+        parser, _ = run(PYTHON, [text[at : at + cut] for at in range(0, len(text), cut)])
+        assert [json.loads(made) for _, made in calls(parser)] == [{"code": code}]
+        assert parser.message.content == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (f"hm{START}{FINAL}", [Reasoning("hm"), Content("Hello")]),
+        (f"hm{START} {FINAL}", [Reasoning("hm"), Content("Hello")]),
+        (f"hm{FINAL}", [Reasoning("hm"), Content("Hello")]),
+        (f"it is `x`<|end|>{START}{FINAL}", [Reasoning("it is `x`"), Content("Hello")]),
+        (f"it is `x`<|end|>{FINAL}", [Reasoning("it is `x`"), Content("Hello")]),
+        (f"it is `x` <|end|>assistant{FINAL}", [Reasoning("it is `x` "), Content("Hello")]),
+        ("hm<|end|>Hello", [Reasoning("hm"), Content("Hello")]),
+        ("hm `x`<|end|>", [Reasoning("hm `x`")]),
+        (f"hm `x`<|end|>{START}", [Reasoning("hm `x`")]),
+        (f"hm{START}", [Reasoning("hm")]),
+        ("hm<|return|>more", [Reasoning("hm<|return|>more")]),
+        ("hm<|start|>a b c<|message|>", [Reasoning("hm<|start|>a b c<|message|>")]),
+        ("hm<|channel|>fin", [Reasoning("hm<|channel|>fin")]),
+    ],
+)
+def test_a_message_ends_where_a_header_or_an_end_stands(text, parts):
+    for cut in (1, 4, len(text)):
+        fed_in = [text[at : at + cut] for at in range(0, len(text), cut)]
+        parser, _ = run(HARMONY, ["<|channel|>analysis<|message|>", *fed_in])
+        assert parser.message.parts == parts
+
+
+@pytest.mark.parametrize("header", [INTO, CALL])
+def test_a_header_without_an_end_before_it_is_reported(header):
+    parser = fed(HARMONY, f"<|channel|>analysis<|message|>hm{header}", tools=TOOLS)
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span) == ("odd_header", (32, 43))
+    assert (parser.message.reasoning_content, len(calls(parser))) == ("hm", int(header == CALL))

@@ -280,6 +280,65 @@ def cut(ids, text, special, missing=(), *, spelled=False):
             yield from map(ids.of, (bytes([byte]) for byte in part.encode()))
 
 
+NEARLY_JSON = [
+    "{'a': 'it\\'s', 'b': True,}",
+    "{a: 'b', \"c\": None}",
+    '{"a": "say "hi" now"}',
+    '{"a": “x”}',
+    "{'a': 'x' 'y'}",
+    '{"a": "line\nbreak", /* why */ "n": 01}',
+    '{"a": [1, 2}',
+    '{"a": nan, "b": .5}}',
+    '{"a": "\\x41"}',
+    '{"a" "b"}',
+    '{"a": 1',
+]
+HEADS = [
+    ("hermes", '<tool_call>\n{{"name": "f", "arguments": {}}}\n</tool_call>'),
+    ("hermes", "<tool_call>\n{{'name': 'f', 'arguments': {}}}\n</tool_call>"),
+    ("hermes", "<tool_call>\n{{arguments: {}, name: 'f'}}\n</tool_call>"),
+    ("mistral", "[TOOL_CALLS][{{'name': 'f', 'arguments': {}, 'id': '123456789'}}]"),
+    ("mistral_small", "[TOOL_CALLS]f[CALL_ID]123456789[ARGS]{}"),
+    ("gemma4", "<|tool_call>call:f{}<tool_call|>"),
+    ("llama3_json", "{{'name': 'f', 'parameters': {}}}"),
+    ("gpt_oss", "<|channel|>commentary to=functions.f<|message|>{}<|call|>"),
+    ("glm45", "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>{}</arg_value>\n</tool_call>"),
+]
+
+
+def spans_of_kinds(deltas):
+    """From the first token to the last of all deltas of text, and of each call."""
+    found = {}
+    for delta in deltas:
+        key = type(delta), getattr(delta, "index", None)
+        start, end = found.get(key, delta.tokens)
+        found[key] = min(start, delta.tokens[0]), max(end, delta.tokens[1])
+    return found
+
+
+@pytest.mark.parametrize("arguments", NEARLY_JSON)
+@pytest.mark.parametrize(("name", "head"), HEADS)
+def test_what_is_repaired_has_the_same_tokens_however_ids_are_grouped(name, head, arguments):
+    fmt, text = get_format(name), head.format(arguments)
+    special = [core for core in fmt.preserved_tokens if core in text]
+    ids, fed = Ids(special), []
+    for part in re.split(f"({pattern_of(special)})" if special else "$", text):
+        cuts = (part.encode()[at : at + 2] for at in range(0, len(part.encode()), 2))
+        fed += [ids.of_special(part)] if part in special else map(ids.of, cuts)
+    vocabulary = ids.vocabulary()
+    for end in (len(fed), len(fed) - 2):
+        check_groups(fmt, vocabulary, fed[:end])
+
+
+def check_groups(fmt, vocabulary, ids):
+    made = []
+    for size in (1, 3, len(ids)):
+        parser = TokenParser(fmt, vocabulary, tools=TOOLS)
+        deltas = run(parser, [ids[at : at + size] for at in range(0, len(ids), size)])
+        made.append((places(parser), parser.roles, parser.issues, spans_of_kinds(deltas)))
+    assert all(one == made[0] for one in made)
+
+
 def opener_tokens(fmt):
     """The markers of a format that stand in what its calls begin with."""
     return [core for core in cores_of(fmt) if any(core in text for text in fmt.facts.openers)]
