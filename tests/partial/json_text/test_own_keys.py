@@ -97,3 +97,25 @@ def test_where_no_key_stands_nothing_is_read(text):
 def test_where_the_input_ends_in_one(text, key):
     for size in (None, 1):
         assert read(text, size=size) == (key, text.removeprefix(key or ""))
+
+
+@pytest.mark.parametrize("size", [None, 1])
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("a,b:1}", "a,b"),
+        ("a,b:1,c:2}", "a,b"),
+        ("a,b:c:1}", "a,b:c"),
+        ("{a}:<q>x", "{a}"),
+        ("a:1}", "a"),
+        ("a:1 b:2}", "a:1 b"),
+        ("a,bc:1}", ""),
+    ],
+)
+def test_a_given_key_may_hold_what_ends_others(text, key, size):
+    given = ("a,b:c", "a:1 b", "a,b", "{a}")
+    driver = Driver(lambda src, _: own_key(src, QUOTE, marker_set(()), given))
+    driver.feed(*([text] if size is None else list(text)))
+    driver.close()
+    assert (driver.result or "") == key
+    assert driver.src.text[driver.src.pos :].startswith(":" if key else text[0])

@@ -485,3 +485,51 @@ def test_behind_what_is_no_call_another_is(text):
         parser = fed(IN_TAGS, f"{before}{text}</f></c>{called}")
         assert calls(parser) == [("f", '{"x": 1}')] * (1 + bool(before))
         assert parser.message.content == f"{text}</f></c>"
+
+
+OBJECT = WireFormat().replace(
+    tools={"format": "TAG_WITH_TAGGED", "per_call_start": "<c>", "per_call_end": "</c>"},
+    function={"name_suffix": "|"},
+    arguments={
+        "name_prefix": "<a=",
+        "name_suffix": ">",
+        "value_suffix": "</a>",
+        "object_start": "<json>",
+        "object_end": "</json>",
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "made", "content"),
+    [
+        ('<c>f|<json>{"a":1}</json></c>', [('{"a":1}', True)], ""),
+        ('<c>f|\n<json>\n{"a": "</json>"}\n</json>\n</c>Bye', [('{"a": "</json>"}', True)], "Bye"),
+        ("<c>f|<json>{}</json></c>" * 2, [("{}", True)] * 2, ""),
+        (
+            '<c>f|<json>{"a":1}</json></c><c>f|<a=b>2</a></c>',
+            [('{"a":1}', True), ('{"b": 2}', True)],
+            "",
+        ),
+        ('<c>f|<json>{"a":1}</c>Bye', [('{"a":1}', True)], "Bye"),
+        ('<c>f|<json>{"a":1', [('{"a":', False)], ""),
+        ("<c>f|<json>", [("", False)], ""),
+    ],
+)
+def test_arguments_in_tags_may_be_one_object_between_markers(text, made, content):
+    message = fed(OBJECT, text).message
+    assert [(call.arguments, call.complete) for call in message.tool_calls] == made
+    assert message.content == content
+
+
+def test_the_other_form_of_kimi_k3_is_read():
+    text = (
+        '<|close|>think<|sep|><|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|>'
+        '<|open|>json type="object"<|sep|>{"city":"SF"}<|close|>json<|sep|><|close|>call<|sep|>'
+        "<|close|>tools<|sep|><|close|>message<|sep|>"
+    )
+    fmt = get_format("kimi_k3")
+    parser = fed(fmt, text, prompt=fmt.turn.generation_prompt)
+    (call,) = parser.message.tool_calls
+    assert (call.name, call.arguments, call.complete) == ("f", '{"city":"SF"}', True)
+    assert (parser.message.content, [*parser.issues]) == ("", [])

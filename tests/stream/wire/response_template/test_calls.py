@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from deltaparse import FormatError, from_response_template
+from deltaparse import FormatError, from_response_template, parse
 
 from ....strategies.response_templates import CODER, GEMMA, MISTRAL, NAMED, QWEN
 
@@ -280,3 +280,45 @@ def test_a_close_that_ends_the_inner_tag_is_all_that_ends_a_call():
 def test_a_place_that_is_no_text_is_named():
     with pytest.raises(FormatError, match="transform says 3 for the name"):
         calls(CODER, transform={"function": {"name": 3, "arguments": "{content}"}})
+
+
+MESSAGES = {
+    "start_anchor": "<|start|>assistant",
+    "fields": {
+        "thinking": {"open": "<|think|>", "close": "<|end|><|start|>assistant"},
+        "content": {"open": "<|final|>", "close": ["<|return|>", "<|call|>"]},
+        "tool_calls": {
+            "open_pattern": r" to=(?P<name>[^\s<]+)<\|message\|>",
+            "close": ["<|end|><|start|>assistant", "<|call|>"],
+            "repeats": True,
+            "content": "xml-inline",
+            "content_args": {"tag_pattern": r'<p name="(?P<key>[^"]+)">(?P<value>.*?)</p>'},
+            "transform": {
+                "type": "function",
+                "function": {"name": "{name}", "arguments": "{content}"},
+            },
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "C<|call|>",
+        "C<|end|><|start|>assistantC<|call|>",
+        "<|think|>Hm<|end|><|start|>assistantC<|call|>",
+        "C<|end|><|start|>assistant<|think|>Hm<|end|><|start|>assistantC<|call|>",
+        "C<|end|><|start|>assistant<|final|>Hi<|return|>",
+    ],
+)
+def test_a_close_that_ends_a_message_or_the_turn_ends_a_call(made):
+    fmt = from_response_template(MESSAGES)
+    text = made.replace("C", ' to=f<|message|><p name="a">x</p>')
+    message = parse(text, fmt, prompt="<|start|>assistant", finish_reason="stop")
+    expected = [("f", '{"a": "x"}', True)] * made.count("C")
+    assert [(one.name, one.arguments, one.complete) for one in message.tool_calls] == expected
+    assert message.reasoning_content == "Hm" * ("Hm" in made)
+    assert (message.content, [*message.issues]) == ("Hi" * ("Hi" in made), [])
+    assert fmt.turn.several_messages
+    assert fmt.turn.ends == ("<|call|>", "<|end|>")
