@@ -184,7 +184,7 @@ endef
 .venv/pyvenv.cfg:
 	$(call make-venv,.venv)
 
-.venv/run.stamp: pyproject.toml | .venv/pyvenv.cfg
+.venv/run.stamp: pyproject.toml hatch_build.py | .venv/pyvenv.cfg
 	$(BIN)/$(PIP) install --editable .
 	@touch $@
 
