@@ -2,8 +2,8 @@
 
 `partial`, `stream` and `analyzer` are folders at the top of the repository and packages of
 `deltaparse`. A wheel contains them as files. An editable install imports them through links in
-`src/deltaparse`, because type checkers follow links and do not run import hooks. Git tracks no link,
-so every checkout and archive can be installed.
+`src/deltaparse`, because type checkers follow links and do not run import hooks. Git tracks no
+link, so every checkout and archive can be installed.
 """
 
 from __future__ import annotations
@@ -79,4 +79,3 @@ def whole_links(text: str, repository: str, tag: str) -> str:
         return f"{picture}[{words}]({repository}/{kind}/{tag}/{path}{anchor or ''})"
 
     return LINK.sub(written, text)
-

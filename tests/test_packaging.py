@@ -78,7 +78,7 @@ def test_editable_install_links_every_folder(build, checkout):
     assert run_hook(build, checkout, "editable") == {}
     assert linked(build, checkout) == [*build.FOLDERS]
     links = [checkout / "src" / "deltaparse" / name for name in build.FOLDERS]
-    assert [os.readlink(link) for link in links] == [f"../../{name}" for name in build.FOLDERS]
+    assert [link.readlink() for link in links] == [Path(f"../../{name}") for name in build.FOLDERS]
     run_hook(build, checkout, "editable")  # a second install changes nothing
     assert linked(build, checkout) == [*build.FOLDERS]
 

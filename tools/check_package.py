@@ -1,8 +1,8 @@
 """Check that every way of building the package gives the same wheel.
 
-The wheel is built from the checkout, from the source distribution, from a `git archive` ZIP, and from
-a clone made with `core.symlinks=false`, as on Windows. All wheels must hold the same files with the
-same bytes. The editable install must be visible to mypy.
+The wheel is built from the checkout, from the source distribution, from a `git archive` ZIP, and
+from a clone made with `core.symlinks=false`, as on Windows. All wheels must hold the same files
+with the same bytes. The editable install must be visible to mypy.
 """
 
 from __future__ import annotations
