@@ -3,10 +3,10 @@
     python tools/record_outputs.py --out build/before.jsonl    record
     python tools/record_outputs.py --compare build/before.jsonl    exit with 1 if a result differs
 
-A refactoring must not change a result. The outputs are a turn in each built-in format and each format
-of `tests/templates/formats.json`, complete, truncated, and with a part removed or repeated. Each is
-parsed with one combination of options, as text and as token ids. A record has the deltas, the message,
-the attempts, and the kind and span of each issue; details of issues are not compared.
+A refactoring must not change a result. The outputs are a turn in each built-in format and each
+format of `tests/templates/formats.json`, complete, truncated, and with a part removed or repeated.
+Each is parsed with one combination of options, as text and as token ids. A record has the deltas,
+the message, the attempts, and the kind and span of each issue, but not its details.
 """
 
 from __future__ import annotations
