@@ -86,6 +86,9 @@ def check_response_template(
     if given is not None and not isinstance(given, Mapping):
         kind = type(given).__name__
         raise UsageError(f"a response template is a dict, as a tokenizer's has it, not {kind}")
+    for name in ("accept_suggestion", "cache", "trace"):
+        if name in switches:
+            raise UsageError(f"{name} is an argument of analyze(), not a switch of the template")
     trace = Trace()
     fmt = analyze(template, trace=trace, **switches)
     if response_template is None:

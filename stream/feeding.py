@@ -131,6 +131,9 @@ class Feeder:
                 return [self._open[-1](chunk)] if chunk else []
             self._held, text = "", chunk
             self._close_lane()
+        ids = self._sink.ids
+        if ids is not None and ids.busy:
+            self._refuse_reentry()
         builder = self._builder
         builder.chunks += 1
         waiter = window.waiter
@@ -248,11 +251,25 @@ class Feeder:
         sink.issue("internal_error", span, f"{error!r}; {lost}the rest is content")
         return take_all(window)
 
+    def _refuse_reentry(self) -> None:
+        """Refuse text and the end while this parser waits for an id.
+
+        Raises:
+            UsageError: the id factory called `feed` or `finish`.
+        """
+        ids = self._sink.ids
+        if ids is not None and ids.busy:
+            raise UsageError(
+                "the id factory called feed() or finish() of the parser that waits for its id: "
+                "return an id, and feed the parser after feed() has returned"
+            )
+
     def _decode(self, chunk: str | bytes) -> str:
         """The text that a chunk adds; refuses chunks after the end."""
         if self._window.closed:
             message = "feed() after finish(): a parser reads one turn; make a new one for the next"
             raise UsageError(message)
+        self._refuse_reentry()
         self._close_lane()
         decoder = self._decoder = self._decoder or TextDecoder()
         decoder.offset = self._window.end

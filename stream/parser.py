@@ -86,7 +86,7 @@ class TurnParser(Feeder):
         if not shown:
             request.report_prompt(sink)
 
-    def finish(self, reason: Reason = None) -> list[Delta]:
+    def finish(self, reason: Reason = None, *, stop_reason: str | int | None = None) -> list[Delta]:  # noqa: ARG002
         """Say that the output has ended; return the last deltas. A second call returns [].
 
         `reason` is the engine's, in its own words: "stop", "eos_token", "end_turn" and others say
@@ -103,6 +103,7 @@ class TurnParser(Feeder):
         text = reason_text(reason)
         if self._finish_reason is not None:
             return self._emitted()
+        self._refuse_reentry()
         if self._record is not None:
             self._record.reasons.append(text)
         sink = self._sink

@@ -37,7 +37,6 @@ from .what_is_read import (
     calls_read,
     in_parts,
     joins_parts,
-    needs_objects,
     reads_names_of_results,
     reasoning_key,
     refuses_both,
@@ -73,7 +72,8 @@ class ChatTemplate:
     It renders as transformers does, and also where transformers would fail:
 
     - A tool call's `arguments` may be given as an object or as its JSON text; the template gets
-      the one it wants, `arguments_shape`. Text that is not JSON is passed as it is.
+      the one it wants, `arguments_shape`. Truncated JSON is completed. Arguments that hold no
+      object, and missing ones, become an empty object.
     - Where the template needs what a tool need not have, the tool has an empty one: a description,
       its own or an argument's, and the schema of an object without members.
     - `tojson` writes whatever can be iterated over as a list.
@@ -124,6 +124,7 @@ class ChatTemplate:
 
     def render(
         self,
+        /,
         messages: Sequence[Mapping[str, Any] | ParsedMessage],
         tools: Sequence[Mapping[str, Any]] | None = None,
         add_generation_prompt: bool = False,
@@ -137,7 +138,7 @@ class ChatTemplate:
             tools: tools in OpenAI's form, with JSON schemas.
             add_generation_prompt: end with the generation prompt, which begins the model's answer.
             context: other variables that the template reads, such as `enable_thinking`; see
-                `variables`.
+                `variables`. Any name is allowed, except those of the other arguments.
 
         Raises:
             TemplateError: the template refuses the conversation (`raise_exception`, its own
@@ -151,7 +152,8 @@ class ChatTemplate:
         """Return the messages of a conversation as this template takes them back.
 
         Only what the template would refuse, leave out or misread is changed: arguments of calls
-        become objects or text, healed if they are no object and must be one; content is left out
+        become objects or text: truncated JSON is completed, arguments that hold no object become
+        an empty one; content is left out
         if the template refuses it beside reasoning and calls; missing content beside calls becomes
         "", None or is left out; reasoning goes under the key that is read; ids get the form that
         is asked for, in tool results too; a tool result gets the name of its tool if that is read;
@@ -165,6 +167,7 @@ class ChatTemplate:
 
     def bridge(
         self,
+        /,
         output: str,
         new_messages: Sequence[Mapping[str, Any] | ParsedMessage],
         *,
@@ -194,6 +197,7 @@ class ChatTemplate:
 
     def why_no_bridge(
         self,
+        /,
         output: str,
         new_messages: Sequence[Mapping[str, Any] | ParsedMessage],
         *,
@@ -209,6 +213,8 @@ class ChatTemplate:
     ) -> Bridge:
         from ..bridge import find_bridge  # which analyzes templates
 
+        if "add_generation_prompt" in switches:
+            raise UsageError("add_generation_prompt is not a switch: a bridge always ends with it")
         return find_bridge(self, output, new, tools=tools, messages=messages, switches=switches)
 
     def render_within(
@@ -294,11 +300,6 @@ class ChatTemplate:
     def reads_names_of_results(self) -> bool:
         """Whether this template shows the name of the tool beside what it returned."""
         return reads_names_of_results(self._probes, self.calls_read.ids)
-
-    @cached_property
-    def needs_objects(self) -> bool:
-        """Whether this template refuses arguments that are the text of no whole object."""
-        return needs_objects(self._probes, self.calls_read.ids)
 
     @cached_property
     def refuses_both(self) -> bool:

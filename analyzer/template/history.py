@@ -6,14 +6,13 @@ transformers renders it. What was changed once stays as it is when it is changed
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from deltaparse.stream.message.healed_arguments import healed_arguments
 from deltaparse.stream.message.ids import nine_characters
 from deltaparse.stream.message.message import Message as Parsed
-from deltaparse.stream.message.message import ToolCall
 
 from .plain_values import plain_dicts
 from .what_is_read import PARTS, REASONING_NAMES, CallsRead, Ids, NoContent, in_parts
@@ -41,10 +40,6 @@ class Reads(Protocol):
         """Whether what a tool returned must have the tool's name."""
 
     @property
-    def needs_objects(self) -> bool:
-        """Whether arguments that are the text of no whole object are refused."""
-
-    @property
     def refuses_both(self) -> bool:
         """Whether content and reasoning are refused in one message with calls."""
 
@@ -62,13 +57,15 @@ def as_read(reads: Reads, messages: Sequence[Any]) -> list[Message]:
         messages = [_opened(one) if isinstance(one, Parsed) else one for one in messages]
     chat = [_without_nulls(message) for message in plain_dicts("messages", messages, EXAMPLE)]
     for message in chat:
+        if "function_call" in message:
+            message["function_call"] = _with_object(message["function_call"])
         _join_parts(reads, message)
         if message.get("role") == "assistant":
             _move_reasoning(reads, message)
     if any(_calls_of(message) or message.get("role") == "tool" for message in chat):
         for message in chat:
             if calls := _calls_of(message):
-                message["tool_calls"] = [_whole(reads, call) for call in calls]
+                message["tool_calls"] = [_with_object(call) for call in calls]
                 _choose_reasoning(reads, message)
         _fit_calls(reads.calls_read, chat)
         _name_results(reads, chat)
@@ -81,36 +78,22 @@ def _calls_of(message: Message) -> Sequence[Any]:
 
 
 def _opened(message: Parsed) -> Message:
-    """A parsed message as one of OpenAI's; a call that was cut off has what there is of it."""
+    """Return a parsed message as one of OpenAI's."""
     made = message.to_openai()
     made["content"] = made["content"] or ""
-    for call in made.get("tool_calls", ()):
-        call["function"]["arguments"] = _healed(call["function"]["arguments"])
     return made
 
 
-def _whole(reads: Reads, call: Any) -> Any:
-    """The call with an object for arguments, of what there is, where the template needs one."""
-    function = call.get("function") if isinstance(call, dict) else None
-    given = function.get("arguments") if isinstance(function, dict) else None
-    if not isinstance(function, dict) or not isinstance(given, str):
+def _with_object(call: Any) -> Any:
+    """Return a call, or its function, with arguments that are an object or its JSON text."""
+    if not isinstance(call, dict):
         return call
-    healed = _healed(given)
-    if healed is given or not reads.needs_objects:
+    if isinstance(function := call.get("function"), dict):
+        return {**call, "function": _with_object(function)}
+    given = call.get("arguments")
+    if isinstance(given, dict) or "name" not in call:
         return call
-    return {**call, "function": {**function, "arguments": healed}}
-
-
-def _healed(arguments: str) -> str:
-    """The arguments, or the object that can be made of them where they are none."""
-    try:
-        whole = isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        whole = False
-    if whole:
-        return arguments
-    value = ToolCall("", "", arguments, complete=False).healed()
-    return json.dumps(value, ensure_ascii=False)
+    return {**call, "arguments": healed_arguments(given)}
 
 
 def _choose_reasoning(reads: Reads, message: Message) -> None:

@@ -30,7 +30,6 @@ __all__ = [
     "calls_read",
     "in_parts",
     "joins_parts",
-    "needs_objects",
     "reads_names_of_results",
     "reasoning_key",
     "refuses_both",
@@ -75,7 +74,6 @@ OTHER_KEYS = frozenset({"arguments", "content", "function", "id", "name", "role"
 MOST_KEYS, MOST_SETTINGS = 60, 12
 """Keys and settings of one template that are tried: real ones have about twenty."""
 
-CUT_ARGUMENTS = '{"qzk": "qzv'
 ASKED, SAID, RETURNED, NAME, KEY, VALUE = "qzasked", "qzsaid", "qzgot", "qzf", "qzk", "qzv value"
 RESULT_NAME = "qznamed"
 SYSTEM: Message = {"role": "system", "content": "qzs"}
@@ -244,13 +242,6 @@ def reads_names_of_results(render: Probes, ids: Ids) -> bool:
     without = render([QUESTION, turn, answer], TOOLS)
     named = render([QUESTION, turn, answer | {"name": RESULT_NAME}], TOOLS)
     return named is not None and (without is None or RESULT_NAME in named)
-
-
-def needs_objects(render: Probes, ids: Ids) -> bool:
-    """Whether a template refuses a call whose arguments are the text of no whole object."""
-    turn, answer = _turn(calls=True, made=IDS[ids]), _result(IDS[ids])
-    turn["tool_calls"][0]["function"]["arguments"] = CUT_ARGUMENTS
-    return render([QUESTION, turn, answer], TOOLS) is None
 
 
 def refuses_both(render: Probes, ids: Ids, key: str) -> bool:

@@ -112,9 +112,11 @@ def check_id_factory(factory: object) -> None:
 class PromptIds:
     """Makes the ids of the calls of one turn, behind a prompt, which it hashes once."""
 
-    __slots__ = ("_key", "factory", "prompt")
+    __slots__ = ("_key", "busy", "factory", "prompt")
 
     def __init__(self, factory: IdFactory, prompt: str) -> None:
+        # Whether the factory is at work: then the parser must not be fed.
+        self.busy = False
         self.factory = factory
         self.prompt = prompt
         self._key: bytes | None = None
@@ -130,7 +132,11 @@ class PromptIds:
                 self._key = _key_of(self.prompt)
             return f"call_{_digest(name, index, offset, self._key).hex()}"
         place = CallPlace(name=name, index=index, offset=offset, prompt=self.prompt)
-        return made_id(self.factory, place)
+        self.busy = True
+        try:
+            return made_id(self.factory, place)
+        finally:
+            self.busy = False
 
 
 def made_id(factory: IdFactory, place: CallPlace) -> str:

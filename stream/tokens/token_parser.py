@@ -167,6 +167,8 @@ class TokenParser(TurnParser):
                 return [delta]
             if size > self._noted:
                 self._note()
+        else:
+            self._refuse_reentry()
         before = trail.end
         trail.end = end = before + len(text)
         window, ends = self._window, trail.ends
@@ -188,14 +190,14 @@ class TokenParser(TurnParser):
             raise self._told(error) from None
         return deltas
 
-    def finish(self, reason: Reason = None) -> list[Delta]:
+    def finish(self, reason: Reason = None, *, stop_reason: str | int | None = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. See `StreamParser.finish`.
 
         The engine may have kept the end-of-turn token, or left it out, or stopped before it.
         """
         self._texts = {}
         try:
-            return super().finish(reason)
+            return super().finish(reason, stop_reason=stop_reason)
         except MalformedOutput as error:
             raise self._told(error) from None
 
@@ -315,6 +317,7 @@ class TokenParser(TurnParser):
         group = self._ids(ids)
         if self._window.closed:
             raise UsageError("feed() after finish(): a parser reads one turn")
+        self._refuse_reentry()
         if self._record is not None:
             self._record.chunks.append(group)
         self._note()

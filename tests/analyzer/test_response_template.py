@@ -355,3 +355,9 @@ def test_doubts_of_the_analysis_are_losses_of_what_is_written_from_it(monkeypatc
     assert found.lost == ("a doubt",)
     assert found.response_template == to_response_template(FORMAT)
     assert check_response_template(TEMPLATE, found.response_template).ok
+
+
+@pytest.mark.parametrize("name", ["trace", "cache", "accept_suggestion"])
+def test_arguments_of_the_analysis_are_refused_as_switches(name):
+    with pytest.raises(UsageError, match=name):
+        check_response_template("{{ messages[0].content }}", **{name: True})

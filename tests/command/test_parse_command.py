@@ -343,3 +343,18 @@ def test_what_templates_tell_is_kept(tried, files, tmp_path):
         code, *_ = tried(*argv, "--tools", "tools.json")
         assert code == 0
         assert list((tmp_path / "kept").iterdir())
+
+
+@pytest.mark.parametrize("id", ["1e999", "-1e999", '{"a": [1e999]}'])
+@pytest.mark.parametrize("argv", [["parse", "--jsonl"], ["replay", "-", "--out", "-"]])
+def test_an_infinite_id_of_a_record_is_written_as_text(tried, argv, id):
+    record = f'{{"id": {id}, "text": "Hi", "finish_reason": "stop"}}'
+    code, out, _ = tried(*argv, "--format", "hermes", stdin=record.encode())
+    assert code == 0
+    (result, *_) = out.splitlines()
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    found = json.loads(result, parse_constant=refuse)["id"]
+    assert found == json.dumps(json.loads(id))

@@ -29,7 +29,7 @@ class Script:
 
     chunks: list = field(default_factory=lambda: ["Hi."])
     reason: str = "stop"
-    stopped_at: str | None = None
+    stopped_at: str | int | None = None
     fault: str | None = None
     status: int = 200
     pause: float = 0.0

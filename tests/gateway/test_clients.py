@@ -144,3 +144,25 @@ def test_the_results_of_calls_go_back_into_the_prompt(openai_client, upstream):
     assert prompt.count("26!") == 2
     assert prompt.count("<s>") == 1
     assert prompt.endswith("<|turn|>assistant\n")
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_tool_runner_of_anthropic_sends_whole_conversations(
+    gateways, upstream, anthropic_client, streamed
+):
+    """It sends the new messages only once a server has taken a `thread`."""
+    call = '<call>\n{"name": "add", "arguments": {"a": 1}}\n</call>'
+    upstream.plays(chunks=[call])
+
+    @package("anthropic").beta_tool
+    def add(a: int) -> str:
+        """Add one."""
+        upstream.plays(chunks=["It is two."])
+        return f"result {a + 1}"
+
+    asked = {"model": "tiny", "max_tokens": 100, "messages": ASK, "tools": [add]}
+    runner = anthropic_client.beta.messages.tool_runner(**asked, stream=streamed)
+    answer = runner.until_done()
+    assert answer.content[0].text == "It is two."
+    prompt = json.dumps(upstream.bodies[-1])
+    assert all(text in prompt for text in ("What is 1 + 25?", "<call>", "result 2"))

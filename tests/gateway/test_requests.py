@@ -8,13 +8,16 @@ import pytest
 
 from deltaparse import ChatTemplate, UsageError, WireFormat
 from deltaparse.gateway import HttpClient, Model, Settings
+from deltaparse.gateway.upstreams.openai import OpenAI
 from deltaparse.protocols import read_chat_completions
-from deltaparse.stream import CallPlace
+from deltaparse.protocols.requests.request import STATE
+from deltaparse.stream import CallPlace, StreamParser
 
 from .asking import (
     ASKED,
     CHAT,
     CLIENT,
+    HI,
     KINDS,
     MESSAGES,
     PATHS,
@@ -107,7 +110,11 @@ def test_members_that_are_wrong(gateway, upstream, path, members):
         (CHAT, {"web_search_options": {}}, "web_search_options"),
         (CHAT, {"audio": {}, "modalities": ["audio"]}, "modalities"),
         (CHAT, {"reasoning_effort": "huge"}, "reasoning_effort"),
-        (RESPONSES, {"previous_response_id": "resp_1"}, "previous_response_id"),
+        (CHAT, {"chat_template": "{{ messages }}"}, "chat_template"),
+        (CHAT, {"documents": [{"text": "A"}]}, "documents"),
+        (CHAT, {"messages": [{"role": "assistant", "audio": {"id": "audio_1"}}]}, "audio"),
+        (RESPONSES, {"background_options": {"continuation_id": "1"}}, "background_options"),
+        (MESSAGES, {"compaction": {}}, "compaction"),
         (RESPONSES, {"store": True}, "store"),
         (RESPONSES, {"background": True}, "background"),
         (RESPONSES, {"truncation": "auto"}, "truncation"),
@@ -125,6 +132,31 @@ def test_what_is_refused_by_name(gateway, path, members, named):
     answer = gateway.post(path, ASKED[path] | members)
     assert answer.status_code == 400
     assert named in error_of(path, answer.json())[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        *((path, name) for path in PATHS for name in STATE),
+        (RESPONSES, "prompt"),
+    ],
+)
+@pytest.mark.parametrize("value", [{}, "", {"type": "create"}, "id_1"])
+def test_state_of_a_server_is_refused_by_its_name(gateway, upstream, path, name, value):
+    answer = gateway.post(path, ASKED[path] | {name: value})
+    assert answer.status_code == 400
+    assert error_of(path, answer.json())[1].startswith(f"{name} is not supported")
+    assert upstream.bodies == []
+
+
+@pytest.mark.parametrize("thread", [{"type": "create"}, {"type": "continue"}, {}])
+def test_a_thread_is_refused_with_details_for_clients(gateway, thread):
+    error = gateway.post(MESSAGES, ASKED[MESSAGES] | {"thread": thread}).json()["error"]
+    assert error["type"] == "invalid_request_error"
+    assert error["details"] == {
+        "error_code": "thread_unsupported_request",
+        "unsupported": ["thread"],
+    }
 
 
 def test_images_are_refused(gateway):
@@ -329,6 +361,50 @@ def test_a_stop_string_that_the_upstream_found(gateways, upstream, kind):
     assert (answer["stop_reason"], answer["stop_sequence"]) == ("stop_sequence", "END")
 
 
+@pytest.mark.parametrize("kind", ["openai", "llama.cpp", "sglang"])
+@pytest.mark.parametrize(
+    ("stopped_at", "asked", "told"),
+    [
+        ("</call>", [], ("stop", "</call>")),
+        ("</call>", ["END"], ("stop", "</call>")),
+        ("END", ["END"], (None, None)),
+        (128008, [], ("stop", 128008)),
+        (None, [], ("stop", None)),
+    ],
+)
+def test_the_parser_is_told_where_the_upstream_stopped(
+    gateways, upstream, monkeypatch, kind, stopped_at, asked, told
+):
+    ends, finish = [], StreamParser.finish
+
+    def spied(self, reason=None, *, stop_reason=None):
+        ends.append((reason, stop_reason))
+        return finish(self, reason, stop_reason=stop_reason)
+
+    monkeypatch.setattr(StreamParser, "finish", spied)
+    upstream.plays(chunks=["one "], stopped_at=stopped_at)
+    gateways(kind=kind).post(CHAT, ASKED[CHAT] | {"stop": asked})
+    if kind == "sglang" and stopped_at is None:
+        told = ("stop", 9)  # the end of the text is a token there
+    assert ends == [told]
+
+
+@pytest.mark.parametrize(
+    ("choice", "stop"),
+    [
+        ({}, None),
+        ({"stop_reason": None}, ""),
+        ({"stop_reason": "</call>"}, "</call>"),
+        ({"stop_reason": 7}, 7),
+        ({"stop_reason": [7]}, ""),
+        ({"matched_stop": "</call>"}, "</call>"),
+    ],
+)
+def test_an_upstream_of_completions_reports_where_it_stopped(choice, stop):
+    event = {"choices": [{"text": "", "finish_reason": "stop", **choice}]}
+    assert OpenAI().reader()(event).stop == stop
+
+
 def test_a_stop_string_in_a_call_completes_none(gateway, upstream):
     upstream.plays(chunks=['<call>\n{"name": "add", "arguments": {"a": 1, "b": '])
     body = ASKED[CHAT] | {"tools": [TOOL], "stop": ["2"], "stream": True}
@@ -459,3 +535,26 @@ def test_a_response_repeats_its_request(gateway, upstream, stream):
     said = answer.json() if not stream else json.loads(answer.text.rpartition("data: ")[2])
     said = said.get("response") if stream else said
     assert {name: said[name] for name in asked} == asked
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", ["self", "context", "name", "value", "", "a b"])
+def test_switches_named_like_parameters_are_passed_on(gateway, upstream, path, name):
+    body = ASKED[path] | {"chat_template_kwargs": {name: 1}}
+    assert gateway.post(path, body).status_code == 200
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", ["messages", "tools", "add_generation_prompt", "bos_token"])
+def test_switches_of_the_gateway_are_refused_by_name(gateway, upstream, path, name):
+    answer = gateway.post(path, ASKED[path] | {"chat_template_kwargs": {name: 1}})
+    assert answer.status_code == 400
+    assert name in error_of(path, answer.json())[1]
+
+
+def test_truncated_arguments_in_a_history_are_healed_in_the_prompt(gateway, upstream):
+    call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": '{"a": "on'}}
+    said = {"role": "assistant", "content": "", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c", "content": "not JSON"}
+    assert gateway.post(CHAT, {"messages": [*HI, said, result]}).status_code == 200
+    assert '"arguments": {"a": "on"}' in upstream.bodies[-1]["prompt"]

@@ -164,6 +164,15 @@ def test_a_document_is_refused_by_name_or_is_text():
             "custom",
         ),
         (read_responses_request, {"previous_response_id": "r"}, "previous_response_id"),
+        (read_responses_request, {"conversation": "c"}, "conversation"),
+        (read_responses_request, {"prompt": {"id": "p"}}, "prompt"),
+        (read_messages_request, {"thread": {"type": "create"}}, "thread"),
+        (read_messages_request, {"container": "c"}, "container"),
+        (
+            read_chat_completions_request,
+            {"messages": [{"role": "assistant", "audio": {"id": "a"}}]},
+            "audio",
+        ),
         (
             read_responses_request,
             {"input": [{"type": "item_reference", "id": "rs_1"}]},
@@ -318,6 +327,49 @@ def test_a_call_that_was_cut_off_is_healed_for_anthropic():
     request = Request(messages=[{"role": "assistant", "content": "", "tool_calls": [cut]}])
     (message,) = messages_request(request)["messages"]
     assert message["content"][0]["input"] == {"a": "hel"}
+
+
+CUT = '{"a": "hel'
+
+
+@pytest.mark.parametrize(
+    ("read", "body"),
+    [
+        (
+            read_chat_completions_request,
+            {
+                "messages": [
+                    {
+                        "role": "assistant",
+                        "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": CUT}}],
+                    }
+                ]
+            },
+        ),
+        (
+            read_chat_completions_request,
+            {"messages": [{"role": "assistant", "function_call": {"name": "f", "arguments": CUT}}]},
+        ),
+        (
+            read_responses_request,
+            {"input": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": CUT}]},
+        ),
+        (
+            read_messages_request,
+            {
+                "messages": [
+                    {
+                        "role": "assistant",
+                        "content": [{"type": "tool_use", "id": "c", "name": "f", "input": CUT}],
+                    }
+                ]
+            },
+        ),
+    ],
+)
+def test_truncated_arguments_are_healed_by_every_reader(read, body):
+    (message,) = read(body).messages
+    assert message["tool_calls"][0]["function"]["arguments"] == '{"a": "hel"}'
 
 
 @given(request=requests(), data=st.data(), new=VALUES)

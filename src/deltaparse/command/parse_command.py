@@ -143,6 +143,8 @@ def _print_results(
     found: Iterator[dict[str, Any]], source: Source, tools: list[Any] | None
 ) -> bool:
     """Print the result of each record; return whether there were issues."""
+    from deltaparse.replay.records import plain_id  # which other outputs do not need
+
     issues = False
     for record in progress(found, "parsing"):
         given = record.get("tools", tools)
@@ -152,7 +154,8 @@ def _print_results(
         parser = dp.StreamParser(source.fmt, tools=given, prompt=prompt or source.prompt(given))
         parser.feed(record["text"])
         parser.finish(record.get("finish_reason", source.options.finish))
-        print_json(({"id": record["id"]} if "id" in record else {}) | _result(parser))
+        head = {"id": plain_id(record["id"])} if "id" in record else {}
+        print_json(head | _result(parser))
         issues = issues or bool(parser.issues)
     return issues
 

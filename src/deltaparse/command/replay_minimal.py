@@ -19,7 +19,7 @@ from deltaparse.replay.minimize import (
     peer_named,
     without_chunks,
 )
-from deltaparse.replay.records import read_record
+from deltaparse.replay.records import plain_id, read_record
 
 from .inputs import BadInput, text_file
 from .log_records import id_of, log_outputs
@@ -63,7 +63,7 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
         _print_as_test(replayer, record, chunks, options)
     else:
         message = replayer(_least(record, chunks)).get("message", {})
-        print_json({"id": record.get("id"), "chunks": chunks, "message": message})
+        print_json({"id": plain_id(record.get("id")), "chunks": chunks, "message": message})
 
 
 def _chunks(record: Mapping[str, Any], *, cut: bool) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from deltaparse.partial import DeltaParseError
 
@@ -19,6 +20,7 @@ class Fault(Exception):
         status: the status of HTTP.
         code: a word for programs, in protocols that have one.
         param: the member of the request that it is about.
+        details: members for programs, which Messages adds to its error.
         retry_after: what the upstream said of when to try again.
     """
 
@@ -29,6 +31,7 @@ class Fault(Exception):
         status: int = 400,
         code: str = "",
         param: str | None = None,
+        details: Mapping[str, Any] | None = None,
         retry_after: str | None = None,
     ) -> None:
         super().__init__(message)
@@ -36,6 +39,7 @@ class Fault(Exception):
         self.status = status
         self.code = code
         self.param = param
+        self.details = details
         self.retry_after = retry_after
 
 

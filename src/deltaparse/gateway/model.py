@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from deltaparse.analyzer import ChatTemplate
+from deltaparse.analyzer.reasoning_switches import reasoning_switches
 from deltaparse.partial import TemplateError
 from deltaparse.protocols import Request
 from deltaparse.stream import (
@@ -165,31 +166,10 @@ class Model:
 
     @cached_property
     def _turns_on(self) -> dict[str, bool]:
-        """The switches that turn reasoning on or off, each with the value that turns it on.
-
-        Which value it is, is found by rendering: the prompt that opens reasoning is on, the one
-        that closes it is off. Where neither shows, True is on.
-        """
-        found = {}
-        for name, changes in self.fmt.switches.items():
-            if name == EFFORT or not {"reasoning", "prompt"} & set(changes):
-                continue
-            try:
-                states = [self._state(name, value) for value in (False, True)]
-            except TemplateError:
-                continue
-            if states[0] != states[1] or "reasoning" in changes:
-                found[name] = states[0] <= states[1]
+        """The switches that turn reasoning on or off, each with the value that turns it on."""
+        found = reasoning_switches(self.template, self.fmt)
+        found.pop(EFFORT, None)  # it takes a word
         return found
-
-    def _state(self, name: str, value: bool) -> int:
-        """Return 1 for a prompt that opens reasoning, -1 for one that closes it, 0 for others."""
-        switch: dict[str, Any] = {name: value}
-        prompt = self.template.render(HI, add_generation_prompt=True, **switch).rstrip()
-        start, end = self.fmt.reasoning.start.strip(), self.fmt.reasoning.end.strip()
-        if end and prompt.endswith(end):
-            return -1
-        return 1 if start and prompt.endswith(start) else 0
 
 
 def _random_short_id(place: CallPlace) -> str:

@@ -18,6 +18,8 @@ from deltaparse.protocols import (
     read_messages_request,
     read_responses_request,
 )
+from deltaparse.protocols.requests.request import STATE, kept_elsewhere, state_member
+from deltaparse.protocols.requests.responses import RESPONSES_STATE
 
 from .faults import Fault, refusing
 from .logprobs import TokenTexts
@@ -57,6 +59,7 @@ class Protocol(ABC):
     id_prefix: ClassVar[str]
     limits: ClassVar[tuple[str, ...]]
     stop: ClassVar[str | None] = None
+    state: ClassVar[tuple[str, ...]] = STATE
     refused: ClassVar[tuple[str, ...]] = ()
     switches: ClassVar[tuple[str, ...]] = ()
     """Members that are refused empty as well: that they are there asks for something."""
@@ -75,6 +78,7 @@ class Protocol(ABC):
         Raises:
             Fault: the request is not what the protocol says, or asks for what is not served.
         """
+        self._refuse_state(body)
         for name in (*self.refused, *self.switches):
             given = body.get(name)
             if given or (given is not None and name in self.switches):
@@ -175,6 +179,14 @@ class Protocol(ABC):
         """Read how many of the likeliest tokens are wanted, None for no probabilities."""
         return None
 
+    def _refuse_state(self, body: Mapping[str, Any]) -> None:
+        """Refuse members that stand for a conversation that a server keeps.
+
+        The rest of such a request has the new messages only, so no such member may be ignored.
+        """
+        if name := state_member(body, self.state):
+            raise Fault(kept_elsewhere(name), param=name, code="unsupported_parameter")
+
     def _check_tools(self, tools: Any) -> None:
         """Refuse tools that a provider would run itself: none is run here."""
         for tool in tools if isinstance(tools, list) else ():
@@ -205,6 +217,8 @@ class Chat(_OpenAI):
     schema_member = "response_format"
     refused = (
         "audio",
+        "chat_template",
+        "documents",
         "functions",
         "function_call",
         "logit_bias",
@@ -295,7 +309,8 @@ class ResponsesProtocol(_OpenAI):
     limits = ("max_output_tokens",)
     messages = "input"
     schema_member = "text.format"
-    refused = ("background", "context_management", "store", "max_tool_calls")
+    state = RESPONSES_STATE
+    refused = ("background", "background_options", "context_management", "max_tool_calls", "store")
     repeated = (
         "instructions",
         "max_output_tokens",
@@ -369,7 +384,8 @@ class Messages(Protocol):
     limits = ("max_tokens",)
     stop = "stop_sequences"
     schema_member = "output_config.format"
-    refused = ("container", "context_management", "mcp_servers")
+    refused = ("context_management", "mcp_servers")
+    switches = ("compaction",)
 
     def sampling(self, body: Mapping[str, Any], choices: int) -> Sampling:
         """Read how the model is to be sampled."""
@@ -399,7 +415,9 @@ class Messages(Protocol):
 
     def error(self, fault: Fault, id: str) -> dict[str, Any]:
         """Return the body that says what went wrong."""
-        said = {"type": self.failure(fault)["type"], "message": fault.message}
+        said: dict[str, Any] = {**self.failure(fault)}
+        if fault.details is not None:
+            said["details"] = fault.details
         return {"type": "error", "error": said, "request_id": id}
 
     def failure(self, fault: Fault) -> dict[str, str]:
@@ -411,6 +429,13 @@ class Messages(Protocol):
         """Read what is said of reasoning; what is disabled is not shown either."""
         found = super().thinking(body)
         return replace(found, shown=found.shown and found.on is not False)
+
+    def _refuse_state(self, body: Mapping[str, Any]) -> None:
+        """Refuse a thread in the words after which clients send whole conversations."""
+        if body.get("thread") is not None:
+            details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
+            raise Fault(kept_elsewhere("thread"), param="thread", details=details)
+        super()._refuse_state(body)
 
     def _read(self, body: Mapping[str, Any]) -> Request:
         return read_messages_request(body)

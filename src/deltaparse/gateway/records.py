@@ -81,6 +81,7 @@ def record_of(id: str, model: str | None, asked: Asked, turn: Turn) -> dict[str,
         "chunks": turn.chunks,
         "token_ids": turn.ids or None,
         "finish_reason": turn.told,
+        "stop_reason": turn.stopped_at,
         "issues": [
             {"kind": issue.kind, "span": issue.span, "detail": issue.detail}
             for issue in turn.parser.issues

@@ -29,7 +29,8 @@ class Turn:
     """Reads one output to its end, over one connection or, where reasoning was ended, several.
 
     Afterwards `reason` says why the turn ended, `told` what the parser was told of it, `stop` at
-    which stop string, and `fault` what went wrong: what came until then has been emitted.
+    which stop string of the client, `stopped_at` at which of the upstream's own, or at which token,
+    and `fault` what went wrong: what came until then has been emitted.
 
     Args:
         parser: reads the output.
@@ -52,6 +53,7 @@ class Turn:
         self.parser = parser
         self.reason: str | None = None
         self.stop: str | None = None
+        self.stopped_at: str | int | None = None
         self.fault: Fault | None = None
         self.overspent = False
         self.ended = False
@@ -137,7 +139,8 @@ class Turn:
         if self._keep and rest:
             self.chunks.append(rest)
         self.told = self._ended()
-        deltas = [*self.parser.feed(rest), *self.parser.finish(self.told)]
+        deltas = self.parser.feed(rest)
+        deltas += self.parser.finish(self.told, stop_reason=self.stopped_at)
         self.ended = True
         if self._token_texts is not None:
             self._token_texts.place(deltas, 0)
@@ -254,7 +257,9 @@ class Turn:
             return "length" if last.reason == "length" else None
         if last.stop is None:
             return None if self._asked else "stop"
-        if last.stop in self._asked:
+        if isinstance(last.stop, str) and last.stop in self._asked:
             self.stop = last.stop
             return None
+        # Only a closer that the upstream names was swallowed.
+        self.stopped_at = None if last.stop == "" else last.stop
         return "stop"

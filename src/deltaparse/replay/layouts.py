@@ -34,6 +34,7 @@ FIELDS = (
     "calls",
     "response_schema",
     "finish_reason",
+    "stop_reason",
     "expected",
     "model",
     "format",

@@ -13,7 +13,7 @@ from deltaparse.stream.finish_reasons import reason_text
 
 from .choices import choices_of
 
-__all__ = ["BadRecord", "Record", "read_record"]
+__all__ = ["BadRecord", "Record", "plain_id", "read_record"]
 
 LONGEST_SHOWN = 160
 MOST_SHOWN = 8
@@ -29,7 +29,8 @@ class Record:
     `text` is the whole output, `chunks` the same as it came, `token_ids` the same in ids; one of
     them is there. `choice` is which of several outputs it is. `finish_reason` is the engine's;
     where the record names none, that of its chunks, or of what is expected. `expected` is what a
-    server made of the output, as it stands in the record. `request` has those arguments of a
+    server made of the output, as it stands in the record. `stop_reason` is the stop string or the
+    stop token's id that the engine reports. `request` has those arguments of a
     parser that the record names, `extra_calls` the policy of the server of that name.
     """
 
@@ -46,6 +47,7 @@ class Record:
         "model",
         "prompt",
         "request",
+        "stop_reason",
         "template",
         "text",
         "token_ids",
@@ -66,6 +68,8 @@ class Record:
         self.context = _context(get("chat_template_kwargs"))
         self.expected = _json("expected", get("expected"))
         self.finish_reason = _reason(get("finish_reason"), get("chunks"), self.expected)
+        stop = get("stop_reason")
+        self.stop_reason = stop if type(stop) in (str, int) else None
         self.model = get("model")
         self.format = _json_object("format", get("format"))
         self.template = get("template")
@@ -92,6 +96,15 @@ def read_record(record: object) -> Record:
     if not isinstance(record, Mapping):
         raise BadRecord(f"a record is an object, not {_shown(record)}")
     return Record(record)
+
+
+def plain_id(id: Any) -> Any:
+    """Return the id of a record as JSON has it: one with an infinite number becomes a text."""
+    try:
+        json.dumps(id, allow_nan=False, default=repr)
+    except ValueError:
+        return json.dumps(id, default=repr)
+    return id
 
 
 def _output(record: Mapping[str, Any]) -> tuple[str | None, list[str] | None]:

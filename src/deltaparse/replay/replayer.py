@@ -32,7 +32,7 @@ from .choices import by_choice
 from .classes import Difference, difference
 from .expected import Made, made_of, read_expected
 from .layouts import Mapped
-from .records import BadRecord, Record, read_record
+from .records import BadRecord, Record, plain_id, read_record
 
 __all__ = ["Replayer", "Verdict", "in_text", "verdict"]
 
@@ -121,7 +121,7 @@ class Replayer:
         head: dict[str, Any] = {"id": number}
         if isinstance(record, Mapping):
             if record.get("id") is not None:
-                head["id"] = record["id"]
+                head["id"] = plain_id(record["id"])
             if isinstance(record.get("choice"), int):
                 head["choice"] = record["choice"]
         try:
@@ -154,7 +154,7 @@ class Replayer:
             parser = StreamParser(fmt, prompt=before, **given)
             for chunk in [text] if chunks is None else chunks:
                 parser.feed(chunk)
-        parser.finish(record.finish_reason)
+        parser.finish(record.finish_reason, stop_reason=record.stop_reason)
         return parser
 
     def arguments(

@@ -12,6 +12,9 @@ from deltaparse.partial import DeltaParseError
 
 __all__ = ["rendered_prompt"]
 
+OWN = ("messages", "tools")
+"""Members of the conversation itself, which are no switches."""
+
 
 def rendered_prompt(tokenizer: Any, switches: Mapping[str, Any]) -> str:
     """Return the prompt of a short conversation under the switches of a request.
@@ -29,7 +32,8 @@ def rendered_prompt(tokenizer: Any, switches: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=64)
 def _rendered(template: ChatTemplate, switches: str) -> str:
     messages = [{"role": "user", "content": "Hi"}]
+    context = {name: value for name, value in json.loads(switches).items() if name not in OWN}
     try:
-        return template.render(messages, add_generation_prompt=True, **json.loads(switches))
+        return template.render(messages, **{"add_generation_prompt": True, **context})
     except (DeltaParseError, TypeError):
         return ""

@@ -111,15 +111,18 @@ def test_what_no_probe_shows_is_tried_with_the_messages():
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ("{oops", '"{oops"'),
-        ("", '""'),
-        ("[" * 9999, json.dumps("[" * 9999)),
-        ("[1]", "[1]"),
-        (None, "null"),
-        ("1e999", "Infinity"),
+        ("{oops", "{}"),
+        ("", "{}"),
+        ("[" * 9999, "{}"),
+        ("[1]", "{}"),
+        ([1], "{}"),
+        (None, "{}"),
+        ("1e999", "{}"),
+        ('{"a": "b', '{"a": "b"}'),
+        (r'"{\"a\": \"b\"}"', '{"a": "b"}'),
     ],
 )
-def test_arguments_that_are_no_json_pass_as_they_are(given, text):
+def test_arguments_that_hold_no_object_are_rendered_as_an_object(given, text):
     assert ChatTemplate(CALLS + "{{ f.arguments | tojson }}" + END).render([calling(given)]) == text
 
 

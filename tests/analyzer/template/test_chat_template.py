@@ -457,3 +457,17 @@ def test_limits_are_the_callers_choice():
     assert (
         len(ChatTemplate("{{ 'a' * 5000000 }}", limits=Limits(text=5 << 20)).render([])) == 5000000
     )
+
+
+@pytest.mark.parametrize("name", ["self", "context", "limits", "chat", "switches", "output"])
+def test_variables_named_like_parameters_are_passed_to_the_template(name):
+    template = ChatTemplate("{{ " + ("1" if name == "self" else name) + " }}")
+    assert template.render([], **{name: 1}) == "1"
+
+
+def test_a_bridge_refuses_the_generation_prompt_by_name():
+    template = ChatTemplate("{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}")
+    for asked in (template.bridge, template.why_no_bridge):
+        with pytest.raises(UsageError, match="add_generation_prompt"):
+            asked("Hi", [{"role": "user", "content": "?"}], add_generation_prompt=True)
+        asked("Hi", [{"role": "user", "content": "?"}], self=1)

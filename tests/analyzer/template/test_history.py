@@ -15,6 +15,7 @@ from deltaparse.analyzer.proof.wires import answer_in, wire_for
 from deltaparse.analyzer.template.history import as_read
 from deltaparse.analyzer.template.what_is_read import NO_CONTENT, CallsRead
 
+from ...corpus import needs_corpus, newer_templates, templates
 from ...strategies.open_templates import NAMES, SOURCES, opened
 
 ID = "call_{:024x}"
@@ -244,7 +245,7 @@ def test_a_call_that_was_cut_off_goes_back_as_far_as_it_came():
         assert template.render([QUESTION, odd]) == "<u>Rain?</u><a>[c1 look {}]</a>"
 
 
-def test_arguments_that_are_no_object_are_healed_where_the_template_refuses_them():
+def test_arguments_that_are_no_object_are_healed_for_strict_templates():
     refuses = "c.function.arguments is string"
     template = template_of("{{ m.content }}" + CALLS.replace("BAD", refuses))
     message = called("c1").to_openai()
@@ -501,30 +502,55 @@ BY_NAME = "{% for name, value in c.function.arguments.items() %}{{ name }}={{ va
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "shown", "healed"),
     [
-        ('{"city": "Gh', "city=Gh;"),
-        ('{"a": 1}{"b": 2}', "a=1;"),
-        ("[1]", ""),
-        ("null", ""),
-        ("{bad}", ""),
-        ('{"a": 1}', "a=1;"),
+        ('{"city": "Gh', "city=Gh;", '{"city": "Gh"}'),
+        ('{"a": 1}{"b": 2}', "a=1;", '{"a": 1}'),
+        ("[1]", "", "{}"),
+        ("null", "", "{}"),
+        ("{bad}", "", "{}"),
+        ('{"a":1}', "a=1;", '{"a":1}'),
     ],
 )
-def test_arguments_that_are_no_object_are_healed_where_one_is_needed(text, shown):
+def test_arguments_that_are_no_object_are_healed_for_every_template(text, shown, healed):
     """A client sends the cut call back, with an error for its result."""
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": text}}
     chat = [QUESTION, {"role": "assistant", "content": "", "tool_calls": [call]}]
     calls = "{% for c in m.tool_calls or [] %}[" + BY_NAME + "]{% endfor %}"
     assert template_of("{{ m.content }}" + calls).render(chat) == f"<u>Rain?</u><a>[{shown}]</a>"
     assert call["function"]["arguments"] == text
-    # Elsewhere it is what the model wrote.
     verbatim = "{% for c in m.tool_calls or [] %}[{{ c.function.arguments }}]{% endfor %}"
     template = template_of(
         "{% if m.tool_calls and m.tool_calls[0].function.arguments is not "
         "string %}{{ raise_exception('no') }}{% endif %}" + verbatim
     )
-    assert template.render(chat) == f"<u>Rain?</u><a>[{text}]</a>"
+    assert template.render(chat) == f"<u>Rain?</u><a>[{healed}]</a>"
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", [*templates(), *newer_templates()], ids=lambda path: path.stem)
+def test_arguments_that_are_no_object_render_as_healed_in_real_templates(path):
+    template = ChatTemplate.load(path)
+
+    def rendered(function, **also):
+        call = {"id": "abcdefghi", "type": "function", "function": {"name": "look", **function}}
+        said = {"role": "assistant", "content": "", "tool_calls": [call], **also}
+        try:
+            return template.render([QUESTION, said, QUESTION])
+        except TemplateError as error:
+            return type(error)
+
+    for broken, healed in (
+        ('{"city": "Gh', {"city": "Gh"}),
+        ('{"city": ', {}),
+        ("oops", {}),
+        ('"oops"', {}),
+        ("", {}),
+        ([1], {}),
+        (None, {}),
+    ):
+        assert rendered({"arguments": broken}) == rendered({"arguments": healed})
+    assert rendered({}) == rendered({"arguments": {}})
 
 
 def test_content_is_left_out_where_a_template_refuses_it_beside_reasoning_and_calls():

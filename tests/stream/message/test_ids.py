@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, UsageError, call_id, nine_character_id, parse, random_call_id
+from deltaparse import (
+    StreamParser,
+    TokenParser,
+    UsageError,
+    Vocabulary,
+    call_id,
+    nine_character_id,
+    parse,
+    random_call_id,
+)
 from deltaparse.stream import CallPlace
 from deltaparse.stream.message import ids as ids_module
 from deltaparse.stream.message.ids import nine_characters
@@ -155,3 +164,52 @@ def test_ids_at_random_are_of_one_form_and_never_the_same():
     ids = {parse(CALL, TAGS, id_factory=random_call_id).tool_calls[0].id for _ in range(50)}
     assert len(ids) == 50
     assert all(re.fullmatch("call_[0-9a-f]{24}", made) for made in ids)
+
+
+def fed_again(make, chunks, *, caught):
+    """Feed a parser whose factory calls `feed` and `finish` of the same parser."""
+    refused = []
+
+    def factory(place):
+        for again in (lambda: parser.feed(chunks[0]), lambda: parser.finish("stop")):
+            with pytest.raises(UsageError, match="the id factory called") as raised:
+                again()
+            refused.append(str(raised.value))
+        if not caught:
+            parser.feed(chunks[0])
+        return f"n{place.index}"
+
+    parser = make(factory)
+    for chunk in chunks:
+        parser.feed(chunk)
+    parser.finish("stop")
+    assert len(refused) == 4
+    return parser.message
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_factory_that_feeds_its_own_parser_is_refused(size):
+    text = f"before {CALL} after {OTHER} end"
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+    want = parse(text, TAGS, finish_reason="stop", id_factory=lambda place: f"n{place.index}")
+
+    def make(factory):
+        return StreamParser(TAGS, id_factory=factory)
+
+    assert fed_again(make, chunks, caught=True) == want
+    with pytest.raises(UsageError, match="the id factory called"):
+        fed_again(make, chunks, caught=False)
+
+
+def test_a_factory_that_feeds_its_own_token_parser_is_refused():
+    text = f"before {CALL} after {OTHER} end"
+    vocabulary = Vocabulary({at: bytes([at]) for at in range(128)})
+    want = parse(text, TAGS, finish_reason="stop", id_factory=lambda place: f"n{place.index}")
+
+    def make(factory):
+        return TokenParser(TAGS, vocabulary, id_factory=factory)
+
+    for chunks in ([ord(one) for one in text], [[ord(one) for one in text]]):
+        assert fed_again(make, chunks, caught=True) == want
+        with pytest.raises(UsageError, match="the id factory called"):
+            fed_again(make, chunks, caught=False)

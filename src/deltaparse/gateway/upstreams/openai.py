@@ -16,6 +16,7 @@ from .upstream import (
     Way,
     logprob_entry,
     read_reason,
+    read_stop,
 )
 
 __all__ = ["GRAMMARS", "Grammars", "OpenAI"]
@@ -109,10 +110,10 @@ def _read(event: Any) -> Received:
     count = len(ids) or len(logprobs)
     if choice.get("finish_reason") is None:
         return Received(text, count, usage=usage, ids=ids, logprobs=logprobs)
-    # vLLM says which stop string it was, None if it was none, and the id of a stop token.
-    stop = None
-    if "stop_reason" in choice:
-        stop = choice["stop_reason"] if isinstance(choice["stop_reason"], str) else ""
+    # vLLM reports the stop string or the id of the stop token, and null for the end of the text.
+    # SGLang reports the same as `matched_stop`, where the end of the text is a token too.
+    name = next((name for name in ("stop_reason", "matched_stop") if name in choice), None)
+    stop = read_stop(choice[name]) if name is not None else None
     reason = read_reason(choice["finish_reason"])
     return Received(text, count, reason, stop, usage, ids=ids, logprobs=logprobs)
 

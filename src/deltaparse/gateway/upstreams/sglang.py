@@ -15,6 +15,7 @@ from .upstream import (
     is_count,
     logprob_entry,
     read_reason,
+    read_stop,
     usage_of,
 )
 
@@ -105,7 +106,7 @@ class _Reader:
             return Received(text, tokens, usage=usage, ids=ids, logprobs=logprobs)
         if not isinstance(ended, Mapping):
             ended = {"type": ended}
-        stop = ended["matched"] if isinstance(ended.get("matched"), str) else ""
+        stop = read_stop(ended.get("matched"))
         reason = read_reason(ended.get("type"))
         return Received(text, tokens, reason, stop, usage, ids=ids, logprobs=logprobs)
 

@@ -25,6 +25,7 @@ __all__ = [
     "logprob_entry",
     "plain_usage",
     "read_reason",
+    "read_stop",
     "token_count",
     "usage_of",
 ]
@@ -76,7 +77,8 @@ class Received(NamedTuple):
     text: more of the output.
     tokens: how many tokens the text is, 0 if that is not said.
     reason: why the output has ended, None if it goes on.
-    stop: the stop string at which it ended; "" if it did so by itself, None if that is not said.
+    stop: the stop string at which it ended, or the id of the stop token; "" if it did so by itself,
+        None if that is not reported.
     usage: numbers of tokens, in OpenAI's shape, so far or in all.
     done: whether nothing follows.
     ids: the tokens of the text, as far as they are said.
@@ -86,7 +88,7 @@ class Received(NamedTuple):
     text: str = ""
     tokens: int = 0
     reason: Reason | None = None
-    stop: str | None = None
+    stop: str | int | None = None
     usage: Mapping[str, Any] | None = None
     done: bool = False
     ids: Sequence[int] = ()
@@ -140,6 +142,11 @@ def token_count(answer: Any) -> int | None:
 def is_count(value: Any) -> TypeGuard[int]:
     """Return whether a value can be a number of tokens."""
     return type(value) is int and 0 <= value < MOST
+
+
+def read_stop(stop: Any) -> str | int:
+    """Return the stop string or the id of a stop token that an upstream reports, "" for neither."""
+    return stop if type(stop) in (str, int) else ""
 
 
 def usage_of(read: Any, made: Any) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -111,8 +110,7 @@ def _read_assistant(message: Mapping[str, Any], turns: Turns) -> None:
             case "redacted_thinking":
                 pass
             case "tool_use":
-                arguments = json.dumps(block.get("input") or {}, ensure_ascii=False)
-                turns.add_call(call(block["id"], block["name"], arguments))
+                turns.add_call(call(block["id"], block["name"], block.get("input")))
             case kind:
                 raise UsageError(f"a block of type {kind!r} is none that is passed to templates")
 

@@ -9,7 +9,8 @@ from deltaparse.partial import UsageError
 from deltaparse.stream.message.fields import REASONING_KEYS
 
 from .content import Content, Part, Template, joined, parts_of
-from .request import Request, chosen, read_request, read_role, read_tools
+from .request import Request, chosen, kept_elsewhere, read_request, read_role, read_tools
+from .turns import call as made_call
 
 __all__ = ["chat_completions_request", "read_chat_completions_request"]
 
@@ -94,6 +95,8 @@ def _of_call(message: Mapping[str, Any], call_id: str) -> dict[str, Any]:
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     role = read_role(message, ROLES)
+    if message.get("audio"):
+        raise UsageError(kept_elsewhere("audio of a message"))
     made: dict[str, Any] = {"role": "system" if role == "developer" else role}
     made["content"] = _content(message.get("content"), "" if role == "assistant" else "\n")
     if not made["content"] and message.get("refusal"):
@@ -125,5 +128,4 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     function = call.get("function")
     if not isinstance(function, Mapping):
         raise UsageError(f"a call of type {call.get('type')!r} is no call of a function")
-    named = {"name": function["name"], "arguments": function.get("arguments") or "{}"}
-    return {"id": call.get("id"), "type": "function", "function": named}
+    return made_call(call.get("id"), function["name"], function.get("arguments"))

@@ -23,7 +23,19 @@ from deltaparse.stream.tools import Choice, read_choice
 from ..understood import understood
 from .content import Template, as_template_takes
 
-__all__ = ["Request", "chosen", "read_request", "read_role", "read_tools"]
+__all__ = [
+    "STATE",
+    "Request",
+    "chosen",
+    "kept_elsewhere",
+    "read_request",
+    "read_role",
+    "read_tools",
+    "state_member",
+]
+
+STATE = ("container", "conversation", "previous_response_id", "thread")
+"""Members that stand for a conversation on a server: the request has only the new messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +71,10 @@ class Request:
 
 
 def read_request(
-    body: Any, read: Callable[[Mapping[str, Any]], Request], template: Template | None
+    body: Any,
+    read: Callable[[Mapping[str, Any]], Request],
+    template: Template | None,
+    state: Sequence[str] = STATE,
 ) -> Request:
     """Read the body of a request; images and documents get the shape that `template` takes.
 
@@ -69,9 +84,21 @@ def read_request(
     with understood(body, "request"):
         if not isinstance(body, Mapping):
             raise UsageError(f"a request is a mapping, as JSON has it, not {type(body).__name__}")
+        if name := state_member(body, state):
+            raise UsageError(kept_elsewhere(name))
         request = read(body)
         messages = as_template_takes(name_results(request.messages), template)
     return replace(request, messages=messages)
+
+
+def state_member(body: Mapping[str, Any], names: Sequence[str] = STATE) -> str | None:
+    """Return the first of these members that a request has, None if it has none."""
+    return next((name for name in names if body.get(name) is not None), None)
+
+
+def kept_elsewhere(name: str) -> str:
+    """Return the error message for a member that stands for state on a server."""
+    return f"{name} is not supported: no state is kept here, send the whole conversation"
 
 
 def read_role(message: Mapping[str, Any], roles: Sequence[str]) -> str:

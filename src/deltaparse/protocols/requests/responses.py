@@ -8,15 +8,14 @@ from typing import Any
 from deltaparse.partial import UsageError
 
 from .content import Content, Part, Template, joined, parts_of
-from .request import Request, chosen, read_request, read_role, read_tools
+from .request import STATE, Request, chosen, read_request, read_role, read_tools
 from .turns import Turns, call, tool_result
 
-__all__ = ["read_responses_request", "responses_request"]
+__all__ = ["RESPONSES_STATE", "read_responses_request", "responses_request"]
 
+RESPONSES_STATE = (*STATE, "prompt")
 ROLES = ("user", "assistant", "system", "developer")
 TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
-ELSEWHERE = ("previous_response_id", "conversation", "prompt")
-"""Members of a request that stand for what a server keeps."""
 
 
 def read_responses_request(body: Any, *, template: Template | None = None) -> Request:
@@ -33,13 +32,10 @@ def read_responses_request(body: Any, *, template: Template | None = None) -> Re
         UsageError: the request has something that has no place here, which the text names: what a
             server keeps, and items of OpenAI's own tools.
     """
-    return read_request(body, _read, template)
+    return read_request(body, _read, template, RESPONSES_STATE)
 
 
 def _read(body: Mapping[str, Any]) -> Request:
-    for member in ELSEWHERE:
-        if body.get(member) is not None:
-            raise UsageError(f"{member}: nothing is kept here; pass all items as input")
     turns = Turns()
     if body.get("instructions"):
         turns.messages.append({"role": "system", "content": body["instructions"]})
@@ -89,7 +85,7 @@ def _read_item(item: Mapping[str, Any], turns: Turns) -> None:
     if kind == "message":
         _read_message(item, turns)
     elif kind == "function_call":
-        turns.add_call(call(item["call_id"], item["name"], item.get("arguments") or "{}"))
+        turns.add_call(call(item["call_id"], item["name"], item.get("arguments")))
     elif kind == "function_call_output":
         turns.messages.append(tool_result(item["call_id"], _content(item.get("output"), "\n")))
     elif kind == "reasoning":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deltaparse.partial import heal_json
+from deltaparse.stream.message.healed_arguments import healed_arguments
 
 from .content import Content
 
@@ -38,12 +38,12 @@ class Turns:
         self.assistant().setdefault("tool_calls", []).append(made)
 
 
-def call(call_id: Any, name: Any, arguments: str) -> dict[str, Any]:
-    """Return a call, as Chat Completions has it."""
+def call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+    """Return a call, as Chat Completions has it; its arguments are the JSON text of an object."""
     return {
         "id": call_id,
         "type": "function",
-        "function": {"name": name, "arguments": arguments},
+        "function": {"name": name, "arguments": healed_arguments(arguments)},
     }
 
 
@@ -54,9 +54,5 @@ def tool_result(call_id: Any, content: Content) -> dict[str, Any]:
 
 def arguments_value(arguments: Any) -> dict[str, Any]:
     """Return the arguments of a call as a value; of a call that was cut off, what there is."""
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments or "{}")
-        except (ValueError, RecursionError):
-            arguments = heal_json(arguments).value
-    return arguments if isinstance(arguments, dict) else {}
+    value: dict[str, Any] = json.loads(healed_arguments(arguments))
+    return value

@@ -1,0 +1,26 @@
+"""Prompts of short conversations, under the switches of a request."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from deltaparse.servers.rendered_prompts import rendered_prompt
+
+SOURCE = "{{ messages[0].content }}{{ deep }}{% if add_generation_prompt %}<|a|>{% endif %}"
+TOKENIZER = SimpleNamespace(chat_template=SOURCE, bos_token="", eos_token="")
+
+
+@pytest.mark.parametrize(
+    ("switches", "prompt"),
+    [
+        ({}, "Hi<|a|>"),
+        ({"deep": 1, "self": 2}, "Hi1<|a|>"),
+        ({"messages": [], "tools": 5}, "Hi<|a|>"),
+        ({"add_generation_prompt": False}, "Hi"),
+        ({"deep": {5}}, ""),
+    ],
+)
+def test_a_prompt_is_rendered_under_switches_of_any_name(switches, prompt):
+    assert rendered_prompt(TOKENIZER, switches) == prompt
