@@ -133,8 +133,8 @@ fuzz-proofs: .venv/dev.stamp ## look for mutants of templates that are falsely v
 	$(BIN)/python fuzz/false_proofs.py --own --seconds $(T) $(ARGS)
 
 # The first run finds out which test runs which line, and takes some minutes more.
-mutants: .venv/dev.stamp ## change modules in small places: which changes does no test notice? MODULE=stream/parser.py N=200
-	$(BIN)/python tools/mutants.py $(MODULE) --most $(N) --page $(ARGS)
+mutants: .venv/dev.stamp ## change modules in small places and print the changes that no test notices; MODULE=stream/parser.py N=200
+	$(BIN)/python tools/mutants.py $(MODULE) --most $(N) $(ARGS)
 
 package-check: .venv/dev.stamp ## build the sdist and the wheels, and compare them
 	$(BIN)/python tools/check_package.py
@@ -184,7 +184,7 @@ endef
 .venv/pyvenv.cfg:
 	$(call make-venv,.venv)
 
-.venv/run.stamp: pyproject.toml | .venv/pyvenv.cfg
+.venv/run.stamp: pyproject.toml hatch_build.py | .venv/pyvenv.cfg
 	$(BIN)/$(PIP) install --editable .
 	@touch $@
 

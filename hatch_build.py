@@ -1,12 +1,14 @@
-"""The build's hooks.
+"""Build hooks: add the top-level folders to the package, and make the README's links absolute.
 
-A checkout without symbolic links is refused, before half a package is built; in a source
-distribution the three folders are plain ones, and there is nothing to say. And the README, which
-the package index shows too, has links there that lead to the repository.
+`partial`, `stream` and `analyzer` are folders at the top of the repository and packages of
+`deltaparse`. A wheel contains them as files. An editable install imports them through links in
+`src/deltaparse`, because type checkers follow links and do not run import hooks. Git tracks no
+link, so every checkout and archive can be installed.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 from pathlib import Path
@@ -15,18 +17,45 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-__all__ = ["LinksHook", "ReadmeHook", "check_links", "whole_links"]
+__all__ = ["FOLDERS", "FoldersHook", "ReadmeHook", "link_folder", "whole_links"]
 
+FOLDERS = ("partial", "stream", "analyzer")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:)([\w./-]+)(#[^)\s]*)?\)")
 
 
-class LinksHook(BuildHookInterface[Any]):
-    """Runs before each build: of a wheel, of an editable install, of the source distribution."""
+class FoldersHook(BuildHookInterface[Any]):
+    """Adds the top-level folders to a wheel, or links them for an editable install."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Stop the build of a checkout that cannot be built."""
-        del version, build_data
-        check_links(Path(self.root))
+        """Prepare a build.
+
+        Args:
+            version: `"editable"` or `"standard"`.
+            build_data: hatchling's build data, to which the folders of a wheel are added.
+        """
+        root = Path(self.root)
+        for folder in FOLDERS:
+            if version == "editable":
+                link_folder(root / folder, root / "src" / "deltaparse" / folder)
+            elif self.target_name == "wheel":
+                build_data["force_include"][str(root / folder)] = f"deltaparse/{folder}"
+
+
+def link_folder(folder: Path, link: Path) -> None:
+    """Make `link` a link to `folder`, unless it is one already.
+
+    Windows gets a junction, because a symbolic link needs a privilege there.
+    """
+    if link.exists():
+        return
+    if os.path.lexists(link):  # A junction is absolute, so it breaks when the checkout is moved.
+        link.unlink()
+    if os.name == "nt":
+        import _winapi
+
+        _winapi.CreateJunction(str(folder), str(link))
+    else:
+        link.symlink_to(os.path.relpath(folder, link.parent), target_is_directory=True)
 
 
 class ReadmeHook(MetadataHookInterface):
@@ -50,11 +79,3 @@ def whole_links(text: str, repository: str, tag: str) -> str:
         return f"{picture}[{words}]({repository}/{kind}/{tag}/{path}{anchor or ''})"
 
     return LINK.sub(written, text)
-
-
-def check_links(root: Path) -> None:
-    """Exit with a sentence unless the package at `root` has its three folders."""
-    package = root / "src" / "deltaparse"
-    checkout = runpy.run_path(str(package / "checkout.py"))
-    if not all((package / folder / "__init__.py").is_file() for folder in checkout["FOLDERS"]):
-        raise SystemExit(checkout["NO_LINKS"])

@@ -24,7 +24,7 @@ PACKAGES = ["deltaparse", *(f"deltaparse.{name}" for name in ENGINE + ON_IT + AB
 LAZY = ["deltaparse", "deltaparse.partial", "deltaparse.protocols", "deltaparse.stream"]
 
 # What each part of the package may import of the others; "" is the package itself.
-FLOOR = ["checkout", "lazy", "version"]
+FLOOR = ["lazy", "version"]
 MAY_IMPORT = {
     **{name: [] for name in FLOOR},
     "partial": FLOOR,

@@ -91,29 +91,21 @@ def test_other_parsers_are_compared(monkeypatch, capsys):
     assert int(cut["no such format"]) == 9 * int(whole["no such format"]) > 400
 
 
-def test_only_mutants_that_live_are_counted_as_equivalent(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("threshold", "status"), [("0.6", 0), ("0.7", 1)])
+def test_mutants_exit_status_depends_on_threshold(monkeypatch, threshold, status):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     pytest.importorskip("coverage")
     mutants = importlib.import_module("mutants")
-    listed = tmp_path / "equivalent.txt"
-    reasons = "".join(f"  {key}: 1 -> 2\n    a choice\n" for key in ("KILLED", "LIVES", "GONE"))
-    listed.write_text(f"# What is listed.\n\na.py\n{reasons}", encoding="utf-8")
-    results = {"KILLED: 1 -> 2": "a test", "LIVES: 1 -> 2": "", "LEFT: 1 -> 2": ""}
-    (tmp_path / "results.json").write_text(json.dumps({"a.py": results}), encoding="utf-8")
-    monkeypatch.setattr(mutants, "EQUIVALENT", listed)
-    monkeypatch.setattr(mutants, "KEPT", tmp_path)
-    page = tmp_path / "page.md"  # has the row of a module that was not run, and of one that is gone
-    page.write_text(
-        "| module | mutants | killed | equivalent | left |\n|---|--:|--:|--:|--:|\n"
-        "| partial/window.py | 9 | 7 | 1 | 1 |\n| gone.py | 5 | 4 | 0 | 1 |\n"
-        "| all | 14 | 11 | 1 | 2 |\n",
-        encoding="utf-8",
-    )
-    *head, one, other, every = mutants.page(page).splitlines()
-    assert one == "| a.py | 3 | 1 | 1 | 1 |"
-    assert other == "| partial/window.py | 9 | 7 | 1 | 1 |"
-    assert every == "| all | 12 | 8 | 2 | 2 |"
-    assert head[-1].startswith("|--")
+
+    def kill_two_of_three(_, server):
+        server.tried, server.killed = 3, 2
+
+    monkeypatch.setattr(mutants, "_run", kill_two_of_three)
+    monkeypatch.setattr(mutants, "_record", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["mutants.py", "partial", "--threshold", threshold])
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(mutants.os, "environ", {})
+    assert mutants.main() == status
 
 
 def test_what_the_benchmark_reads_is_what_it_says(module):

@@ -1,7 +1,8 @@
-"""Check what would be published: the sdist, the wheel, and the wheel built from the sdist.
+"""Check that every way of building the package gives the same wheel.
 
-The two wheels must hold the same files with the same bytes: the first is built through the links in
-`src/deltaparse`, the second from a source distribution that has plain files in their place.
+The wheel is built from the checkout, from the source distribution, from a `git archive` ZIP, and
+from a clone made with `core.symlinks=false`, as on Windows. All wheels must hold the same files
+with the same bytes. The editable install must be visible to mypy.
 """
 
 from __future__ import annotations
@@ -12,23 +13,47 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "deltaparse"
-LINKED = ("partial", "stream", "analyzer")
+FOLDERS = ("partial", "stream", "analyzer")
+"""The packages of `deltaparse` that are folders at the top of the repository."""
+
+
+def run(*command: str | Path, cwd: Path) -> None:
+    """Run a program, and exit with its output if it fails."""
+    done = subprocess.run(
+        [*map(str, command)], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
 
 
 def build(kind: str, source: Path, out: Path) -> Path:
     """Build a "wheel" or an "sdist" from `source` and return the archive."""
-    command = [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", str(out)]
-    done = subprocess.run(
-        [*command, str(source)], cwd=out.parent, capture_output=True, text=True, check=False
+    run(
+        *(sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", out, source),
+        cwd=out.parent,
     )
-    if done.returncode:
-        sys.exit(f"building the {kind} from {source} failed:\n{done.stdout}{done.stderr}")
     (archive,) = out.iterdir()
     return archive
+
+
+def sources(top: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the name and the folder of each source that users build from."""
+    yield "the checkout", ROOT
+    shutil.unpack_archive(build("sdist", ROOT, top / "sdist"), top / "unpacked")
+    (unpacked,) = (top / "unpacked").iterdir()
+    yield "the sdist", unpacked
+    if (ROOT / ".git").exists():
+        run("git", "archive", "--output", top / "archive.zip", "HEAD", cwd=ROOT)
+        shutil.unpack_archive(top / "archive.zip", top / "archive")
+        yield "git archive", top / "archive"
+        clone = ("git", "-c", "core.symlinks=false", "clone", "--quiet", ROOT.as_uri())
+        run(*clone, top / "clone", cwd=top)
+        yield "git clone", top / "clone"
 
 
 def contents(wheel: Path) -> dict[str, str]:
@@ -37,25 +62,26 @@ def contents(wheel: Path) -> dict[str, str]:
         return {name: hashlib.sha256(archive.read(name)).hexdigest() for name in archive.namelist()}
 
 
-def differences(direct: dict[str, str], from_sdist: dict[str, str]) -> list[str]:
-    """Say how two wheels differ, one line per file."""
+def differences(first: dict[str, str], other: dict[str, str], source: str) -> list[str]:
+    """Describe how the wheel from another source differs from the first, one line per file."""
     faults = []
-    for name in sorted(direct.keys() | from_sdist.keys()):
-        if name not in from_sdist:
-            faults.append(f"only in the wheel built directly: {name}")
-        elif name not in direct:
-            faults.append(f"only in the wheel built from the sdist: {name}")
-        elif direct[name] != from_sdist[name]:
-            faults.append(f"not the same in both wheels: {name}")
+    for name in sorted(first.keys() | other.keys()):
+        if name not in other:
+            faults.append(f"missing from the wheel built from {source}: {name}")
+        elif name not in first:
+            faults.append(f"only in the wheel built from {source}: {name}")
+        elif first[name] != other[name]:
+            faults.append(f"different in the wheel built from {source}: {name}")
     return faults
 
 
 def omissions(names: set[str]) -> list[str]:
-    """Say what a wheel with these files lacks, and what it should not have."""
+    """List the files that a wheel with these names lacks, and the files that it should not have."""
     wanted = {"deltaparse/py.typed"}
-    for folder in (PACKAGE, *(PACKAGE / linked for linked in LINKED)):
-        sources = [path for path in folder.rglob("*") if path.suffix in {".py", ".json"}]
-        wanted |= {f"deltaparse/{path.relative_to(PACKAGE).as_posix()}" for path in sources}
+    for top in (PACKAGE, *(ROOT / folder for folder in FOLDERS)):
+        base = PACKAGE if top == PACKAGE else ROOT
+        paths = (path for path in top.rglob("*") if path.suffix in {".py", ".json"})
+        wanted |= {f"deltaparse/{path.relative_to(base).as_posix()}" for path in paths}
     info = {name.split("/")[0] for name in names if ".dist-info/" in name}
     wanted |= {f"{folder}/licenses/LICENSE" for folder in info}
     strays = {name for name in names if name.split("/")[0] not in {"deltaparse", *info}}
@@ -67,15 +93,18 @@ def omissions(names: set[str]) -> list[str]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
-        sdist = build("sdist", ROOT, top / "sdist")
-        shutil.unpack_archive(sdist, top / "unpacked")
-        (source,) = (top / "unpacked").iterdir()
-        direct = contents(build("wheel", ROOT, top / "direct"))
-        from_sdist = contents(build("wheel", source, top / "from-sdist"))
-    faults = differences(direct, from_sdist) + omissions(set(direct))
+        wheels = {
+            source: contents(build("wheel", folder, top / f"wheel-{number}"))
+            for number, (source, folder) in enumerate(sources(top))
+        }
+        run(sys.executable, "-m", "mypy", "-c", "from deltaparse.stream import parse", cwd=top)
+    first = wheels.pop("the checkout")
+    faults = omissions(set(first))
+    for source, wheel in wheels.items():
+        faults += differences(first, wheel, source)
     if faults:
         sys.exit("\n".join(faults))
-    print(f"{sdist.name} and both wheels agree on {len(direct)} files")
+    print(f"the wheels from the checkout and {', '.join(wheels)} agree on {len(first)} files")
 
 
 if __name__ == "__main__":

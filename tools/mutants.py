@@ -1,16 +1,15 @@
-"""Mutation testing: which small changes of a module does no test notice?
+"""Mutation testing: find small changes of a module that no test notices.
 
-python tools/mutants.py stream/parser.py --most 200    changes the module so many times, once each
-python tools/mutants.py stream gate                    the modules of folders of the package
-python tools/mutants.py --record                       finds out anew which test runs which line
-python tools/mutants.py --page                         writes the table of docs/mutants.md
+python tools/mutants.py stream/parser.py --most 200    tries up to 200 mutants of a module
+python tools/mutants.py stream gate                    tries 20 mutants of each module in folders
+python tools/mutants.py stream --threshold 0.95        exits with 1 if fewer than 95 % are killed
+python tools/mutants.py --record                       records again which test runs which line
 
 A mutant is a function with one change in its code: another comparison, a condition that always
 holds, a statement less. Which of them are taken is drawn with a fixed seed. A process that has
 collected all tests forks for each mutant, gives the functions their changed code, and runs the
-tests that run the changed line until one fails. A mutant that lives shows a test that is missing,
-code that does nothing, or a change that makes no difference; these last are listed, each with the
-reason, in tools/equivalent_mutants.txt.
+tests that run the changed line until one fails. A mutant that survives is printed. It shows a
+missing test, dead code, or a change without an effect; the threshold leaves room for the last.
 
 Not changed are defaults of arguments, the bodies of classes outside of methods, texts of errors,
 and what runs only while modules are imported; what is made while tests are collected is made by the
@@ -43,12 +42,11 @@ import coverage
 import pytest
 from hypothesis import settings
 
-__all__ = ["Mutant", "mutants", "page"]
+__all__ = ["Mutant", "mutants"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "deltaparse"
 KEPT = ROOT / ".mutants"
-EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
 SUITES = {
     "partial": "tests/partial",
     "stream": "tests/stream",
@@ -395,6 +393,7 @@ class Server:
     def __init__(self, modules: list[Path], most: int, seed: int, record: Record) -> None:
         self.modules, self.most, self.seed, self.record = modules, most, seed, record
         self.sound: dict[str, bool] = {}
+        self.tried = self.killed = 0
 
     def pytest_collection(self) -> None:
         quick = settings.get_profile("quick")
@@ -415,16 +414,15 @@ class Server:
         return True
 
     def run(self, path: Path) -> None:
-        """Run the mutants of a module, and say which live."""
+        """Run the mutants of a module, and print the survivors."""
         name = str(path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else ROOT))
-        reasons = _equivalent().get(name, {})
         every = mutants(path.read_text(encoding="utf-8"))
         random.Random(self.seed).shuffle(every)
         known, now = _read(KEPT / "results.json").get(name, {}), {}
         every = [mutant for mutant in every if not self.record.only_imported(str(path), mutant)]
         for mutant in sorted(every[: self.most], key=lambda mutant: mutant.first):
             killer = known.get(mutant.key)
-            if not killer and mutant.key not in reasons:
+            if not killer:
                 tests = self.record.tests(str(path), mutant, self.items)
                 killer = self.killer(path, mutant, tests)
                 if not killer:
@@ -432,10 +430,10 @@ class Server:
                     print(f"{name}:{mutant.first}: {mutant.key}{said}", flush=True)
             now[mutant.key] = killer or ""
         _write(KEPT / "results.json", _read(KEPT / "results.json") | {name: now})
-        for key in sorted(key for key in now.keys() & reasons if now[key]):
-            print(f"{name}: {key} is listed as equivalent: {now[key]} tells it", flush=True)
-        _, most, killed, same = _row(name, now)
-        print(f"{name} {most} mutants, {killed} killed, {same} equivalent", flush=True)
+        killed = sum(map(bool, now.values()))
+        self.tried += len(now)
+        self.killed += killed
+        print(f"{name}: {killed} of {len(now)} mutants killed", flush=True)
 
     def killer(self, path: Path, mutant: Mutant, tests: list[str]) -> str:
         """The test that fails of a mutant, "" if none does."""
@@ -570,71 +568,10 @@ def _write(file: Path, value: object) -> None:
     new.replace(file)  # another run may read it
 
 
-def _equivalent() -> dict[str, dict[str, str]]:
-    """Mutants that no test can tell from the module, each with the reason, by modules."""
-    found: dict[str, dict[str, str]] = {}
-    module = key = ""
-    for line in EQUIVALENT.read_text(encoding="utf-8").splitlines():
-        depth = len(line) - len(line.lstrip())
-        if line.strip() and not line.startswith("#"):
-            if depth == 0:
-                module = line
-                found[module] = {}
-            elif depth == 2:
-                key = line.strip()
-            else:
-                found[module][key] = line.strip()
-    return found
-
-
-def _row(name: str, results: dict[str, str]) -> tuple[str, int, int, int]:
-    """The row of a module: a mutant that was killed is not equivalent, whatever is listed."""
-    alive = {key for key, killer in results.items() if not killer}
-    same = alive & _equivalent().get(name, {}).keys()
-    return name, len(results), len(results) - len(alive), len(same)
-
-
-HEAD = """# Mutants
-
-`make mutants` changes the code of a module in one small place, and asks whether a test notices.
-Of each module some mutants are taken, drawn with a fixed seed. One that makes no difference is
-called equivalent; the reasons are in `tools/equivalent_mutants.txt`. Those that are left show that
-a test is missing, or have not been decided. `python tools/mutants.py --page` writes this page.
-
-| module | mutants | killed | equivalent | left |
-|---|--:|--:|--:|--:|
-"""
-
-
-def _rows_of(page: Path) -> dict[str, tuple[str, int, int, int]]:
-    """The rows that a page has, of modules that are still there."""
-    rows = {}
-    for line in page.read_text(encoding="utf-8").splitlines():
-        name, *numbers = (cell.strip() for cell in line.strip("|").split("|"))
-        if numbers and numbers[-1].isdigit() and (PACKAGE / name).exists():
-            most, killed, same, _ = map(int, numbers)
-            rows[name] = name, most, killed, same
-    return rows
-
-
-def page(written: Path) -> str:
-    """The page of the documentation: what was run here, and else the rows that it had."""
-    found = _rows_of(written) | {
-        name: _row(name, results) for name, results in _read(KEPT / "results.json").items()
-    }
-    rows = [row for _, row in sorted(found.items())]
-    most, killed, same = (sum(row[at] for row in rows) for at in (1, 2, 3))  # type: ignore[misc]
-    rows.append(("all", most, killed, same))
-    return HEAD + "".join(
-        f"| {name} | {most} | {killed} | {same} | {most - killed - same} |\n"
-        for name, most, killed, same in rows
-    )
-
-
 def _modules(names: list[str]) -> list[Path]:
     found = []
     for name in names:
-        path = (PACKAGE / name).resolve()  # some of its folders are links
+        path = (PACKAGE / name).resolve()  # three of the folders are links
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
     return [path for path in found if path.name != "__init__.py"]
 
@@ -665,28 +602,36 @@ def _record(again: bool, most: float, chosen: bool) -> Record:
     return Record(seconds, lines, most, chosen)
 
 
-def main() -> None:
-    """Run what the command line asks for."""
+def main() -> int:
+    """Run the command line and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=[])
-    parser.add_argument("--most", type=int, default=20, help="mutants of each module")
-    parser.add_argument("--tests", nargs="*", help="only these files of tests")
-    parser.add_argument("--seconds", type=float, default=20, help="of tests, for each mutant")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--record", action="store_true", help="which test runs which line, anew")
-    parser.add_argument("--page", action="store_true", help="write docs/mutants.md")
+    parser.add_argument("--most", type=int, default=20, help="mutants of each module (default: 20)")
+    parser.add_argument("--tests", nargs="*", help="run only these test files")
+    parser.add_argument(
+        "--seconds", type=float, default=20, help="test time for each mutant (default: 20)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the choice (default: 1)")
+    parser.add_argument("--record", action="store_true", help="record the tests of each line again")
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        default=0.9,
+        help="share of mutants that the tests must kill (default: 0.9)",
+    )
     asked = parser.parse_args()
     os.chdir(ROOT)
     os.environ |= {"HYPOTHESIS_PROFILE": "quick", "DELTAPARSE_CORPUS": "", "DELTAPARSE_CASES": ""}
-    if asked.modules or asked.record:
-        record = _record(asked.record, asked.seconds, bool(asked.tests))
-        if asked.modules:
-            tests = asked.tests or list(SUITES.values())
-            _run(tests, Server(_modules(asked.modules), asked.most, asked.seed, record))
-    if asked.page:
-        written = ROOT / "docs" / "mutants.md"
-        written.write_text(page(written), encoding="utf-8")
+    if not asked.modules and not asked.record:
+        parser.error("name a module, a folder, or --record")
+    record = _record(asked.record, asked.seconds, bool(asked.tests))
+    if not asked.modules:
+        return 0
+    server = Server(_modules(asked.modules), asked.most, asked.seed, record)
+    _run(asked.tests or list(SUITES.values()), server)
+    print(f"{server.killed} of {server.tried} mutants killed, threshold {asked.threshold:.0%}")
+    return int(server.killed < asked.threshold * server.tried)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

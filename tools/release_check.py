@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t", "3.15", "3.15t")
 IN_THE_SDIST = (
     *("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "hatch_build.py"),
-    *("src/deltaparse/version.py", "src/deltaparse/partial/window.py", "tests/test_exports.py"),
+    *("src/deltaparse/version.py", "partial/window.py", "tests/test_exports.py"),
     *("docs/start.md", "examples/plain_loop.py", "PKG-INFO"),
 )
 RELATIVE = re.compile(r"\]\((?!https?:|#)[^)]*\)")

@@ -27,16 +27,10 @@ Here are the names that programs type; the packages have the rest:
 Each name is imported when it is first used.
 """
 
-from os.path import isfile, join  # pathlib takes as long to import as all of this
 from typing import TYPE_CHECKING
 
 from .lazy import lazy_names
 from .version import __version__ as __version__
-
-if isfile(join(__path__[0], "partial")):  # noqa: PTH113, PTH118
-    from .checkout import NO_LINKS
-
-    raise ImportError(NO_LINKS)
 
 if TYPE_CHECKING:
     from . import partial
