@@ -1,8 +1,8 @@
 """Switches that turn the reasoning of a model on or off, proved by rendering.
 
-A client that asks for reasoning does not name a switch. So a switch is set for it only if its two
-values were rendered, and two facts hold. The prompts differ in whether reasoning is open. The
-conversation before the prompt is the same, except for the reasoning in it.
+A client that requests reasoning does not name a switch. A switch is therefore set for the client
+only if renderings with both values prove two facts. First, the prompts differ in whether reasoning
+is open. Second, the conversation before the prompt is the same, except for reasoning.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def reasoning_switches(template: ChatTemplate, fmt: WireFormat) -> dict[str, boo
 def _state(render: Renderer, fmt: WireFormat, context: Mapping[str, Any]) -> int | None:
     """Return 1 for a prompt that opens reasoning, -1 for one that closes it, 0 for others.
 
-    None: the template refuses the switch.
+    Return None if the template refuses the switch.
     """
     prompt = render([user()], prompt=True, context=context)
     if prompt is None:
@@ -110,8 +110,8 @@ def _markers(fmt: WireFormat) -> Iterator[str]:
 def _alike(left: str, right: str) -> bool:
     """Return whether two renderings have the same turns.
 
-    The instructions before the first turn may differ in words of the template. So may the end of
-    each message of the user, for some templates turn reasoning off by a word there.
+    The instructions before the first turn may differ. The end of each user message may also
+    differ, because some templates turn reasoning off with a word there.
     """
     if PROBES.findall(left) != PROBES.findall(right):
         return False
