@@ -191,7 +191,7 @@ def prove_format(
     """Prove a given format on a template and return the objections.
 
     The analysis need not have understood the template. The conversations are the same as in
-    `analyze`. The turns that round-trip are stored in `trace.shown`.
+    `analyze`. Successfully parsed turns are stored in `trace.shown`.
     """
     render = Renderer(_template(template), trace, switches)
     try:
@@ -343,7 +343,7 @@ def with_brackets(render: Renderer) -> Renderer:
 def _doubts(
     render: Renderer, fmt: WireFormat, proof: Proof, reasoning: ReasoningFinding
 ) -> Iterator[str]:
-    """Yield the objections to a format, other than the turns that failed to round-trip."""
+    """Yield the objections to a format, other than failed turns."""
     yield from _unproved(render, fmt, proof, known=bool(reasoning.issues))
     document = fmt.to_json()
     for probe in PROBE_TEXTS:
@@ -358,7 +358,7 @@ def _doubts(
 
 
 def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -> Iterator[str]:
-    """Yield the parts of the format or template that no round-tripped turn has shown.
+    """Yield the parts of the format or template not shown by any proved turn.
 
     `known` is True if an earlier issue already reports that reasoning is not understood.
     """

@@ -213,7 +213,7 @@ class _Proof:
             yield [user, Message([Reasoning(MUSED), call]), result]
 
     def _said(self, output: str, prompt: str) -> Message:
-        """Parse the output into a message, with the call ids that the new messages answer."""
+        """Parse the output into a message, with the call ids of the new messages."""
         parser = StreamParser(self._fmt, tools=self._tools, prompt=prompt)
         parser.feed(output)
         parser.finish("stop")
@@ -330,7 +330,7 @@ class _Proof:
             return error
 
     def _behind(self, output: str, suffix: _Suffix) -> str:
-        """Return the part of the suffix that the output lacks."""
+        """Return the missing part of the suffix of the output."""
         text = output.rstrip()
         end = next((end for end in self._ends if text.endswith(end)), "")
         if end and end != suffix.end:

@@ -44,7 +44,7 @@ def squeezed(text: str) -> str:
 
 
 def _texts_of(said: Message) -> Iterator[tuple[str, str]]:
-    """Yield the texts that a substitute turn must show, each with the subject of its error."""
+    """Yield the required texts of a substitute turn, each with the subject of its error."""
     for part in said.parts:
         if isinstance(part, ToolCall):
             yield part.name, f"{WORDS[ToolCall]} are"
@@ -87,7 +87,7 @@ def thoughts_in(chat: Chat) -> Iterator[str]:
 
 
 def answered(said: Message, new: Chat) -> Message:
-    """Return the message, with the call ids that the tool results use.
+    """Return the message, with the call ids of the tool results.
 
     If the model wrote no ids, a parser derived them from a prompt that is not known here.
     """

@@ -130,6 +130,6 @@ def between(text: str | None, first: str, then: str) -> str | None:
 
 
 def last_marker(text: str) -> str:
-    """Return the marker that a text ends with, including trailing whitespace, or ""."""
+    """Return the marker at the end of a text, including trailing whitespace, or ""."""
     parts = segments(text)
     return parts[-1].text if parts and parts[-1].marker else ""

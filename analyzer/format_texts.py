@@ -49,6 +49,6 @@ def preserved_tokens(fmt: WireFormat) -> tuple[str, ...]:
 
 
 def confusing(fmt: WireFormat) -> set[str]:
-    """Return the texts that prevent content, reasoning or a value from round-tripping."""
+    """Return the texts that prevent content, reasoning or a value from being parsed back."""
     found = {text.strip() for _, name, text in texts_of(fmt) if name in LOOKED_FOR | {"headers"}}
     return found | {text.strip() for text in fmt.reasoning.alternatives}

@@ -1,4 +1,4 @@
-"""Probe texts and conversations that the analysis renders.
+"""Probe texts and conversations for the analysis.
 
 No template contains a probe text, so its position in a rendering is unambiguous. Probes are plain
 words without markup, quotes or outer whitespace, so every template renders them unchanged. Ids have

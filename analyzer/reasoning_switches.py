@@ -46,11 +46,11 @@ PROBES = re.compile("|".join(text for text in PROBE_TEXTS if text != REASONING))
 
 
 def reasoning_switches(template: ChatTemplate, fmt: WireFormat) -> dict[str, bool]:
-    """Return the switches that turn reasoning on or off, each with the value that turns it on.
+    """Return the switches that turn reasoning on or off, each with its value for on.
 
     Args:
-        template: the template that has the switches.
-        fmt: its format, which has the names of the switches and the markers of reasoning.
+        template: the template with the switches.
+        fmt: its format, with the names of the switches and the markers of reasoning.
     """
     render, found = Renderer(template), {}
     for name, changes in fmt.switches.items():

@@ -83,7 +83,7 @@ class Renderer:
     is refused.
 
     Attributes:
-        described: the tools that are rendered for `TOOLS`, with optional members if needed.
+        described: the tools rendered for `TOOLS`, with optional members if needed.
         context: switches of the template for all renderings. `under` adds switches.
     """
 
@@ -200,7 +200,7 @@ class Renderer:
         tools: Sequence[Message] | None,
         context: Mapping[str, Any],
     ) -> tuple[Sequence[Message], Sequence[Message] | None, dict[str, Any]]:
-        """Return the messages, tools and settings in the form that the template receives."""
+        """Return the messages, tools and settings as given to the template."""
         tools = self._tools if tools is None else tools
         said = [*self._first, *self.style.applied(messages)]
         messages = in_parts(said, self.template.roles_in_parts)

@@ -34,7 +34,7 @@ STREAMED = 5
 CUT = (0.35, 0.6, 0.85)
 """Positions at which turns are truncated, as fractions of their length."""
 
-CUT_CALL = "a call that is cut off"
+CUT_CALL = "a truncated call"
 LONGEST_QUOTE = 70
 MISSING, IDS = object(), object()
 REASONING = ("thinking", "reasoning_content", "reasoning")
@@ -48,7 +48,7 @@ class ResponseTemplateCheck:
         response_template: the checked response template, or None if the format has none.
         judge: the parser that read the turns, for example "transformers 5.23.0". "" if it is not
             installed, in which case no turn was checked.
-        proved: labels of the turns that round-trip.
+        proved: labels of the turns that were parsed correctly.
         lost: descriptions of the differences.
         limits: losses of any response template, because the standard cannot express these parts.
     """
@@ -208,7 +208,7 @@ class _Trial:
             yield "the result in chunks differs from the result at once"
 
     def _cut_off(self, one: Shown) -> None:
-        """Record the losses of a turn that is truncated in a text or in a call."""
+        """Record the losses of a turn truncated in a text or in a call."""
         wire, turn = one.wire, one.turn
         for said in (wire.reasoning, wire.content) if not turn.calls else ():
             at = wire.text.find(said) + len(said) // 2
@@ -270,9 +270,9 @@ def _arguments(mine: Any, other: Any) -> Iterator[tuple[str, object]]:
 
 
 def _read_as(other: object, mine: object) -> str:
-    """Describe the difference between the value that was read and the expected value."""
+    """Describe the difference between the actual and the expected value."""
     return f"read as {_short(other)} instead of {_short(mine)}"
 
 
 def _short(value: object) -> str:
-    return "nothing" if value is MISSING else quoted(value, LONGEST_QUOTE)
+    return "missing" if value is MISSING else quoted(value, LONGEST_QUOTE)

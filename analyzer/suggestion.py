@@ -1,9 +1,9 @@
 """Suggestion of a built-in format for a template that describes calls but does not render them.
 
 The evidence is the text that the template adds if there are tools, and the added tokens of the
-tokenizer. A format matches if the evidence contains all markers that its calls begin with. If no
-format matches, a format matches if the evidence contains a token that no other format has. A format
-is suggested if it is the only match.
+tokenizer. A format matches if the evidence contains all start markers of its calls. If no
+format matches, a format matches if the evidence contains a token unique to it. A format is
+suggested if it is the only match.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _closers(fmt: WireFormat) -> frozenset[str]:
 
 
 def _by_tokens(known: Sequence[_Known], evidence: str) -> list[_Known]:
-    """Return the formats with a token in the evidence that no other format has."""
+    """Return the formats with a unique token in the evidence."""
     count = Counter(token for one in known for token in one.tokens)
     own = [text for text, times in count.items() if times == 1 and len(text) >= LONG_ENOUGH]
     seen = {text for text in own if text in evidence}
@@ -113,13 +113,13 @@ def _by_tokens(known: Sequence[_Known], evidence: str) -> list[_Known]:
 
 
 def _more(plain: str, shown: str) -> str:
-    """Return the lines of `shown` that are not in `plain`."""
+    """Return the lines of `shown` missing in `plain`."""
     known = set(plain.splitlines())
     return "\n".join(line for line in shown.splitlines() if line not in known)
 
 
 def _syntax(fmt: WireFormat) -> object:
-    """Return a key that is equal for formats with the same syntax of calls."""
+    """Return a key for comparing formats by their syntax of calls."""
     family = fmt.tools.format
     json = family is ToolFormat.JSON_NATIVE
     fields = (fmt.tools.name_field, fmt.tools.arguments_field, fmt.tools.array_wrapped)

@@ -64,7 +64,7 @@ class Rendering:
     """A conversation with its rendering.
 
     Attributes:
-        phase: the label of the phase that requested it. `deltaparse.analyzer.phases` lists them.
+        phase: the label of the requesting phase. `deltaparse.analyzer.phases` lists them.
         parts: descriptions of the messages and settings of the conversation.
         text: the rendered text, or None if the template refused the conversation.
     """
@@ -101,7 +101,7 @@ class Evidence:
     Attributes:
         field: the field of the format, for example `reasoning.start`.
         text: the text of the field, stripped if it was found only without its outer whitespace.
-        rendering: the rendering that contains the text.
+        rendering: the rendering with the text.
         before: the characters before the text in the rendering.
         after: the characters after the text in the rendering.
     """
@@ -117,12 +117,12 @@ class Trace:
     """The record of one analysis. Pass an empty trace to `analyze`.
 
     Attributes:
-        proved: labels of the turns that round-trip.
+        proved: labels of the turns that were parsed back correctly.
         disproved: descriptions of the failures of all other turns.
         conversations: for content, reasoning and calls, the number of conversations in which it
-            round-trips.
-        rendered: for each phase, the number of conversations that it was the first to render.
-        shown: the rendered turns that round-trip.
+            was parsed back.
+        rendered: for each phase, the number of conversations rendered for the first time.
+        shown: the rendered turns with the labels in `proved`.
     """
 
     def __init__(self) -> None:
@@ -282,6 +282,6 @@ def _short(value: object) -> str:
 
 
 def _unlikeness(one: Rendering, other: Rendering) -> int:
-    """Count the words in which the labels of two conversations differ."""
+    """Count the differing words in the labels of two conversations."""
     words, others = (Counter(WORD.findall(made.label)) for made in (one, other))
     return (words - others).total() + (others - words).total()

@@ -28,7 +28,7 @@ class Frame:
     """Texts around an assistant turn.
 
     Attributes:
-        turn: the part of the frame that goes into the format.
+        turn: the fields of the frame in the format.
         header: the text between a user message and the turn.
         trailer: the text at the end of every conversation.
         asked: the end of a user message.
@@ -209,7 +209,7 @@ class Turns:
 
         Args:
             then: the messages after the turn. The last one is the user's, `NEXT_USER`.
-            said: the arguments of `assistant`. Except for content, parts that are not given are
-                not in the turn.
+            said: the arguments of `assistant`. Except for content, parts not given are not
+                in the turn.
         """
         return self.frame.body(self.render.turn(then=then, **said))

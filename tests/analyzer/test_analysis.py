@@ -71,7 +71,7 @@ def test_forced_reasoning_is_read_after_the_prompt():
     [
         ("{{ raise_exception('no') }}", ": no"),
         ("{{ raise_exception('no ' ~ (tools or []) | length) }}", ": no 0"),  # the first
-        ("the same for all", ": the texts do not come out"),
+        ("the same for all", ": its texts are not in the rendering"),
         ("{% for m in messages %}{{ m.x.y }}{% endfor %}", "'x'"),
     ],
 )
@@ -96,14 +96,14 @@ def test_what_makes_no_format_is_an_issue(monkeypatch):
 
     monkeypatch.setattr(analysis, "_derived", contradicts)
     (issue,) = analyze(OWN.json_list_behind_words, trace=Trace()).issues
-    assert issue == "what the template shows makes no format: an end is its own start"
+    assert issue == "the rendered markers do not form a valid format: an end is its own start"
 
 
 def test_a_template_that_renders_no_prompt():
     refuses = "{{ raise_exception('no') if add_generation_prompt }}"
     fmt = analyze(refuses + OWN.json_list_behind_words)
     assert fmt.turn.generation_prompt == ""
-    assert any("renders no prompt" in issue for issue in fmt.issues)
+    assert any("renders no generation prompt" in issue for issue in fmt.issues)
 
 
 def test_it_is_a_pure_function_of_the_template():
@@ -153,7 +153,7 @@ def test_an_issue_says_what_to_do_about_a_turn_that_nothing_ends(source, words):
 
 @pytest.mark.parametrize("text", ["models/Qwen3", "model.gguf", "Qwen/Qwen3-8B", "hermes"])
 def test_a_path_or_a_name_is_no_source(text):
-    with pytest.raises(UsageError, match=r"give a Path.*get_format"):
+    with pytest.raises(UsageError, match=r"pass a Path.*get_format"):
         analyze(text)
 
 
@@ -198,7 +198,7 @@ def test_a_template_that_burns_is_refused_after_two_tries():
 
 def test_why_a_template_renders_nothing_is_told():
     first = "{{ raise_exception(messages | length ~ (' and tools' if tools else '')) }}"
-    for source, why in ((first, "1"), ("the same", "the texts do not come out")):
+    for source, why in ((first, "1"), ("the same", "its texts are not in the rendering")):
         found = analyze(source).issues
         assert found == (f"the template renders no simple conversation: {why}",)
 
@@ -209,7 +209,7 @@ def test_what_makes_no_format_proves_none(monkeypatch):
 
     monkeypatch.setattr(analysis, "_read", fails)
     (why,) = prove_format(OWN.json_in_tags, WireFormat(), Trace())
-    assert why == "what the template shows makes no format: none"
+    assert why == "the rendered markers do not form a valid format: none"
 
 
 def test_a_format_is_proved_on_a_template():
@@ -225,11 +225,11 @@ def test_a_format_is_proved_on_a_template():
     calls = {"format": "JSON_NATIVE", "name_is_key": True, "per_call_start": "<c>"}
     marked = analyze(plain).replace(tools=calls)
     (why,) = prove_format(plain, marked, Trace())
-    assert why == "the template renders no calls, so those of the format are not proved"
+    assert why == "the template renders no calls, so the calls of the format are not proved"
     assert prove_format(plain, analyze(plain), Trace()) == ()
     why, nothing = prove_format(plain, marked.replace(turn={"ends": ("</t>",)}), Trace())
     assert "content did not come back" in why
-    assert nothing == "nothing came back that would prove it"
+    assert nothing == "no rendered turn was parsed back, so the format is not proved"
     (why,) = prove_format("{{ raise_exception('no') }}", hermes, Trace())
     assert why == "the template renders no simple conversation: no"
     roles = "{% for m in messages %}{{ m.role }}{% endfor %}"
@@ -295,8 +295,8 @@ JSON_CALLS = {
     "arguments_field": "arguments",
 }
 BY_TAGS = {"mode": "TAG_BASED", "start": "<t>", "end": "</t>"}
-NOTHING = "nothing came back that would prove it"
-UNSHOWN = "the template reads reasoning and thinking of a message, and no rendering shows it"
+NOTHING = "no rendered turn was parsed back, so the format is not proved"
+UNSHOWN = "the template reads reasoning and thinking of a message, but no rendering shows it"
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_a_probe_in_a_format_is_a_doubt(probe):
     render = Renderer(ChatTemplate(OWN.json_list_behind_words))
     given = render, WireFormat().replace(turn={"ends": (f"<{probe}>",)}), Proof(labels=["content"])
     found = ReasoningFinding(ReasoningFormat())
-    assert [*analysis._doubts(*given, found)] == [f"the probe {probe!r} got into the format"]
+    assert [*analysis._doubts(*given, found)] == [f"the format contains the probe {probe!r}"]
 
 
 def test_a_content_that_is_an_object_is_a_doubt_where_no_calls_are_shown():
@@ -347,7 +347,7 @@ def test_a_content_that_is_an_object_is_a_doubt_where_no_calls_are_shown():
         "{% else %}<u>{{ m.content }}</u>{% endif %}{% endfor %}"
         "{% if add_generation_prompt %}<a>{% endif %}"
     )
-    words = "the template reads blocks of a content that is an object: what it shows of that"
+    words = "the template reads blocks of a content that is an object: calls or other parts"
     [issue] = analyze(source.replace("CALLS", "")).issues
     assert issue.startswith(words)
     [issue] = analyze(source.replace("CALLS", "{{ m.content.asked }}")).issues

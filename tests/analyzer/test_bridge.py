@@ -165,16 +165,16 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
     [
         (template(DROPPED), "<t>hm</t>Dry.", "reasoning is dropped from history"),
         (template("{{ m.content | trim }}"), "Dry. ", "content is stripped in history"),
-        (THINKS, "<t>hm", "the output is not a whole turn: unclosed_reasoning"),
+        (THINKS, "<t>hm", "the output is not a complete turn: unclosed_reasoning"),
         (
             template("{{ m.content }}{% if not loop.last %}.{% endif %}"),
             "Dry",
-            "the output lacks '.', which stands before the end of the turn",
+            "the output lacks '.', which history has before the end of the turn",
         ),
         (
             template("{{ m.content }}{% if 'zz' in m.content %}!{% endif %}"),
             "Dry zz",
-            "the output lacks '!', which stands before the end of the turn",
+            "the output lacks '!', which history has before the end of the turn",
         ),
         (
             template("{{ '!' if 'zz' in m.content }}{{ m.content }}"),
@@ -192,7 +192,7 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
                 user="<u>{{ '!' if 'zz' in messages[loop.index0 - 1].content }}{{ m.content }}",
             ),
             "Dry zz",
-            "what follows a turn depends on what was said",
+            "the text after a turn depends on the turn",
         ),
         (THINKS, "<t></t>Dry.", "'<t>' is dropped from history"),
         (
@@ -205,12 +205,12 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
                 "{{ m.content }}", user="{% if loop.last %}!{% endif %}<u>{{ m.content }}</u>"
             ),
             "Dry.",
-            "what stands before the turn is rewritten when more follows",
+            "the text before the turn is rewritten when messages follow",
         ),
         (
             template("{{ m.content }}", prompt="<a><t></t>"),
             "Dry.",
-            "history does not have the prompt's end as it was, '<a><t></t>'",
+            "history does not keep the end of the prompt, '<a><t></t>'",
         ),
         (
             template(
@@ -223,7 +223,7 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
         (
             template("{{ m.content }}", user="<u>{{ loop.index }}:{{ m.content }}</u>"),
             "Dry.",
-            "what follows a turn depends on what came before it, in some conversations",
+            "the text after a turn depends on earlier messages, in some conversations",
         ),
     ],
 )
@@ -264,7 +264,7 @@ def test_what_follows_a_turn_must_not_depend_on_what_was_said():
     for output in ("Dry.", "zqone", "zqtwo"):  # be it as one of those that prove it
         assert made.bridge(output, [AGAIN]) is None
         why = made.why_no_bridge(output, [AGAIN])
-        assert why.startswith("what follows a turn depends on what was said")
+        assert why.startswith("the text after a turn depends on the turn")
 
 
 def test_the_proof_may_be_for_one_conversation():
@@ -315,7 +315,7 @@ def test_a_bridge_is_for_the_switches_of_the_prompt():
 def test_wrong_arguments_of_a_bridge_are_the_callers_fault():
     wrong = (AGAIN, "And?", None, {"And?"}, iter([AGAIN]))
     for output, new in ((None, [AGAIN]), (b"Dry.", [AGAIN]), *(("Dry.", new) for new in wrong)):
-        with pytest.raises(UsageError, match=r"output is the sampled text|new_messages is a list"):
+        with pytest.raises(UsageError, match=r"output must be the sampled text|new_messages must be a list"):
             PLAIN.bridge(output, new)
 
 
@@ -342,14 +342,14 @@ CALL = '<c>{"name": "look_up", "arguments": {"city": "Ghent"}}</c>'
         (CALL.replace("}}", "},}"), ""),  # repaired
         (CALL.replace("look_up", "other"), ""),  # of a tool that is not known
         (f"<t>{CALL}</t>{CALL}", ""),  # a draft
-        (CALL.replace('{"city"', '"city'), "the output has an attempt at a call that is broken"),
+        (CALL.replace('{"city"', '"city'), "an attempt at a call in the output is broken"),
         (
             "<c>no call</c>" + CALL,
-            "the output has an attempt at a call that is not a call",
+            "an attempt at a call in the output is not a call",
         ),
-        (CALL[:-6], "the output is not a whole turn: truncated_call: the output ends in the call"),
-        (CALL + "<c", "the output is not a whole turn: cut_marker"),
-        (CALL + "Dry.", "the output has its parts in an order in which no history has them"),
+        (CALL[:-6], "the output is not a complete turn: truncated_call: the output ends in the call"),
+        (CALL + "<c", "the output is not a complete turn: cut_marker"),
+        (CALL + "Dry.", "the parts of the output have an order that history cannot have"),
     ],
 )
 def test_a_bridge_stands_behind_whole_calls_only(output, reason):

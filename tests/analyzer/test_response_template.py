@@ -170,7 +170,7 @@ def test_what_is_lost_is_not_read_in_chunks():
     found = check(reader, said("content"))
     assert len(reader.read) == 2
     assert found.proved == ()
-    assert found.lost == (f"content: read as '', where it was {WORDS!r} (content)",)
+    assert found.lost == (f"content: read as '' instead of {WORDS!r} (content)",)
 
 
 def test_what_one_turn_of_a_kind_loses_is_not_proved():
@@ -188,7 +188,7 @@ def test_what_is_lost_where_a_turn_is_cut_off():
     found = check(Reader(cut), said("content"), called("a call"))
     assert found.proved == ("content", "a call")
     assert found.lost == (
-        f"cut off in a text: content: read as '', where it was {half!r} (content)",
+        f"truncated in a text: content: read as '' instead of {half!r} (content)",
     )
     (limit,) = found.limits
     assert limit.startswith(f"{CUT_CALL}: calls: of []")
@@ -201,7 +201,7 @@ def test_arguments_that_we_repair_are_beyond_what_can_be_said():
     found = check(lambda chunks, prompt, tools: made, one)
     assert found.limits[0] == "arguments that are not quite JSON (a call)"
     sound = check(lambda chunks, prompt, tools: made, called("a call"))
-    assert sound.lost == ("argument text: read as 'others', where it was 'words' (a call)",)
+    assert sound.lost == ("argument text: read as 'others' instead of 'words' (a call)",)
 
 
 @pytest.mark.parametrize(
@@ -209,10 +209,10 @@ def test_arguments_that_we_repair_are_beyond_what_can_be_said():
     [
         ({}, []),
         ({"content": None}, []),
-        ({"content": ["a"]}, ["content: read as ['a'], where it was ''"]),
-        ({"thinking": "why"}, ["reasoning: read as 'why', where it was ''"]),
-        ({"tool_calls": None}, ["calls: of [], where it was of ['zqfirstzq']"]),
-        ({"tool_calls": ["a"]}, ["calls: of [None], where it was of ['zqfirstzq']"]),
+        ({"content": ["a"]}, ["content: read as ['a'] instead of ''"]),
+        ({"thinking": "why"}, ["reasoning: read as 'why' instead of ''"]),
+        ({"tool_calls": None}, ["calls: read as [] instead of ['zqfirstzq']"]),
+        ({"tool_calls": ["a"]}, ["calls: read as [None] instead of ['zqfirstzq']"]),
     ],
 )
 def test_what_another_message_has_otherwise(change, problems):
@@ -226,12 +226,12 @@ def test_reasoning_may_have_any_of_its_usual_names(key):
     ours = Message([Reasoning("hm"), Content("Dry.")])
     assert [*_problems(ours, {key: "hm ", "content": " Dry."}, ids=True)] == []
     (problem,) = _problems(ours, {"musing": "hm", "content": "Dry."}, ids=True)
-    assert problem == ("reasoning: read as '', where it was 'hm'", None)
+    assert problem == ("reasoning: read as '' instead of 'hm'", None)
 
 
 def test_a_message_that_another_parser_could_not_read():
     assert [*_problems(Message([]), "KeyError", ids=False)] == [
-        ("the whole message: KeyError", None)
+        ("the complete message: KeyError", None)
     ]
 
 
@@ -239,15 +239,15 @@ def test_a_message_that_another_parser_could_not_read():
     ("mine", "other", "words"),
     [
         ('{"a": 1}', {"a": 1}, ""),
-        ('{"a": 1}', '{"a": 1}', "arguments: a text, not an object"),
-        ('{"a": 1}', None, "arguments: read as None, where it was {'a': 1}"),
-        ('{"a": 1', {"a": 1}, "arguments: read as {'a': 1}, where it was '{\"a\": 1'"),
+        ('{"a": 1}', '{"a": 1}', "arguments: read as a string, not an object"),
+        ('{"a": 1}', None, "arguments: read as None instead of {'a': 1}"),
+        ('{"a": 1', {"a": 1}, "arguments: read as {'a': 1} instead of '{\"a\": 1'"),
         ("[1]", [1], ""),
-        ('{"a": 1}', {"a": True}, "argument a: read as True, where it was 1"),
-        ('{"a": 1}', {"a": 1.0}, "argument a: read as 1.0, where it was 1"),
-        ('{"a": 1}', {}, "argument a: read as nothing, where it was 1"),
-        ("{}", {"a": 1}, "argument a: read as 1, where it was nothing"),
-        ('{"a": 1, "b": 2}', {"b": 3, "a": 1}, "argument b: read as 3, where it was 2"),
+        ('{"a": 1}', {"a": True}, "argument a: read as True instead of 1"),
+        ('{"a": 1}', {"a": 1.0}, "argument a: read as 1.0 instead of 1"),
+        ('{"a": 1}', {}, "argument a: read as missing instead of 1"),
+        ("{}", {"a": 1}, "argument a: read as 1 instead of missing"),
+        ('{"a": 1, "b": 2}', {"b": 3, "a": 1}, "argument b: read as 3 instead of 2"),
     ],
 )
 def test_arguments_that_are_read_otherwise(mine, other, words):
@@ -287,7 +287,7 @@ ENDED = Message([Reasoning("hm"), ToolCall("zqid", "f", "{}", complete=True)])
             {},
             {"in_doubt": True},
             None,
-            "a text that holds what is a marker elsewhere, as only its place tells",
+            "a text that contains a marker, which only its position shows to be text",
         ),
         (
             {},
@@ -314,7 +314,7 @@ def judge_with(reader):
 
 @pytest.mark.parametrize("given", ["{}", [{}], 7])
 def test_a_response_template_is_a_dict(given):
-    with pytest.raises(UsageError, match="a response template is a dict"):
+    with pytest.raises(UsageError, match="response_template must be a dict"):
         check_response_template(TEMPLATE, given)
 
 

@@ -122,7 +122,7 @@ class TestShipped:
         assert self.lost(lambda fields: None) == ""
 
     def test_calls(self):
-        assert "calls: of []" in self.lost(lambda fields: fields.pop("tool_calls"))
+        assert "calls: read as []" in self.lost(lambda fields: fields.pop("tool_calls"))
 
     def test_reasoning(self):
         assert "content: read as '<note>" in self.lost(lambda fields: fields.pop("thinking"))
@@ -140,7 +140,7 @@ class TestShipped:
 
         words = self.lost(strip)
         assert (
-            "argument padded: read as 'two spaces before, a newline behind', where it was" in words
+            "argument padded: read as 'two spaces before, a newline behind' instead of" in words
         )
         assert "content:" not in words
 
@@ -150,7 +150,7 @@ class TestShipped:
             arguments["value_parser"] = {"name": "json", "args": {"allow_non_json": True}}
 
         words = self.lost(parsed)
-        assert "argument said_true: read as True, where it was 'true'" in words
+        assert "argument said_true: read as True instead of 'true'" in words
 
     def test_calls_that_are_not_repeated(self):
         def once(fields):
@@ -163,13 +163,13 @@ class TestShipped:
             close = fields["tool_calls"]["close_pattern"]
             fields["tool_calls"]["close_pattern"] = rf"{close}|\Z"
 
-        assert "in chunks, it is read differently" in self.lost(end)
+        assert "the result in chunks differs from the result at once" in self.lost(end)
 
     def test_what_no_response_template_could_say_is_no_loss(self):
         found = check_response_template(TEMPLATE)
         assert found.ok
         (words,) = found.limits
-        assert words.startswith("a call that is cut off: ")
+        assert words.startswith("a truncated call: ")
 
 
 def of_transformers():
@@ -236,7 +236,7 @@ def test_a_limit_of_the_format_is_named_once():
     kinds = [words.partition(" (")[0].partition(":")[0] for words in found.limits]
     assert kinds == [
         "objects and lists that are not JSON",
-        "a call that is cut off",
+        "a truncated call",
         "an argument that has the name of a marker",
     ]
 

@@ -57,7 +57,7 @@ def test_what_is_suggested_is_not_verified_when_it_is_taken():
     assert {"<|tool_call_start|>", "<|tool_call_end|>"} <= set(fmt.preserved_tokens)
     assert fmt.turn == analyze(LISTED).turn != named.turn
     assert not fmt.verified
-    assert fmt.issues[-1].startswith("calls are read as in the named format lfm2")
+    assert fmt.issues[-1].startswith("calls are read as in the built-in format lfm2")
     assert fmt.issues[:-1] == analyze(LISTED).issues
 
 

@@ -277,7 +277,7 @@ def test_a_list_that_was_given_or_is_held_may_not_change():
 
     for items, args in ((given, (1,)), (held, (1,)), (itself, (itself,))):
         before = list(items)
-        with pytest.raises(SecurityError, match=r"^append needs a list that the template made"):
+        with pytest.raises(SecurityError, match=r"^append needs a list that the template created"):
             scales.change(items, "append", args)
         assert items == before
 

@@ -97,7 +97,7 @@ def test_keys_of_contents_are_those_under_which_their_parts_are_read():
             "{{ 1 | nosuch }}",
             "the chat template does not compile at line 1: No filter named 'nosuch'.|",
         ),
-        ("{{ " + "(" * 5000 + " }}", "the chat template does not compile: it nests too deep"),
+        ("{{ " + "(" * 5000 + " }}", "the chat template does not compile: it is nested too deeply"),
         (
             "{% for a in b %}" * 30 + "{% endfor %}" * 30,
             "the chat template does not compile: SyntaxError: too many statically nested blocks",
@@ -108,7 +108,7 @@ def test_keys_of_contents_are_those_under_which_their_parts_are_read():
         ),
         (
             "a" * (MAX_SOURCE + 1),
-            "the chat template asks for too much: more than 131072 characters of source",
+            "the chat template exceeds its limits: more than 131072 characters of source",
         ),
     ],
 )
@@ -160,11 +160,11 @@ def test_what_does_not_compile_is_reported_at_once(source, message):
         ("{{ raise_exception('') }}", "the chat template refuses the conversation"),
         (
             "a\n{{ 'a' * 10**9 }}",
-            "the chat template asks for too much at line 2: a value of more than 4194304 characters",
+            "the chat template exceeds its limits at line 2: a value of more than 4194304 characters",
         ),
         (
             "{% macro f() %}{{ f() }}{% endmacro %}\n\n{{ f() }}",
-            "the chat template asks for too much at line 1: calls nested more than 100 deep",
+            "the chat template exceeds its limits at line 1: calls nested more than 100 deep",
         ),
     ],
 )
@@ -180,7 +180,7 @@ def test_running_out_of_memory_or_stack_is_a_template_error(monkeypatch):
     template = ChatTemplate("{{ x }}")
     for error, words in (
         (MemoryError(), "fails: MemoryError$"),
-        (RecursionError("deep"), "fails: it nests too deep$"),
+        (RecursionError("deep"), "fails: it is nested too deeply$"),
     ):
 
         def fail(*_, error=error):
@@ -194,10 +194,10 @@ def test_running_out_of_memory_or_stack_is_a_template_error(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([None], "source must be the text of a template, not NoneType"),
-        ([b"a"], "source must be the text of a template, not bytes"),
-        (["a", None], 'bos_token must be a text ("" for none), not NoneType'),
-        (["a", "", 3], 'eos_token must be a text ("" for none), not int'),
+        ([None], "source must be a str of Jinja source, not NoneType"),
+        ([b"a"], "source must be a str of Jinja source, not bytes"),
+        (["a", None], 'bos_token must be a str (default: ""), not NoneType'),
+        (["a", "", 3], 'eos_token must be a str (default: ""), not int'),
     ],
 )
 def test_a_template_must_be_text(arguments, message):
@@ -220,40 +220,40 @@ HOLDS_ITSELF.append(HOLDS_ITSELF)
         (
             "hi",
             {},
-            "messages must be a list of dicts such as {'role': 'user', 'content': 'Hi'}, not str",
+            "messages must be a list of dicts like {'role': 'user', 'content': 'Hi'}, not str",
         ),
         (
             USER,
             {},
-            "messages must be a list of dicts such as {'role': 'user', 'content': 'Hi'}, not dict",
+            "messages must be a list of dicts like {'role': 'user', 'content': 'Hi'}, not dict",
         ),
         (
             None,
             {},
-            "messages must be a list of dicts such as {'role': 'user', 'content': 'Hi'}, not NoneType",
+            "messages must be a list of dicts like {'role': 'user', 'content': 'Hi'}, not NoneType",
         ),
         (
             [USER, "hi"],
             {},
-            "messages[1] must be a dict such as {'role': 'user', 'content': 'Hi'}, not str",
+            "messages[1] must be a dict like {'role': 'user', 'content': 'Hi'}, not str",
         ),
         (
             [USER],
             {"tools": TOOL},
-            "tools must be a list of dicts such as {'type': 'function', 'function': {...}}, not dict",
+            "tools must be a list of dicts like {'type': 'function', 'function': {...}}, not dict",
         ),
         (
             [USER],
             {"tools": [len]},
-            "tools[0] must be a dict such as {'type': 'function', 'function': {...}}, not builtin_function_or_method",
+            "tools[0] must be a dict like {'type': 'function', 'function': {...}}, not builtin_function_or_method",
         ),
         (
             [USER],
             {"documents": ["a"]},
-            "documents[0] must be a dict such as {'title': '...', 'text': '...'}, not str",
+            "documents[0] must be a dict like {'title': '...', 'text': '...'}, not str",
         ),
-        ([{"content": HOLDS_ITSELF}], {}, "messages must not hold itself, nor nest hundreds deep"),
-        ([USER], {"x": HOLDS_ITSELF}, "context must not hold itself, nor nest hundreds deep"),
+        ([{"content": HOLDS_ITSELF}], {}, "messages must not contain itself or nest hundreds of levels"),
+        ([USER], {"x": HOLDS_ITSELF}, "context must not contain itself or nest hundreds of levels"),
     ],
 )
 def test_wrong_arguments_are_the_callers_fault(messages, context, message):
@@ -442,7 +442,7 @@ def test_what_takes_too_long_is_not_tried_again(monkeypatch):
         raise LimitExceeded("too much")
 
     monkeypatch.setattr(type(template._program.room), "run", exceed)
-    with pytest.raises(TemplateError, match=r"asks for too much: too much$"):
+    with pytest.raises(TemplateError, match=r"exceeds its limits: too much$"):
         template.render_within(template.limits, [calling({})], [{"name": "f"}], {})
     assert runs == [1]
 

@@ -111,7 +111,7 @@ def test_a_file_that_is_named_comes_before_what_is_beside_it(folder):
 def test_a_folder_has_its_template_in_one_of_three_configurations(tmp_path, file):
     write(tmp_path / file, {"chat_template": "t"})
     assert load_template(tmp_path, None).source == "t"
-    with pytest.raises(UsageError, match=r"no chat_template named 'rag'; .*one without a name$"):
+    with pytest.raises(UsageError, match=r"no chat_template named 'rag'; .*an unnamed one$"):
         load_template(tmp_path, "rag")
 
 
@@ -155,7 +155,7 @@ def test_a_configuration_without_a_template_has_it_beside_it(tmp_path):
     path = write(tmp_path / "tokenizer_config.json", {"eos_token": "</s>"})
     with pytest.raises(UsageError, match="no chat_template in it"):
         load_template(path, None)
-    with pytest.raises(UsageError, match="no chat template in it"):
+    with pytest.raises(UsageError, match="no chat template found"):
         load_template(tmp_path, None)
     write(tmp_path / "chat_template.jinja", "beside")
     assert load_template(path, None) == Loaded("beside", "", "</s>")
@@ -172,7 +172,7 @@ def test_tokens_may_stand_in_files_of_their_own(tmp_path):
     ("text", "why"),
     [
         ("{", "not JSON"),
-        ("[]", "no JSON object"),
+        ("[]", "expected a JSON object"),
         ('{"chat_template": 7}', "not a text"),
         ('{"chat_template": [{"name": "a"}]}', "not a text"),
         ('{"chat_template": {"a": "t", "b": 7}}', "not a text"),
@@ -226,14 +226,14 @@ TOKENS = [
 def test_a_gguf_file_holds_templates_and_tokens(tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(gguf(TOKENS))
-    with pytest.raises(UsageError, match="no chat template in it"):
+    with pytest.raises(UsageError, match="no chat template found"):
         load_template(path, None)
     templates = [("tokenizer.chat_template", 8, "d"), ("tokenizer.chat_template.tool_use", 8, "t")]
     path.write_bytes(gguf([*TOKENS, *templates]))
     special = ("<s>", "</s>", "<call>")
     assert load_template(path, None) == Loaded("t", "<s>", "</s>", special)
     assert load_template(tmp_path, "default") == Loaded("d", "<s>", "</s>", special)
-    with pytest.raises(UsageError, match=r"there is 'default', 'tool_use'$"):
+    with pytest.raises(UsageError, match=r"available: 'default', 'tool_use'$"):
         load_template(path, "rag")
     path.write_bytes(gguf(templates))
     assert load_template(path, None) == Loaded("t", "", "")
@@ -260,7 +260,7 @@ def test_what_is_odd_in_a_gguf_file_is_no_token_and_no_template(tmp_path, fields
     (tmp_path / "model.gguf").write_bytes(gguf([TEMPLATE, *fields]))
     made = load_template(tmp_path, None)
     assert (made.source, made.bos_token, made.eos_token) == ("t\ufffd", *tokens)
-    with pytest.raises(UsageError, match=r"there is 'default'$"):
+    with pytest.raises(UsageError, match=r"available: 'default'$"):
         load_template(tmp_path, "rag")
 
 
@@ -275,7 +275,7 @@ def test_what_is_odd_in_a_gguf_file_is_no_token_and_no_template(tmp_path, fields
 )
 def test_a_gguf_file_whose_tokens_are_something_else_is_refused(tmp_path, field):
     (tmp_path / "model.gguf").write_bytes(gguf([TEMPLATE, field]))
-    with pytest.raises(UsageError, match="is of another type"):
+    with pytest.raises(UsageError, match="has the wrong type"):
         load_template(tmp_path, None)
 
 
