@@ -165,7 +165,7 @@ def test_templates_that_were_taken_wrong(turn):
     analysis_is_true(MESSAGES + turn + "{% endif %}{% endfor %}")
 
 
-def test_reasoning_that_nothing_ends_is_reported():
+def test_reasoning_without_end_marker_is_reported():
     turn = "<a>{% if m.thinking %}<mind>{{ m.thinking }}{% endif %}{{ m.content }}</e>"
     fmt = analyze(MESSAGES + turn + "{% endif %}{% endfor %}")
     assert not fmt.verified

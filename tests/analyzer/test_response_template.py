@@ -89,7 +89,7 @@ def check(reader, *shown):
     return _Trial(FORMAT, reader).check({}, JUDGE, shown)
 
 
-def test_what_is_read_alike_is_proved():
+def test_turn_with_equal_results_is_proved():
     found = check(Reader(), said("content"), called("a call"))
     assert (found.proved, found.lost) == (("content", "a call"), ())
     assert [words.startswith(CUT_CALL) for words in found.limits] == [True]
@@ -103,7 +103,7 @@ def test_a_turn_with_calls_is_cut_off_in_them_and_not_in_its_texts():
     assert [one.wire.text.partition("words")[0] + "wo"] not in reader.read
 
 
-def test_a_turn_that_shows_no_reasoning_proves_none():
+def test_turn_without_reasoning_does_not_prove_reasoning():
     found = check(Reader(), said("reasoning and content"), said("content"))
     assert (found.proved, found.lost) == (("content",), ())
     one = said("reasoning and content")
@@ -122,7 +122,7 @@ def test_one_turn_of_a_kind_is_read_in_chunks_and_cut_off():
     assert len(twice.read) == len(once.read) + 2  # whole, with its end and without
 
 
-def test_white_space_behind_the_end_of_a_turn_is_not_read():
+def test_whitespace_after_the_end_of_a_turn_is_not_read():
     wire = Wire("<assistant>", WORDS, "</assistant>\n", WORDS, "", 0)
     reader = Reader()
     check(reader, Shown(Turn("content", WORDS), wire, tools=False))
@@ -149,7 +149,7 @@ def test_a_turn_is_read_with_the_tools_that_it_was_rendered_with():
         ("words\n", "words\n"),
     ],
 )
-def test_a_turn_is_read_up_to_its_end_where_that_is_all_of_it(text, read):
+def test_turn_is_read_up_to_its_end_marker_if_complete(text, read):
     one = said("content")
     assert _Trial(FORMAT, Reader())._to_its_end(one, text) == read
     spaced = FORMAT.replace(turn={"ends": ("\n</assistant>",)})
@@ -160,12 +160,12 @@ def test_a_turn_is_read_up_to_its_end_where_that_is_all_of_it(text, read):
     assert _Trial(unended, Reader())._to_its_end(one, text) == text
 
 
-def test_of_two_ends_the_first_ends_what_is_read_of_a_turn():
+def test_turn_is_read_up_to_the_first_of_two_ends():
     two = FORMAT.replace(turn={"ends": ("</s>", "</assistant>")})
     assert _Trial(two, Reader())._to_its_end(said("content"), "words</assistant></s>") == "words"
 
 
-def test_what_is_lost_is_not_read_in_chunks():
+def test_failed_turn_is_not_read_in_chunks():
     reader = Reader(lambda text: True)
     found = check(reader, said("content"))
     assert len(reader.read) == 2
@@ -173,14 +173,14 @@ def test_what_is_lost_is_not_read_in_chunks():
     assert found.lost == (f"content: read as '' instead of {WORDS!r} (content)",)
 
 
-def test_what_one_turn_of_a_kind_loses_is_not_proved():
+def test_kind_with_one_failed_turn_is_not_proved():
     reader = Reader(lambda text: WORDS.upper() in text)
     found = check(reader, said("content"), said("content", WORDS.upper()))
     assert found.proved == ()
     assert len(found.lost) == 1
 
 
-def test_what_is_lost_where_a_turn_is_cut_off():
+def test_losses_of_a_truncated_turn_are_reported():
     def cut(text):
         return WORDS not in text and "</do>" not in text
 
@@ -194,7 +194,7 @@ def test_what_is_lost_where_a_turn_is_cut_off():
     assert limit.startswith(f"{CUT_CALL}: calls: of []")
 
 
-def test_arguments_that_we_repair_are_beyond_what_can_be_said():
+def test_repaired_arguments_are_a_limit():
     one = called("a call", '{"text": "words",}')
     made = theirs(one.wire.text)
     made["tool_calls"][0]["function"]["arguments"] = {"text": "others"}
@@ -215,7 +215,7 @@ def test_arguments_that_we_repair_are_beyond_what_can_be_said():
         ({"tool_calls": ["a"]}, ["calls: read as [None] instead of ['zqfirstzq']"]),
     ],
 )
-def test_what_another_message_has_otherwise(change, problems):
+def test_differences_between_messages_are_reported(change, problems):
     text = called("a call").wire.text
     found = _problems(message(text), theirs(text) | change, ids=False)
     assert [words for words, _ in found] == problems
@@ -318,21 +318,21 @@ def test_a_response_template_is_a_dict(given):
         check_response_template(TEMPLATE, given)
 
 
-def test_where_none_can_be_written_nothing_is_lost_and_nothing_is_right():
+def test_format_without_a_response_template_is_not_ok():
     found = check_response_template(OWN.names_as_keys)
     assert found.limits == ("a response template cannot say: names that are keys",)
     assert (found.response_template, found.judge, found.lost) == (None, "", ())
     assert not found.ok
 
 
-def test_what_the_parser_refuses_loses_everything(monkeypatch):
+def test_refused_response_template_loses_everything(monkeypatch):
     monkeypatch.setattr(response_template, "judge", judge_with(lambda template: "not so"))
     found = check_response_template(TEMPLATE, {"fields": {}})
     assert (found.judge, found.lost) == ("a parser", ("everything: not so",))
     assert not found.ok
 
 
-def test_what_is_given_is_checked_and_stays_as_it_is(monkeypatch):
+def test_given_response_template_is_checked_and_not_changed(monkeypatch):
     monkeypatch.setattr(
         response_template, "judge", judge_with(lambda made: made.clear() or Reader())
     )
@@ -344,7 +344,7 @@ def test_what_is_given_is_checked_and_stays_as_it_is(monkeypatch):
     assert "content" in found.proved
 
 
-def test_doubts_of_the_analysis_are_losses_of_what_is_written_from_it(monkeypatch):
+def test_issues_of_the_analysis_are_losses(monkeypatch):
     def doubtful(template, *, trace, **switches):
         assert switches == {}
         return analyze(template, trace=trace).replace(issues=("a doubt",))

@@ -118,7 +118,7 @@ class TestShipped:
         assert found.ok is (not found.lost)
         return " ".join(found.lost)
 
-    def test_one_that_we_write_loses_nothing(self):
+    def test_written_response_template_has_no_losses(self):
         assert self.lost(lambda fields: None) == ""
 
     def test_calls(self):
@@ -133,15 +133,13 @@ class TestShipped:
 
         assert self.lost(rename) == ""
 
-    def test_white_space_of_a_value(self):
+    def test_whitespace_of_a_value(self):
         def strip(fields):
             arguments = fields["tool_calls"]["content_args"]
             arguments["value_parser"] = {"name": "text", "args": {}}
 
         words = self.lost(strip)
-        assert (
-            "argument padded: read as 'two spaces before, a newline behind' instead of" in words
-        )
+        assert "argument padded: read as 'two spaces before, a newline behind' instead of" in words
         assert "content:" not in words
 
     def test_values_that_look_like_others(self):
@@ -158,14 +156,14 @@ class TestShipped:
 
         assert "AttributeError" in self.lost(once) or "calls" in self.lost(once)
 
-    def test_a_marker_that_only_comes_whole(self):
+    def test_marker_that_is_matched_only_complete(self):
         def end(fields):
             close = fields["tool_calls"]["close_pattern"]
             fields["tool_calls"]["close_pattern"] = rf"{close}|\Z"
 
         assert "the result in chunks differs from the result at once" in self.lost(end)
 
-    def test_what_no_response_template_could_say_is_no_loss(self):
+    def test_limits_of_the_standard_are_not_losses(self):
         found = check_response_template(TEMPLATE)
         assert found.ok
         (words,) = found.limits
@@ -217,7 +215,7 @@ def corpus_template(name):
     return ChatTemplate(corpus.template(name))
 
 
-def test_without_transformers_nothing_was_proved(monkeypatch):
+def test_without_transformers_no_turn_is_proved(monkeypatch):
     monkeypatch.setattr(response_template, "judge", lambda: None)
     found = check_response_template(TEMPLATE)
     assert (found.judge, found.proved, found.lost, found.limits) == ("", (), (), ())
@@ -242,7 +240,7 @@ def test_a_limit_of_the_format_is_named_once():
 
 
 @pytest.mark.transformers
-def test_what_the_analysis_could_not_prove_is_a_loss_of_what_is_written_from_it():
+def test_unproved_parts_of_the_format_are_losses():
     found = check_response_template(ENDED)
     (words,) = found.lost
     assert "eos_token" in words

@@ -99,7 +99,7 @@ def assert_same(fmt, template, text, tools, prompt):
 
 @pytest.mark.parametrize("family", WRITTEN)
 @given(data=st.data())
-def test_what_is_written_in_a_format_is_read_by_transformers(family, data):
+def test_generated_turns_are_read_by_transformers(family, data):
     fmt, _, text = data.draw(family.written.filter(lambda case: written(case[0]) is not None))
     tools = (TOOLS if family.name == "named" else family.tools[0]) or None
     assert_same(fmt, written(fmt), text, tools, f"Hi\n{fmt.turn.generation_prompt}")
@@ -111,14 +111,14 @@ EXPRESSIBLE = [name for name in sorted(WIRES) if written(dp.get_format(name)) is
 @pytest.mark.costly
 @pytest.mark.parametrize("name", EXPRESSIBLE)
 @given(data=st.data())
-def test_what_a_model_may_write_in_a_named_format_is_read_by_transformers(name, data):
+def test_turns_of_built_in_formats_are_read_by_transformers(name, data):
     fmt = dp.get_format(name)
     prompt = f"Hi\n{fmt.turn.generation_prompt}"
     text = data.draw(outputs(fmt, TOOLS, prompt=prompt))
     assert_same(fmt, written(fmt), text, TOOLS, prompt)
 
 
-def test_what_separates_calls_that_nothing_closes_is_in_neither():
+def test_separator_of_unclosed_calls_belongs_to_neither_call():
     fmt = dp.WireFormat().replace(
         turn={"headers": ("<|header|>\n",), "ends": ("<final>",)},
         tools={"format": "TAG_WITH_JSON", "section_start": "<calls>", "section_end": "</calls>"},

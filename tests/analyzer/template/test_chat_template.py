@@ -72,7 +72,7 @@ def test_constants_are_the_texts_in_order_and_once():
     assert ChatTemplate(source).constants == ("<a>", "b", "c", "d", "e", "f", "g", "tail")
 
 
-def test_keys_of_contents_are_those_under_which_their_parts_are_read():
+def test_keys_of_contents_are_the_keys_read_from_content():
     read = "{{ m.content.blocks }}{{ m['content']['parts'][0].text }}{{ content[0].kind }}"
     other = "{{ m.content.strip() }}{{ m.content['split']('x') }}{{ content[name] }}{{ m.content }}"
 
@@ -112,7 +112,7 @@ def test_keys_of_contents_are_those_under_which_their_parts_are_read():
         ),
     ],
 )
-def test_what_does_not_compile_is_reported_at_once(source, message):
+def test_compile_error_is_raised_at_construction(source, message):
     with pytest.raises(TemplateError) as caught:
         ChatTemplate(source)
 
@@ -168,7 +168,7 @@ def test_what_does_not_compile_is_reported_at_once(source, message):
         ),
     ],
 )
-def test_what_does_not_render_is_reported_in_one_line(source, message):
+def test_render_error_is_reported_in_one_line(source, message):
     with pytest.raises(TemplateError) as caught:
         render(source)
 
@@ -252,7 +252,11 @@ HOLDS_ITSELF.append(HOLDS_ITSELF)
             {"documents": ["a"]},
             "documents[0] must be a dict like {'title': '...', 'text': '...'}, not str",
         ),
-        ([{"content": HOLDS_ITSELF}], {}, "messages must not contain itself or nest hundreds of levels"),
+        (
+            [{"content": HOLDS_ITSELF}],
+            {},
+            "messages must not contain itself or nest hundreds of levels",
+        ),
         ([USER], {"x": HOLDS_ITSELF}, "context must not contain itself or nest hundreds of levels"),
     ],
 )
@@ -338,7 +342,7 @@ def test_names_that_a_model_card_asks_for_are_supplied():
         "{{ functions | map(attribute='name') | join }}",
     ],
 )
-def test_functions_are_a_text_only_where_they_are_used_as_one(source):
+def test_functions_are_a_text_only_if_used_as_a_text(source):
     assert render(source, tools=[TOOL]) == TOOL["function"]["name"]
 
 
@@ -355,7 +359,7 @@ def test_tojson_writes_a_generator():
 # What it shows of calls.
 
 
-def test_a_call_of_the_older_kind_has_its_arguments_in_the_shape_that_works():
+def test_function_call_arguments_have_the_shape_that_works():
     source = "{% for m in messages %}{% if m.function_call %}{{ m.function_call.arguments.a }}{% endif %}{% endfor %}"
     call = {"name": "f", "arguments": '{"a": 1}'}
     assert ChatTemplate(source).render([USER, {"role": "assistant", "function_call": call}]) == "1"
@@ -386,7 +390,7 @@ def test_ids_and_arguments_are_written_as_they_are_wanted(wanted, arguments):
 
 
 @pytest.mark.parametrize("refused", ["false", "m.tool_calls and m.content and m.reasoning_content"])
-def test_content_is_left_out_only_where_it_is_refused_beside_reasoning_and_calls(refused):
+def test_content_is_removed_only_if_refused_with_reasoning_and_calls(refused):
     source = (
         "{% for m in messages %}{{ raise_exception('both') if " + refused + " }}"
         "({{ m.reasoning_content }}){{ m.content }}{{ m.tool_calls }}{% endfor %}"
@@ -403,7 +407,7 @@ def test_content_is_left_out_only_where_it_is_refused_beside_reasoning_and_calls
             ChatTemplate(blind).render([said])
 
 
-def test_parts_are_not_tried_where_their_texts_are_not_read(monkeypatch):
+def test_parts_are_not_tried_if_their_texts_are_not_read(monkeypatch):
     runs = []
     made = ChatTemplate("{% for m in messages %}{{ m.content[0] }}{% endfor %}")
     monkeypatch.setattr(type(made._program.room), "run", lambda *_: runs.append(1) or "")
@@ -432,7 +436,7 @@ def test_a_template_without_end_is_stopped_soon(guard):
     assert thread_time() - began < 2
 
 
-def test_what_takes_too_long_is_not_tried_again(monkeypatch):
+def test_slow_template_is_not_tried_again(monkeypatch):
     """Neither with the arguments of calls in the other shape nor with more of the tools."""
     template, runs = ChatTemplate("{{ tools }}{{ messages[0].content.nothing }}"), []
     assert template.arguments_shape == "object"  # no probe tells
