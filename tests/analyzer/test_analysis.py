@@ -1,4 +1,4 @@
-"""The analysis as a whole: from a template to a format that parses what the template renders."""
+"""Tests of the complete analysis: from a template to a format that parses its renderings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "
 @settings(max_examples=30)
 @given(fmt=formats(), data=st.data())
 def test_template_with_random_markers_is_verified(fmt, data):
-    """A template made of random markers: what its model writes is understood."""
+    """Check that turns in the syntax of a template with random markers are parsed."""
     found = analyze(template_of(fmt))
     assert found.issues == ()
     assert found.verified
@@ -213,7 +213,7 @@ def test_invalid_format_proves_no_other_format(monkeypatch):
 
 
 def test_a_format_is_proved_on_a_template():
-    """Whatever the analysis makes of that."""
+    """The proof does not depend on the result of the analysis."""
     source = OWN.json_in_tags
     trace = Trace()
     assert prove_format(source, analyze(source), trace) == ()

@@ -1,4 +1,4 @@
-"""Markers of several tokens: found by what they do, written as tags, and written back."""
+"""Tests of multi-token markers: detected by function, written as tags, and restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes behind an output is what the template would have written there, or nothing."""
+"""Tests of bridges: the text after an output equals the rendering of the template."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..strategies.open_templates import NAMES, SOURCES, opened, written
 
 
 def rendered(one, chat, tools, prompt=True):
-    """What the template makes of a conversation, "" if it refuses it."""
+    """Render a conversation, or return "" if the template refuses it."""
     try:
         return one.template.render([*one.first, *chat], tools, prompt, **one.context)
     except TemplateError:
@@ -33,7 +33,7 @@ def rendered(one, chat, tools, prompt=True):
 
 
 def outputs(one):
-    """What the model writes to say something of each kind, and all that belongs to it."""
+    """Yield outputs of each kind, with their conversations and tools."""
     for kind, parts in KINDS.items():
         message = Message(parts)
         tools = TOOLS if message.tool_calls else None
@@ -44,7 +44,7 @@ def outputs(one):
 
 
 def problem(one, message, tools, known):
-    """What is wrong with the bridge behind an output; "" if nothing."""
+    """Return the first error in the bridge after an output, or ""."""
     prompt, output, end = known
     new = returned(message)
     asked = dict(tools=tools, **one.context)
@@ -52,7 +52,7 @@ def problem(one, message, tools, known):
     if text is None:
         return "" if one.template.why_no_bridge(output, new, **asked) else "no reason"
     whole = rendered(one, [ASKED, message, *new], tools)
-    # What the format does not write, such as ids, is not in the output.
+    # The output lacks parts that the format does not write, for example ids.
     if not (whole.startswith(prompt) and whole.endswith(text)):
         return f"{text!r} is not what ends {whole!r}"
     if output in whole and whole != prompt + output + text:
@@ -441,7 +441,7 @@ def test_a_marker_of_the_next_message_must_follow_a_turn_of_this_kind():
 
 
 def without_end(turn, user="<u>{{ m.content }}"):
-    """A template that nothing ends turns of, though there is a token that could."""
+    """Return a template without end-of-turn markers, although it has an end token."""
     return ChatTemplate(template(turn, user=user).source.replace("</a>", ""), eos_token="</s>")
 
 

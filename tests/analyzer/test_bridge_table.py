@@ -1,4 +1,4 @@
-"""The table of bridges on the page is what the templates give."""
+"""Tests of the table of bridges in the documentation."""
 
 from __future__ import annotations
 

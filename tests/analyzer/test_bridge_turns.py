@@ -1,4 +1,4 @@
-"""What is said in the conversations that prove a bridge."""
+"""Tests of the turns that prove a bridge."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""No format is verified and wrong: what a template renders, under all of its switches, comes back.
+"""Tests that verified formats are correct: all renderings round-trip, under all switches.
 
-Of templates of these tests, of real ones where there are any, and of mutants of both.
+The templates are those of these tests, real ones if available, and mutants of both.
 """
 
 from __future__ import annotations

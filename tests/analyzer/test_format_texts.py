@@ -70,7 +70,7 @@ ANYWHERE = {
 
 
 def one_text(group, name, text):
-    """A format with nothing but this text."""
+    """Return a format with only this text."""
     empty = getattr(getattr(WireFormat(), group), name)
     return WireFormat().replace(**{group: {name: (text,) if isinstance(empty, tuple) else text}})
 

@@ -1,4 +1,4 @@
-"""What probes are made of: texts that no template writes, messages and tools as APIs have them."""
+"""Tests of the probes: unique texts, and messages and tools in the form of the APIs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How turns are held against another parser, which is here one of our own that fails on purpose."""
+"""Tests of the comparison with another parser, here a double that fails on purpose."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ JUDGE = Judge("a parser", lambda template: template, StreamParser)
 
 
 class Reader:
-    """Reads as we do; `spoilt` says of a text whether its message is lost."""
+    """Double of a reader. It loses the messages of texts for which `spoilt` is true."""
 
     def __init__(self, spoilt=lambda text: False):
         self.spoilt = spoilt
@@ -94,7 +94,7 @@ def test_turn_with_equal_results_is_proved():
     assert (found.proved, found.lost) == (("content", "a call"), ())
     assert [words.startswith(CUT_CALL) for words in found.limits] == [True]
     assert found.judge == "a parser"
-    assert not any("ids of calls" in words for words in found.limits)  # nobody has written them
+    assert not any("ids of calls" in words for words in found.limits)  # this format has no ids
 
 
 def test_a_turn_with_calls_is_cut_off_in_them_and_not_in_its_texts():
@@ -191,7 +191,7 @@ def test_losses_of_a_truncated_turn_are_reported():
         f"truncated in a text: content: read as '' instead of {half!r} (content)",
     )
     (limit,) = found.limits
-    assert limit.startswith(f"{CUT_CALL}: calls: of []")
+    assert limit.startswith(f"{CUT_CALL}: calls: read as []")
 
 
 def test_repaired_arguments_are_a_limit():

@@ -1,8 +1,8 @@
-"""Response templates held against what chat templates render, by transformers' own parser.
+"""Tests of response templates against renderings, with the parser of transformers.
 
-The property: whatever template we prove, and the standard can express, the response template that
-is written for it makes transformers' parser read the same messages as ours. Beside it, what is
-said of response templates that lose something.
+The property: if a template is proved and the standard can express its format, transformers parses
+the same messages with the written response template as this library. Other tests check the reports
+on response templates with losses.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class TestShipped:
 
 
 def of_transformers():
-    """The response templates that transformers has for checkpoints without, by what is in them."""
+    """Return the response templates shipped with transformers, by content."""
     home = importlib.util.find_spec("transformers")
     path = Path(home.origin).parent / "cli" / "serving" / "utils.py" if home else None
     if path is None or not path.is_file():

@@ -1,8 +1,7 @@
-"""What transformers' own parser makes of outputs, through the response templates that we write.
+"""Tests of the written response templates with the parser of transformers.
 
-The property: of every format that can be written, and of every output in it, transformers' parser
-makes the message that ours makes, or `response_template_limits` names what it leaves out. No output
-is lost in silence.
+The property: for every output in every format with a response template, transformers parses the
+same message as this library, or `response_template_limits` names the difference.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ WRITTEN = [family for family in FAMILIES if family.name not in ("Python", "code"
 
 
 def written(fmt):
-    """The response template of a format, None where there is none."""
+    """Return the response template of a format, or None."""
     try:
         return dp.to_response_template(fmt)
     except dp.FormatError:
@@ -58,7 +57,7 @@ EXACT = 2**53
 
 
 def same(mine, theirs):
-    """Whether two values of arguments are one, 1 being no True."""
+    """Return True if two values are equal. 1 and True are different."""
     if isinstance(mine, dict) and isinstance(theirs, dict):
         return mine.keys() == theirs.keys() and all(same(mine[key], theirs[key]) for key in mine)
     if isinstance(mine, list) and isinstance(theirs, list):
@@ -69,7 +68,7 @@ def same(mine, theirs):
 
 
 def assert_same(fmt, template, text, tools, prompt):
-    """Hold what transformers' parser makes of an output against what ours makes of it."""
+    """Check that transformers and this library parse an output to the same message."""
     ours = dp.parse(text, fmt, tools=tools, prompt=prompt)
     limits = dp.response_template_limits(fmt)
     calls = ours.tool_calls

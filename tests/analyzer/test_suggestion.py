@@ -1,4 +1,4 @@
-"""Which named format is suggested to a template that renders no calls, and on what evidence."""
+"""Tests of suggested formats for templates that render no calls."""
 
 from __future__ import annotations
 

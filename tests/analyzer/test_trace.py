@@ -1,4 +1,4 @@
-"""What an analysis notes: renderings, comparisons, evidence."""
+"""Tests of the trace: renderings, comparisons and evidence."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_marker_nearest_to_its_probe_is_the_evidence(traced):
     fmt = traced[0].replace(tools={"section_start": "\n<c>\n"})
     assert seen(noted(f"{text}\n"), fmt, "section_start").text == "<c>"
     assert seen(noted(f"{text}\n<c>\n"), fmt, "section_start").text == "\n<c>\n"
-    # What the analysis itself asked is none.
+    # Text inserted by the probes is not evidence.
     assert seen(noted(f"{USER} <c>"), fmt, "section_start") is None
     assert seen(noted(f"<c>{ONE} {USER}"), fmt, "section_start") is None
 
@@ -339,7 +339,7 @@ def test_separators_are_seen_between_two():
         ("p<", None, [1]),
         ("p<aa<p", None, [1]),
         ("{}p", None, []),
-        ("{} <p", None, []),  # what the analysis asked
+        ("{} <p", None, []),  # text inserted by the probes
         ("<{}p<q", "pq", [4]),
         ("p<{}p<<q<", "pq", [6]),
         ("p<q", "pq", [1]),
@@ -348,7 +348,7 @@ def test_separators_are_seen_between_two():
     ],
 )
 def test_the_place_nearest_to_a_probe(whole, two, places):
-    """The user's message stands where "{}" does; places are counted with these two letters."""
+    """The user's message replaces "{}", and offsets count these two characters."""
     text = whole.replace("{}", USER)
     counted = [
         at - (len(USER) - 2) * text.count(USER, 0, at)

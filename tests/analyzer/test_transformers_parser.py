@@ -1,4 +1,4 @@
-"""The parser that judges response templates is found without a word, and raises nothing."""
+"""Tests of the reference parser, which is found silently and never raises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deltaparse.analyzer.transformers_parser import HOME, Judge, judge
 
 
 class Parser:
-    """Stands for transformers' parser: repeats what it gets, and fails of "!"."""
+    """Double of transformers' parser, which repeats its input and fails on "!"."""
 
     def __init__(self, loaded, *, prefix, tools):
         self.made = {"loaded": loaded, "prefix": prefix, "tools": tools, "content": ""}

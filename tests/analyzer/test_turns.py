@@ -1,4 +1,4 @@
-"""Turns: asked for by what is in them, and cut out of what the template renders."""
+"""Tests of assistant turns, extracted from renderings by their parts."""
 
 from __future__ import annotations
 

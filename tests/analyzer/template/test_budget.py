@@ -1,4 +1,4 @@
-"""The budget: what is paid for, weighed and refused, without a template."""
+"""Tests of the budget without a template: charges, weights and refusals."""
 
 from __future__ import annotations
 

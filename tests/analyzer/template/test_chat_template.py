@@ -79,7 +79,7 @@ def test_keys_of_contents_are_the_keys_read_from_content():
     assert ChatTemplate(read + other).keys_of_contents == {"blocks", "parts"}
 
 
-# What can be wrong.
+# Errors.
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_wrong_arguments_are_the_callers_fault(messages, context, message):
         render("a", messages, **context)
 
 
-# What a template finds.
+# The environment of a template.
 
 
 def test_the_context_is_that_of_transformers():
@@ -356,7 +356,7 @@ def test_tojson_writes_a_generator():
     )
 
 
-# What it shows of calls.
+# Rendering of calls.
 
 
 def test_function_call_arguments_have_the_shape_that_works():
@@ -398,7 +398,7 @@ def test_content_is_removed_only_if_refused_with_reasoning_and_calls(refused):
     template = ChatTemplate(source)
     said = calling({}, "Dry.", reasoning_content="hm")
     assert template.render([said]).startswith("(hm)Dry.[" if refused == "false" else "(hm)[")
-    # Where no reasoning is shown it is not what stands in the way of the content.
+    # If no reasoning is shown, it cannot be the reason for refusing the content.
     blind = source.replace("and m.reasoning_content", "").replace("({{ m.reasoning_content }})", "")
     if refused == "false":
         assert ChatTemplate(blind).render([said]).startswith("Dry.[")

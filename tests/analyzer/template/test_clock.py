@@ -1,4 +1,4 @@
-"""The time of day in templates: while renderings are compared it stands still."""
+"""Tests of the time of day in templates, frozen while renderings are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiling a template, and what its syntax tree says."""
+"""Tests of compiling templates and of facts from the syntax tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates: never less than what is made."""
+"""Tests of estimates, which are never less than the size of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards: what costs much is refused before it is made, whichever way a template asks for it."""
+"""Tests of guards, which refuse expensive operations before they run."""
 
 # ruff: noqa: E501 - a template is read more easily in one line
 

@@ -1,4 +1,4 @@
-"""A parsed message goes back into the history, and what is rendered of it is parsed to the same."""
+"""Tests of history: parsed messages are rendered, and parse to the same messages again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def message_of(turn):
 
 
 def conversations(turn):
-    """The turn as the last, and before what the tools returned and another question."""
+    """Yield the turn at the end, and before tool results and another question."""
     message = message_of(turn)
     results = [
         {"role": "tool", "tool_call_id": call.id, "content": RESULT} for call in message.tool_calls
@@ -42,7 +42,7 @@ def conversations(turn):
 
 
 def rendered(one, chat, **given):
-    """What the template makes of a conversation, None if it refuses it."""
+    """Render a conversation, or return None if the template refuses it."""
     try:
         return one.template.render([*one.first, *chat], **one.context, **given)
     except TemplateError:
@@ -50,7 +50,7 @@ def rendered(one, chat, **given):
 
 
 def problem(one, turn):
-    """What is wrong with what comes back of a turn that a template shows; "" if nothing."""
+    """Return the first error in a turn that is rendered and parsed again, or ""."""
     tools = TOOLS if turn.calls else one.turns.render._tools
     prompt = rendered(one, [user()], tools=tools, add_generation_prompt=True)
     problems = []
@@ -65,7 +65,7 @@ def problem(one, turn):
 
 
 def shown(one):
-    """The turns that come back where their messages are made for the template by hand."""
+    """Yield the turns that round-trip with messages adapted to the template by hand."""
     trial = Trial(one.turns, one.turns.render, one.reasoning, one.fmt)
     for turn in (beside(turn, one.turns.render) for turn in one.messages()):
         if not turn.calls or one.has_calls:
@@ -120,7 +120,7 @@ def test_history_is_idempotent(name):
 
 
 def template_of(turn, result="{{ m.content }}"):
-    """A template that writes the model's turn, and what a tool returned, so."""
+    """Return a template with these texts for assistant turns and tool results."""
     return ChatTemplate(
         "{% for m in messages %}{% if m.role == 'assistant' %}<a>" + turn + "</a>"
         "{% elif m.role == 'tool' %}<r>" + result + "</r>"
@@ -203,7 +203,7 @@ def test_missing_content_is_rendered_in_the_accepted_form(turn, said):
         assert said in template.render([QUESTION, message])
         del message["content"]
         assert said in template.render([QUESTION, message])
-    # What has no calls says nothing too, whatever a client dumps.
+    # A message without calls has empty content too, whatever a client dumps.
     for tool_calls in (None, []):
         message = {"role": "assistant", "content": None, "tool_calls": tool_calls, "refusal": None}
         assert "None" not in template.render([QUESTION, message])
@@ -341,7 +341,7 @@ def test_odd_messages_are_no_errors_of_ours_and_stay_as_they_are(name, messages)
 
 
 class Read:
-    """What a template reads, said by hand."""
+    """Facts about a template, given by hand."""
 
     roles_in_parts = frozenset()
 

@@ -1,4 +1,4 @@
-"""What a template can call and name: as in transformers, and harmless."""
+"""Tests of the functions and filters for templates: as in transformers, and safe."""
 
 # ruff: noqa: E501 - a template is read more easily in one line
 

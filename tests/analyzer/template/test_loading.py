@@ -1,4 +1,4 @@
-"""Templates come from tokenizers, files, models' folders and GGUF files, with their tokens."""
+"""Tests of loading templates from tokenizers, files, model folders and GGUF files."""
 
 from __future__ import annotations
 
@@ -173,9 +173,9 @@ def test_tokens_are_read_from_separate_files(tmp_path):
     [
         ("{", "not JSON"),
         ("[]", "expected a JSON object"),
-        ('{"chat_template": 7}', "not a text"),
-        ('{"chat_template": [{"name": "a"}]}', "not a text"),
-        ('{"chat_template": {"a": "t", "b": 7}}', "not a text"),
+        ('{"chat_template": 7}', "must be a string"),
+        ('{"chat_template": [{"name": "a"}]}', "must be a string"),
+        ('{"chat_template": {"a": "t", "b": 7}}', "must be a string"),
     ],
 )
 def test_invalid_configuration_is_refused(tmp_path, text, why):

@@ -1,4 +1,4 @@
-"""What a caller gives a template, copied into plain values."""
+"""Tests of copying the caller's values to plain types."""
 
 from __future__ import annotations
 

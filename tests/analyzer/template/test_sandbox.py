@@ -1,4 +1,4 @@
-"""The sandbox: the same text as plain Jinja for what templates do, an early end for what they must not."""
+"""Tests of the sandbox: harmless templates render as in plain Jinja, others are stopped early."""
 
 # ruff: noqa: E501 - a template is read more easily in one line
 
@@ -18,7 +18,7 @@ QUICK = Limits(seconds=0.02)
 
 
 def plain(source, **variables):
-    """What Jinja makes of it without any guard."""
+    """Render a template with plain Jinja, without guards."""
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
     )

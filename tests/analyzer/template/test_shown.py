@@ -1,4 +1,4 @@
-"""What is shown of a value has no address in it, and is the value itself wherever that has none."""
+"""Tests of printable values: without addresses, and unchanged if they have none."""
 
 from __future__ import annotations
 

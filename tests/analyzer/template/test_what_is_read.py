@@ -1,4 +1,4 @@
-"""What a template reads is found, of templates that read one thing in one way."""
+"""Tests of detecting the message form, with templates that read one thing in one way."""
 
 # ruff: noqa: E501 - a template is read more easily in one line
 
