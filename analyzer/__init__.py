@@ -1,6 +1,6 @@
-"""From a chat template to a wire format, and the trace of how it was found.
+"""Derivation of a wire format from a chat template, with a trace of the evidence.
 
-Users import what is here. Nothing of it is lazy, because all of it needs Jinja.
+Users import these names from here. No import is lazy, because every module needs Jinja.
 """
 
 from .analysis import analyze

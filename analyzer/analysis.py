@@ -1,6 +1,6 @@
-"""The analysis: from a chat template alone to a wire format, with proof.
+"""The analysis: derive a wire format from a chat template and prove it by rendering.
 
-What the phases are is said in `phases`; in which order they run, and why, in `_read`.
+The package `phases` describes the phases. `_read` runs them and explains their order.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ __all__ = ["analyze", "prove_format"]
 
 PARTS = ("content", "reasoning", "calls")
 NEEDS_EOS_TOKEN = (
-    "the template ends turns with eos_token, which was not given: pass it, "
+    "the template ends turns with eos_token, but none was given: pass it, "
     "ChatTemplate(source, eos_token=...), or load the tokenizer, ChatTemplate.load(...)"
 )
 IN_CONTENTS = (
-    "the template reads {keys} of a content that is an object: what it shows of that, such as "
-    "calls, is not known"
+    "the template reads {keys} of a content that is an object: calls or other parts that it "
+    "renders from this object are not known"
 )
-NO_END = "no marker was found that ends a turn: fmt.replace(turn={'ends': (...,)})"
-NOTHING_CAME_BACK = "nothing came back that would prove it"
+NO_END = "no end-of-turn marker was found: add it with fmt.replace(turn={'ends': (...,)})"
+NOTHING_CAME_BACK = "no rendered turn was parsed back, so the format is not proved"
 TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for all renderings"
 
 
@@ -77,28 +77,32 @@ def analyze(
     accept_suggestion: bool = False,
     **switches: Any,
 ) -> WireFormat:
-    """Find out how a model writes, from its chat template alone.
+    """Derive the wire format of a model from its chat template.
 
-    The template is rendered with conversations that differ in one thing, and the markers are read
-    off the differences. Then other conversations are rendered and parsed back: `verified` means
-    that all came back; `issues` reports what did not, and what the template does not show. The
-    result depends on the template and the switches only. It is kept in memory, unless the analysis
-    ran out of time.
+    The analysis renders conversations that differ in one thing and reads the markers off the
+    differences. It then renders other conversations and parses them back. `verified` is True if
+    all of them round-trip. `issues` lists the failures and the parts that the template does not
+    show. The result depends only on the template and the switches. It is cached in memory, unless
+    the analysis ran out of time.
 
     Args:
         template: the template, its source, or a `Path` or tokenizer for `ChatTemplate.load`.
-        cache: a directory in which formats are kept between processes; it is made if missing.
-        trace: an empty `Trace`, in which the evidence is noted. With it, no kept result is used.
-        accept_suggestion: if the template renders no calls but describes those of one named
-            format, read calls as that format does; see `WireFormat.suggested`.
-        switches: values for switches that the template reads, such as `enable_thinking`. Usually
-            not needed: one format serves all settings, and the prompt shows which one is on. Pass
-            them if an issue says that a switch changes the syntax of calls.
+        cache: a directory for formats, shared between processes. It is created if missing.
+        trace: an empty `Trace` that records the evidence. With a trace, cached results are not
+            used.
+        accept_suggestion: use the calls of `WireFormat.suggested`, if the template describes calls
+            of one built-in format but does not render them.
+        switches: values for template switches, for example `enable_thinking`. Usually not needed,
+            because one format serves all settings and the prompt shows which one is on. Pass them
+            if an issue reports that a switch changes the syntax of calls.
+
+    Returns:
+        The format. `WireFormat.verified` and `WireFormat.issues` contain the result of the proof.
 
     Raises:
-        TemplateError: the text is no Jinja template.
-        UsageError: it is neither a `ChatTemplate` nor a str, or a str that is a path or a name;
-            `cache` is no directory; or the template does not read a switch.
+        TemplateError: the template is not valid Jinja.
+        UsageError: `template` has the wrong type, or is a str with a path or a name. Also if
+            `cache` is not a directory, or the template does not read one of the switches.
     """
     made = _template(template)
     known = names_of_switches(made)
@@ -121,8 +125,8 @@ def _template(given: object) -> ChatTemplate:
     if isinstance(given, str):
         if given.split() == [given] and "{" not in given:
             raise UsageError(
-                f"{given!r:.200} is no source of a template: for one in a file or a model's folder "
-                "give a Path, and for a format by name get_format(name)"
+                f"{given!r:.200} is not Jinja source: pass a Path for a template file or a model "
+                "folder, or call get_format(name) for a built-in format"
             )
         return ChatTemplate(given)
     if isinstance(given, os.PathLike) or hasattr(given, "chat_template"):
@@ -132,7 +136,7 @@ def _template(given: object) -> ChatTemplate:
 
 
 class _OutOfTime(Exception):
-    """There was no time for all of the analysis: an exception, since these are not remembered."""
+    """Carries an incomplete format. It is an exception because `lru_cache` does not store these."""
 
     def __init__(self, fmt: WireFormat) -> None:
         super().__init__(fmt)
@@ -140,7 +144,7 @@ class _OutOfTime(Exception):
 
 
 def _analyze(template: ChatTemplate, switches: Mapping[str, Any]) -> WireFormat:
-    # 1 and True are equal, and a template can tell them apart; templates with other limits are too.
+    # The type is part of the key, because 1 == True and a template can distinguish them.
     given = tuple((name, value, type(value)) for name, value in sorted(switches.items()))
     try:
         hash(given)
@@ -155,7 +159,7 @@ def _analyze(template: ChatTemplate, switches: Mapping[str, Any]) -> WireFormat:
 @lru_cache(maxsize=64)
 def _remembered(
     template: ChatTemplate,
-    limits: Limits,  # noqa: ARG001 - a part of the key
+    limits: Limits,  # noqa: ARG001 - part of the key, because equal templates may differ in it
     switches: tuple[tuple[str, Any, type], ...],
 ) -> WireFormat:
     fmt = _found(template, {name: value for name, value, _ in switches})
@@ -173,7 +177,7 @@ def _found(
     try:
         return _derived(render, trace)
     except FormatError as error:
-        return _without_format(render, f"what the template shows makes no format: {error}")
+        return _without_format(render, f"the rendered markers do not form a valid format: {error}")
 
 
 def _without_format(render: Renderer, issue: str) -> WireFormat:
@@ -184,27 +188,28 @@ def _without_format(render: Renderer, issue: str) -> WireFormat:
 def prove_format(
     template: ChatTemplate | str | object, fmt: WireFormat, trace: Trace, **switches: Any
 ) -> tuple[str, ...]:
-    """Prove a format on a template that need not be understood; return what speaks against it.
+    """Prove a given format on a template and return the objections.
 
-    The conversations are those of `analyze`, and `trace.shown` are the turns that came back.
+    The analysis need not have understood the template. The conversations are the same as in
+    `analyze`. Successfully parsed turns are stored in `trace.shown`.
     """
     render = Renderer(_template(template), trace, switches)
     try:
         found = _read(render)
     except FormatError as error:
-        return (f"what the template shows makes no format: {error}",)
+        return (f"the rendered markers do not form a valid format: {error}",)
     if isinstance(found, str):
         return (found,)
     proof = prove(found.turns, found.reasoning, fmt, found.chosen, found.others, found.tools.lost)
     trace.shown = tuple(proof.shown)
     if fmt.facts.has_calls and not proof.calls and not proof.failed:
-        return ("the template renders no calls, so those of the format are not proved",)
+        return ("the template renders no calls, so the calls of the format are not proved",)
     return (*by_cause(proof.failed), *([] if proof.labels else [NOTHING_CAME_BACK]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
-    """What the phases have read off a template, and the settings under which it is to be proved."""
+    """Results of all phases, with the settings for the proof."""
 
     turns: Turns
     reasoning: ReasoningFinding
@@ -215,19 +220,19 @@ class _Reading:
 
     @property
     def others(self) -> list[Setting]:
-        """The settings beside the chosen one that change anything."""
+        """Return the settings, other than the chosen one, that change a rendering."""
         return [one for one in self.settings if one != self.chosen and one.matters]
 
 
 def _read(render: Renderer) -> _Reading | str:
-    """Run the phases, each on what those before it have found; or say why they cannot.
+    """Run the phases in order and return their results, or the reason why they cannot run.
 
-    A phase reads off its own part and leaves the rest alone, so the order is that of what stands
-    round what: nothing can be compared before it is known where a turn begins and ends, calls are
-    what is left of a turn without reasoning and content. Three times a phase shows that an
-    earlier one took too much; then the frame is made smaller, never larger.
+    Each phase uses the results of the earlier phases and reads only its own part. Outer parts are
+    read first: the borders of a turn, then reasoning, then content. The remaining text of a turn
+    is its calls. Three times, a phase shows that an earlier one took too much. The frame is then
+    made smaller, never larger.
     """
-    # Reasoning may be shown under a switch only, so that is turned before all else.
+    # Set the switches first, because some templates show reasoning only under a switch.
     render = with_brackets(showing_calls(render))
     settings = find_settings(render)
     chosen = situation(render, settings)
@@ -235,27 +240,27 @@ def _read(render: Renderer) -> _Reading | str:
     render = render.under(chosen.context)
     frame = find_frame(render, prompts)
     if frame is None:
-        refusal = render.refusals[0] if render.refusals else "the texts do not come out"
+        refusal = render.refusals[0] if render.refusals else "its texts are not in the rendering"
         return f"the template renders no simple conversation: {refusal}"
     turns = Turns(render, frame)
-    # The header may end with a marker that stands before each call. That shows as soon as there
-    # are two calls, whatever they look like; so no later phase has to reckon with it.
+    # The header may include a marker that starts each call. Two calls in one turn reveal it in any
+    # syntax, so it is removed here and later phases need not handle it.
     turns = turns.within(without_start_of_calls(turns))
-    # A turn of several messages must be known before any is cut where its first one ends.
+    # Turns of several messages must be detected before any turn is cut at its first end marker.
     turns = turns.within(turns.frame.with_several_messages(render.turn(calls=[call()])))
-    # Reasoning comes before content and calls: it may stand before either, and in every turn, if
-    # only as an empty pair of markers. Without it the rest is alike in turns of all kinds.
+    # Reasoning is found before content and calls, because it can precede both and may be in every
+    # turn as an empty pair of markers. Without it, turns of all kinds can be compared.
     reasoning = find_reasoning(turns, prompts, settings)
-    # If it is in every turn and in the prompt, its start was taken for the end of the header.
+    # If reasoning is in every turn and in the prompt, the header wrongly includes its start marker.
     turns = turns.within(turns.frame.without(reasoning.format.start.strip()))
-    # Content comes before calls: they may stand inside of its markers.
+    # Content is found before calls, because calls may be inside the markers of content.
     content = find_content(turns, reasoning)
-    # If every turn has content, even an empty one, its end marker was taken for the turn's.
+    # If every turn has content, even empty content, its end marker was mistaken for the turn's.
     turns, content = with_end_of_content(turns, reasoning, content)
-    # What now remains of a turn with calls are the calls.
+    # The remaining text of a turn with calls is the calls.
     tools = find_tool_calls(turns, reasoning.format, content)
     turn = turns.frame.turn
-    # What ends content ends before the turn does.
+    # The end marker of content must not include the end of the turn.
     for end in turn.ends:
         content = replace(content, end=content.end.partition(end.strip())[0])
     under = other_ends_of_calls(turns.render.unswitched(), settings, turn.ends)
@@ -263,11 +268,10 @@ def _read(render: Renderer) -> _Reading | str:
     try:
         fmt = _format(turn, reasoning, content, tools)
     except FormatError:
-        # What was found of calls makes no format; the rest may.
+        # Without the calls, the other findings may still form a valid format.
         tools = not_understood(tools)
         fmt = _format(turn, reasoning, content, tools)
-    # Channels render nothing. They are another reading of the same markers, for which those of
-    # reasoning, content and calls must all be there.
+    # Channels reinterpret the markers of reasoning, content and calls, so they need all of them.
     fmt = render.brackets.restored_format(with_channels(fmt, addressed=tools.addressed))
     turns = turns.restored()
     fmt = fmt.replace(preserved_tokens=preserved_tokens(fmt))
@@ -282,17 +286,17 @@ def _read(render: Renderer) -> _Reading | str:
 
 
 def _derived(render: Renderer, trace: Trace) -> WireFormat:
-    """Read a format off the template, and prove it."""
+    """Derive a format from the template and prove it."""
     found = _read(render)
     if isinstance(found, str):
         return _without_format(render, found)
-    # Each phase may have been wrong, and all of them together in a way that none can see.
+    # Only a proof of the complete format detects mistakes that no single phase can see.
     reasoning, tools, fmt, render = found.reasoning, found.tools, found.fmt, found.turns.render
     proof = prove(found.turns, reasoning, fmt, found.chosen, found.others, tools.lost)
     trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
     trace.shown = tuple(proof.shown)
     trace.conversations = {part: sum(getattr(proof, part).values()) for part in PARTS}
-    # Where what ends turns is missing, that is why turns do not come back.
+    # A missing end of turn is the cause of all failures, so only this cause is reported.
     failed = [NEEDS_EOS_TOKEN] if needs_eos_token(render) else by_cause(proof.failed)
     issues = (
         *reasoning.issues,
@@ -328,7 +332,7 @@ def _format(
 
 
 def with_brackets(render: Renderer) -> Renderer:
-    """The renderer with the tokens that are no markers by themselves written as tags."""
+    """Return the renderer with multi-token markers written as plain tags."""
     calls = [call(0, dict(zip(ARGUMENTS, VALUES, strict=True))), call(1)]
     chats = [[user(), thinking(calls=calls[:most]), result()] for most in (2, 1)]
     ways = [*chats, *(chat[:2] for chat in chats)]
@@ -339,14 +343,14 @@ def with_brackets(render: Renderer) -> Renderer:
 def _doubts(
     render: Renderer, fmt: WireFormat, proof: Proof, reasoning: ReasoningFinding
 ) -> Iterator[str]:
-    """What speaks against a format, beside the turns that did not come back."""
+    """Yield the objections to a format, other than failed turns."""
     yield from _unproved(render, fmt, proof, known=bool(reasoning.issues))
     document = fmt.to_json()
     for probe in PROBE_TEXTS:
         if json.dumps(probe)[1:-1] in document:
-            yield f"the probe {probe!r} got into the format"
+            yield f"the format contains the probe {probe!r}"
     if render.prompt_tail() is None:
-        yield "the template renders no prompt for an answer, so its header is not known"
+        yield "the template renders no generation prompt, so the header of a turn is not known"
     if render.exhausted:
         yield TOO_LONG
     if not fmt.turn.ends:
@@ -354,9 +358,9 @@ def _doubts(
 
 
 def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -> Iterator[str]:
-    """What the template reads, and what was found, that no turn that came back has shown.
+    """Yield the parts of the format or template not shown by any proved turn.
 
-    `known`: that reasoning is not understood is said already.
+    `known` is True if an earlier issue already reports that reasoning is not understood.
     """
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proof.labels or (calls and not proof.calls):
@@ -367,4 +371,4 @@ def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -
         return
     read = [key for key in REASONING_KEYS if key in render.template.keys]
     if read:
-        yield f"the template reads {' and '.join(read)} of a message, and no rendering shows it"
+        yield f"the template reads {' and '.join(read)} of a message, but no rendering shows it"

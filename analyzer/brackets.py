@@ -1,15 +1,15 @@
-"""Markers that are made of several tokens, written as plain tags while a template is read.
+"""Multi-token markers, written as plain tags during the analysis.
 
-Two kinds of markers do not show where they begin and end, for their tokens stand in all of them:
+The tokens of two kinds of markers occur in every marker, so the borders of a marker are unclear:
 
     <|open|>think<|sep|> ... <|close|>think<|sep|>     a word between two tokens
     ]<]ns[>[<call> ... ]<]ns[>[</call>                 one token before every tag
 
-What would be compared as text is cut in the middle of them. So each is written as a tag of its own
-in what is rendered, with characters of private use in the places of the tokens, and written back in
-what was found. Known by what they do, not by what they look like: the same words stand behind two
-tokens, and before a third; the same tags, opening and closing, stand behind one token and nothing
-else does.
+A comparison of renderings would cut these markers in the middle. Each is therefore rewritten as one
+tag in the renderings, with private-use characters in place of the tokens. The findings are
+rewritten back. Detection uses the function of the tokens, not their spelling. For pairs, the same
+words follow two different tokens and precede a third. For prefixes, one token precedes the opening
+and closing forms of the same tags, and never other text.
 """
 
 from __future__ import annotations
@@ -33,16 +33,18 @@ OPEN, CLOSE, PREFIX = "\ue001", "\ue00f", "\ue000"
 
 @dataclass(frozen=True, slots=True)
 class Brackets:
-    """Tokens that only together with what follows them make a marker; none for most templates.
+    """Tokens that form a marker only with the following text. Empty for most templates.
 
-    `pairs` are what stands before a word and what stands behind it; `prefixes` stand before tags.
+    Attributes:
+        pairs: the tokens before and after a word.
+        prefixes: the tokens before tags.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
     prefixes: tuple[str, ...] = ()
 
     def plain(self, text: str) -> str:
-        """Write the markers as tags."""
+        """Return the text with multi-token markers written as tags."""
         for at, (first, last) in enumerate(self.pairs):
             opened = f"<{chr(ord(OPEN) + at)}"
             pattern = re.escape(first) + r"(\w[^<>\n]*)" + re.escape(last)
@@ -52,7 +54,7 @@ class Brackets:
         return text
 
     def restored(self, text: str) -> str:
-        """Write the markers as they are."""
+        """Return the text with the tags replaced by the original markers."""
         for at, (first, last) in enumerate(self.pairs):
             text = text.replace(f"<{chr(ord(OPEN) + at)}", first).replace(f"{CLOSE}>", last)
         for prefix in self.prefixes:
@@ -60,7 +62,7 @@ class Brackets:
         return text
 
     def restored_format(self, fmt: WireFormat) -> WireFormat:
-        """Write the markers of a format as they are."""
+        """Return the format with the tags replaced by the original markers."""
         if not (self.pairs or self.prefixes):
             return fmt
         written = json.loads(fmt.to_json(), object_hook=self._values)
@@ -76,7 +78,7 @@ class Brackets:
 
 
 def find_brackets(text: str) -> Brackets:
-    """Find such tokens in a conversation that has all that one can have."""
+    """Find multi-token markers in a conversation that has reasoning, calls and results."""
     return Brackets(tuple(_pairs(text)), tuple(_prefixes(text)))
 
 

@@ -1,16 +1,15 @@
-"""What stands between the output of a model and its next turn, so that history is rendered once.
+"""The text between a model's output and its next turn, so that history need not be rendered again.
 
-A rendering of what a model has said is not what it wrote: white space, the spelling of a boolean,
-an empty argument come out otherwise, and with them the tokens. So prompt and output are kept as
-they are, and only what comes behind them is rendered: the end of the turn, the new messages, the
-next generation prompt.
+A rendered turn can differ from the sampled output in whitespace, the spelling of a boolean or an
+empty argument. The tokens then differ too. The prompt and the output are therefore kept verbatim.
+Only the text after the output is rendered: the end of the turn, the new messages and the next
+generation prompt.
 
-No template says whether that is the same whatever stands before it. Some drop the reasoning of
-earlier turns, move the list of tools to the last question, or write a turn in another way when it
-has become history. So conversations are rendered in which the model has said different things, and
-in each of them there must stand, one behind the other: the prompt as it was, the turn, and the same
-text to the end. What is certain then is this: had the template written the output as the model did,
-the next prompt would be prompt, output and this text.
+This text may depend on the earlier conversation. Some templates drop the reasoning of earlier
+turns, move the list of tools to the last question, or render a turn differently in history. The
+proof renders conversations with different model turns. Each rendering must consist of the unchanged
+prompt, the turn, and the same remaining text. If the template renders the output as the model wrote
+it, the next prompt is then the prompt, the output and this text.
 """
 
 from __future__ import annotations
@@ -55,25 +54,27 @@ REPLIED, MUSED = "zqrepliedzq", "zqmusedzq"
 NEW = "zqnewzq"
 OLD, OLD_ID = "zqold", "zqold0001"
 OTHERS = ("zqone", "zqtwo")
-"""What is said in the place of the output: with each, all texts begin."""
+"""Prefixes of the texts in two substitutes for the output."""
 
 UNFINISHED = frozenset({"truncated_call", "unclosed_reasoning", "cut_marker", "missing_closer"})
-"""Issues of an output that ended too early."""
+"""Issues of a truncated output."""
 
 WHOLE = frozenset({"complete", "repaired", "in_reasoning", "unknown_tool"})
-"""What may have become of calls that were begun."""
+"""Statuses of attempts that ended as calls."""
 
-IN_SOME = ", in some conversations: with messages=, the proof is for one only"
-LACKS = "the output lacks {!r}, which stands before the end of the turn"
-REWRITTEN = "what stands before the turn is rewritten when more follows"
+IN_SOME = ", in some conversations: pass messages= to prove it for one conversation only"
+LACKS = "the output lacks {!r}, which history has before the end of the turn"
+REWRITTEN = "the text before the turn is rewritten when messages follow"
 
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """The text behind an output, or why there is none.
+    """The text after an output, or the reason why it cannot be proved.
 
-    `text`: the end of the turn as far as the output has none, the new messages, and the next
-    generation prompt; None where nothing proves it, for the `reason`.
+    Attributes:
+        text: the missing part of the end of the turn, the new messages and the next generation
+            prompt. None if the proof failed.
+        reason: why the proof failed, or "".
     """
 
     text: str | None
@@ -82,9 +83,9 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class _Suffix:
-    """What follows a turn: the marker that ends it, with the white space before it, and the rest.
+    """Text after a turn: whitespace, the end marker and the rest.
 
-    `closer` is the marker before them that closes the last part of the turn, "" if none does.
+    `closer` is the preceding marker that closes the last part of the turn, or "".
     """
 
     closer: str
@@ -94,7 +95,7 @@ class _Suffix:
 
     @property
     def text(self) -> str:
-        """All of it, from the white space on."""
+        """Return the complete text, starting with the whitespace."""
         return self.space + self.end + self.rest
 
 
@@ -108,17 +109,18 @@ def find_bridge(
     messages: Sequence[Any] | None = None,
     switches: Given,
 ) -> Bridge:
-    """Find what goes behind an output, and prove it by rendering.
+    """Find the text after an output, and prove it by rendering.
 
-    The arguments are those of `ChatTemplate.bridge`.
+    The arguments are the same as for `ChatTemplate.bridge`.
 
     Raises:
         UsageError: an argument has the wrong type.
     """
     if not isinstance(output, str):
-        raise UsageError(f"output is the sampled text, not {type(output).__name__}")
+        raise UsageError(f"output must be the sampled text (str), not {type(output).__name__}")
     if isinstance(new_messages, str | Mapping) or not isinstance(new_messages, Sequence):
-        raise UsageError(f"new_messages is a list of messages, not {type(new_messages).__name__}")
+        kind = type(new_messages).__name__
+        raise UsageError(f"new_messages must be a list of messages, not {kind}")
     fmt = analyze(template)
     try:
         proof = _Proof(template, fmt, list(new_messages), tools, switches)
@@ -128,7 +130,7 @@ def find_bridge(
 
 
 class _Proof:
-    """Renders conversations under the same switches, with the same tools and new messages."""
+    """Renderings of conversations with the same switches, tools and new messages."""
 
     def __init__(
         self, template: ChatTemplate, fmt: WireFormat, new: Chat, tools: Any, switches: Given
@@ -141,7 +143,11 @@ class _Proof:
         self._ends = sorted(filter(None, cores), key=len, reverse=True)
 
     def bridge(self, output: str, messages: Sequence[Any] | None) -> str:
-        """The text behind `output`; raises `NoBridge`."""
+        """Return the text after `output`.
+
+        Raises:
+            NoBridge: the text cannot be proved.
+        """
         histories = [list(messages)] if messages is not None else list(self._histories())
         prompts = [(chat, self._render(chat)) for chat in histories]
         known = [(chat, prompt) for chat, prompt in prompts if isinstance(prompt, str)]
@@ -159,16 +165,17 @@ class _Proof:
             except NoBridge as none:
                 raise NoBridge(f"{none}{IN_SOME}") from None
             if other.text != suffix.text:
-                raise NoBridge(f"what follows a turn depends on what came before it{IN_SOME}")
+                raise NoBridge(f"the text after a turn depends on earlier messages{IN_SOME}")
         text = self._behind(output, suffix)
         if not text.lstrip().startswith(stopped):
-            raise NoBridge(f"the output ends with {stopped!r}, and that does not follow it")
+            raise NoBridge(f"the output ends with {stopped!r}, but the next text is different")
         return text.lstrip().removeprefix(stopped) if stopped else text
 
     def _without_stop(self, output: str, chat: Chat, prompt: str) -> tuple[str, str]:
-        """An output, and the marker of the next message behind it, at which some models stop.
+        """Split off the start marker of the next message, which some models use as a stop.
 
-        Where no marker ends a turn, that of the next message does, and engines may leave it there.
+        If a template has no end-of-turn marker, this marker ends the turn. Engines may keep it in
+        the output.
         """
         text, fmt = output.rstrip(), self._fmt
         stop = last_marker(text)
@@ -183,18 +190,18 @@ class _Proof:
             with suppress(NoBridge):
                 suffix = self._suffix(chat, prompt, *saying(Message(parts), OTHERS[0]))
                 found = found or (not suffix.end and suffix.rest.lstrip().startswith(stop))
-            self._reach = None  # that of another turn
+            self._reach = None  # it was measured for a different turn
         return (text.removesuffix(stop), stop + output[len(text) :]) if found else (output, "")
 
     def _agreed(self, chat: Chat, prompt: str, others: list[tuple[Message, str]]) -> _Suffix:
-        """What follows a turn, whatever was said in it."""
+        """Return the text after a turn, if it does not depend on the texts in the turn."""
         one, other = (self._suffix(chat, prompt, *said) for said in others)
         if one.text != other.text:
-            raise NoBridge("what follows a turn depends on what was said")
+            raise NoBridge("the text after a turn depends on the turn")
         return one
 
     def _histories(self) -> Iterator[Chat]:
-        """Conversations that may have gone before: a bridge must be right for all of them."""
+        """Yield possible earlier conversations. A bridge must be right for all of them."""
         user = {"role": "user", "content": KEY}
         parts: list[Part] = [Reasoning(MUSED), Content(REPLIED)]
         yield [user]
@@ -206,22 +213,22 @@ class _Proof:
             yield [user, Message([Reasoning(MUSED), call]), result]
 
     def _said(self, output: str, prompt: str) -> Message:
-        """What the model said, with the ids that the new messages answer."""
+        """Parse the output into a message, with the call ids of the new messages."""
         parser = StreamParser(self._fmt, tools=self._tools, prompt=prompt)
         parser.feed(output)
         parser.finish("stop")
         said = parser.message
         for issue in said.issues:
             if issue.kind in UNFINISHED:
-                raise NoBridge(f"the output is not a whole turn: {issue.kind}: {issue.detail}")
+                raise NoBridge(f"the output is not a complete turn: {issue.kind}: {issue.detail}")
         for attempt in parser.attempts:
             if attempt.status not in WHOLE:
                 status = attempt.status.replace("_", " ")
-                raise NoBridge(f"the output has an attempt at a call that is {status}")
+                raise NoBridge(f"an attempt at a call in the output is {status}")
         kinds = [type(part) for part in said.parts]
         order = [kind for kind in (Reasoning, Content, ToolCall) for one in kinds if one is kind]
         if kinds != order:
-            raise NoBridge("the output has its parts in an order in which no history has them")
+            raise NoBridge("the parts of the output have an order that history cannot have")
         proved = self._fmt.proved
         for kind, places in (
             (Reasoning, proved.reasoning),
@@ -233,7 +240,7 @@ class _Proof:
         return answered(said, self._new)
 
     def _suffix(self, chat: Chat, prompt: str, said: Message, word: str) -> _Suffix:
-        """What follows a turn, of which all texts begin with `word`."""
+        """Return the text after a turn whose texts all begin with `word`."""
         turn = self._turn(chat, prompt, said)
         at = end_of_texts(turn, said, word)
         if self._reach is None:
@@ -250,7 +257,7 @@ class _Proof:
         return _Suffix(closer, body[kept:], end, turn[start + len(end) :])
 
     def _closed(self, turn: str, at: int, said: Message) -> int:
-        """Where a turn ends that no marker ends: behind what closes its last part."""
+        """Return the end of a turn without an end marker: after the closers of its last part."""
         if said.tool_calls and not self._closers(said):
             raise NoBridge("no marker ends the turn")
         end = at + (self._reach or 0)
@@ -260,7 +267,7 @@ class _Proof:
         return at
 
     def _room(self, chat: Chat, prompt: str, said: Message, word: str) -> int:
-        """How far it is from the last text of a turn to that of the first new message."""
+        """Return the distance from the last text of a turn to the text of the first new message."""
         new = [_saying_new(one) for one in self._new]
         text = self._render([*chat, said, *new])
         if isinstance(text, TemplateError) or not text.startswith(prompt) or NEW not in text:
@@ -269,16 +276,16 @@ class _Proof:
         return turn.find(NEW) - end_of_texts(turn, said, word)
 
     def _closers(self, said: Message) -> list[str]:
-        """The markers that may close the last part of a turn, the innermost first."""
+        """Return the markers that may close the last part of a turn, the innermost first."""
         fmt, kinds = self._fmt, {type(part) for part in said.parts}
         found = [fmt.arguments.end, *reversed(fmt.facts.closers)] if ToolCall in kinds else []
         return [marker.strip() for marker in (*found, fmt.content.end) if marker.strip()]
 
     def _check_same(self, turn: str, said: Message, output: str, suffix: _Suffix) -> None:
-        """Check that a turn that says what the output does has its texts, and ends in the same."""
+        """Check that the rendered turn has the texts and markers of the output, and its suffix."""
         behind = suffix.text
         if not turn.endswith(behind):
-            raise NoBridge("what follows a turn depends on what was said")
+            raise NoBridge("the text after a turn depends on the turn")
         body = turn.removesuffix(behind)
         for part in said.parts:
             if not isinstance(part, ToolCall) and part.text not in body:
@@ -295,12 +302,12 @@ class _Proof:
             raise NoBridge(LACKS.format(lacks) if lacks else "the turn is rewritten in history")
 
     def _without_end(self, output: str) -> str:
-        """The output without an end-of-turn marker."""
+        """Return the output without an end-of-turn marker."""
         text = output.rstrip()
         return text.removesuffix(next((end for end in self._ends if text.endswith(end)), ""))
 
     def _turn(self, chat: Chat, prompt: str, said: Message) -> str:
-        """What a rendering has behind the prompt, with this turn and the new messages."""
+        """Render this turn and the new messages, and return the text after the prompt."""
         text = self._render([*chat, said, *self._new])
         if isinstance(text, TemplateError):
             raise NoBridge(f"the template refuses the new messages: {text}")
@@ -314,7 +321,7 @@ class _Proof:
         if any(thought not in text for thought in thoughts_in([said])):
             raise NoBridge("reasoning is dropped from history")
         ending = prompt[len(common_prefix(before, prompt)) :]
-        raise NoBridge(f"history does not have the prompt's end as it was, {ending!r}")
+        raise NoBridge(f"history does not keep the end of the prompt, {ending!r}")
 
     def _render(self, chat: Chat, *, prompt: bool = True) -> str | TemplateError:
         try:
@@ -323,15 +330,15 @@ class _Proof:
             return error
 
     def _behind(self, output: str, suffix: _Suffix) -> str:
-        """What of the suffix the output does not have."""
+        """Return the missing part of the suffix of the output."""
         text = output.rstrip()
         end = next((end for end in self._ends if text.endswith(end)), "")
         if end and end != suffix.end:
-            raise NoBridge(f"the output ends with {end!r}, a turn in history with {suffix.end!r}")
+            raise NoBridge(f"the output ends with {end!r}, but history with {suffix.end!r}")
         if end:
             space = output[len(text) :]
             if not suffix.rest.startswith(space):
-                raise NoBridge(f"the output has white space behind {end!r}")
+                raise NoBridge(f"the output has other whitespace after {end!r} than history")
             return suffix.rest[len(space) :]
         if not text.endswith(suffix.closer):
             raise NoBridge(LACKS.format(suffix.closer))
@@ -343,7 +350,7 @@ class _Proof:
 
 
 def _saying_new(message: Any) -> Any:
-    """A new message with a text that is found, in the form of its own."""
+    """Return a new message with a probe as its text, in the same form of content."""
     content = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(content, str):
         return {**message, "content": NEW}

@@ -1,4 +1,4 @@
-"""What is said in the conversations that prove a bridge: the output, and others of its kind."""
+"""Turns for the proof of a bridge: the output, and substitutes with the same parts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = [
 
 Chat = list[Any]
 KEY = "zqwhatzq"
-"""The argument of a call that is said in the place of another."""
+"""Argument name of the calls in a substitute turn."""
 
 
 class NoBridge(Exception):
-    """There is no bridge; the text is the reason."""
+    """Raised if there is no bridge. The message is the reason."""
 
 
 WORDS: Mapping[type[Part], str] = {
@@ -39,12 +39,12 @@ WORDS: Mapping[type[Part], str] = {
 
 
 def squeezed(text: str) -> str:
-    """A text without its white space, in which templates and models differ at markers."""
+    """Return a text without whitespace, because templates and models differ in it at markers."""
     return "".join(text.split())
 
 
 def _texts_of(said: Message) -> Iterator[tuple[str, str]]:
-    """The texts of such a turn that must be shown, each with words for where it is not."""
+    """Yield the required texts of a substitute turn, each with the subject of its error."""
     for part in said.parts:
         if isinstance(part, ToolCall):
             yield part.name, f"{WORDS[ToolCall]} are"
@@ -54,7 +54,7 @@ def _texts_of(said: Message) -> Iterator[tuple[str, str]]:
 
 
 def end_of_texts(turn: str, said: Message, word: str) -> int:
-    """Where the last text of a turn ends that is `saying` a word."""
+    """Return the end of the last text that begins with `word` in a turn made by `saying`."""
     at = 0
     for text, what in _texts_of(said):
         if text not in turn:
@@ -65,7 +65,7 @@ def end_of_texts(turn: str, said: Message, word: str) -> int:
 
 
 def saying(said: Message, word: str) -> tuple[Message, str]:
-    """A turn of the same parts that says something else, and the word its texts begin with."""
+    """Return a turn with the same parts but other texts, and the word these texts begin with."""
     parts: list[Part] = []
     for at, part in enumerate(said.parts):
         text = f"{word}{at}zq"
@@ -77,7 +77,7 @@ def saying(said: Message, word: str) -> tuple[Message, str]:
 
 
 def thoughts_in(chat: Chat) -> Iterator[str]:
-    """The reasoning in a conversation."""
+    """Yield the reasoning in a conversation."""
     for message in chat:
         if isinstance(message, Message):
             yield message.reasoning_content
@@ -87,9 +87,9 @@ def thoughts_in(chat: Chat) -> Iterator[str]:
 
 
 def answered(said: Message, new: Chat) -> Message:
-    """The message, its calls with the ids under which they are answered.
+    """Return the message, with the call ids of the tool results.
 
-    Where the model wrote no ids, a parser made them of the prompt, which is not known here.
+    If the model wrote no ids, a parser derived them from a prompt that is not known here.
     """
     results = [one for one in new if isinstance(one, Mapping) and one.get("role") == "tool"]
     ids = {call.id for call in said.tool_calls}

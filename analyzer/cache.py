@@ -1,12 +1,12 @@
-"""Formats kept in a directory, so that a process need not find out what another one has.
+"""Cache of formats in a directory, shared between processes.
 
     DIRECTORY/SHA256.json     the wire format of one template
 
-The name is a hash of all that the format depends on: the template with its tokens and limits, the
-switches, the version of this package, that of such documents, and the fields that a format has. So
-a file never goes stale: it is right, or nobody looks for it. What cannot be read as a format is
-made anew; files appear whole, by renaming. A format of which the analysis ran out of time is not
-kept: the machine was busy, and may not be the next time.
+The name is a hash of everything that the format depends on: the template with its tokens and
+limits, the switches, the version of this package, the version of the JSON document, and the fields
+of a format. A file therefore never goes stale. An unreadable file is replaced. Files are written
+under a temporary name and renamed, so readers never see an incomplete file. A format from an
+analysis that ran out of time is not stored, because a less busy machine may finish it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .template.chat_template import ChatTemplate
 __all__ = ["OUT_OF_TIME", "load_or_analyze", "ran_out_of_time"]
 
 OUT_OF_TIME = "the template takes too long"
-"""What the issue of an analysis begins with that ran out of time."""
+"""Prefix of the issue that reports an analysis out of time."""
 
 CacheDirectory = str | os.PathLike[str]
 
@@ -40,16 +40,16 @@ def load_or_analyze(
     switches: Mapping[str, Any],
     make: Callable[[], WireFormat],
 ) -> WireFormat:
-    """Return the format of a template from a directory, or make it and put it there.
+    """Return the format of a template from the cache, or derive and store it.
 
-    A directory that cannot be written to is not used, since the format is there all the same.
+    A directory that cannot be written to is ignored, because the format is returned anyway.
 
     Raises:
-        UsageError: `directory` is something else.
+        UsageError: `directory` exists but is not a directory.
     """
     folder = Path(directory)
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"cache must be a directory, and {folder} is not one")
+        raise UsageError(f"cache must be a directory, but {folder} is not one")
     path = folder / f"{_key(template, switches)}.json"
     with suppress(OSError, UnicodeError, FormatError):
         kept = WireFormat.from_json(path.read_text("utf-8", errors="surrogatepass"))
@@ -65,7 +65,7 @@ def load_or_analyze(
 
 
 def ran_out_of_time(fmt: WireFormat) -> bool:
-    """Whether a format is what an analysis found that had no time for all of it."""
+    """Return True if the analysis of this format ran out of time."""
     return any(issue.startswith(OUT_OF_TIME) for issue in fmt.issues)
 
 
@@ -78,7 +78,7 @@ def _key(template: ChatTemplate, switches: Mapping[str, Any]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file so that no reader ever sees a part of it."""
+    """Write a file atomically, so that readers never see an incomplete file."""
     data = text.encode("utf-8", errors="surrogatepass")
     with NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as new:
         written = Path(new.name)

@@ -1,8 +1,7 @@
-"""Comparing two renderings, and taking a text apart into markers and what stands between.
+"""Comparison of renderings, and splitting of texts into markers and plain text.
 
-A difference begins where two texts part, but the texts of markers overlap: `<|end_turn|>` and
-`<|end_text|>` have `<|end_t` in common. So the borders of a difference are moved out of a
-marker that they fall into.
+Different markers may share a prefix: `<|end_turn|>` and `<|end_text|>` both begin with `<|end_t`.
+If the border of a difference falls inside a marker, it is therefore moved out of the marker.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ __all__ = [
     "split",
 ]
 
-# What looks like a marker: a short run in angle or square brackets. It is a hint for where to
-# cut, and never what makes a text a marker.
+# A short run in angle or square brackets looks like a marker. This only decides the places of
+# cuts. It never decides whether a text is a marker of the format.
 MARKER = re.compile(r"<[^<>\s][^<>\n]{0,80}>|\[[^\[\]\s\"'{}:,][^\[\]\n\"'{}:,]{0,80}\]")
 OPENED = re.compile(r"(?:<[^<>\n]{0,80}|\[[^\[\]\n\"'{}:,]{0,80})\Z")
 CLOSED = re.compile(r"\A(?:[^<>\n]{0,80}>|[^\[\]\n\"'{}:,]{0,80}\])")
@@ -34,7 +33,7 @@ CLOSED = re.compile(r"\A(?:[^<>\n]{0,80}>|[^\[\]\n\"'{}:,]{0,80}\])")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Two texts: what they begin with alike, what each has alone, what they end with alike."""
+    """Two texts, split into common prefix, differing middle parts and common suffix."""
 
     prefix: str
     left: str
@@ -44,14 +43,14 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a text: a marker, or the text between two."""
+    """A marker, or the plain text between two markers."""
 
     text: str
     marker: bool
 
 
 def split(left: str, right: str) -> Split:
-    """Take two renderings apart where they differ, markers left whole."""
+    """Split two renderings at their difference, without splitting a marker."""
     prefix = common_prefix(left, right)
     rest_left, rest_right = left[len(prefix) :], right[len(prefix) :]
     suffix = common_suffix(rest_left, rest_right)
@@ -60,7 +59,7 @@ def split(left: str, right: str) -> Split:
 
 
 def common_prefix(*texts: str) -> str:
-    """The longest text that all begin with, not ending inside a marker of any of them."""
+    """Return the longest common prefix that does not end inside a marker of any text."""
     prefix = _alike(texts)
     opened = OPENED.search(prefix)
     if opened and any(CLOSED.match(text[len(prefix) :]) for text in texts):
@@ -69,7 +68,7 @@ def common_prefix(*texts: str) -> str:
 
 
 def common_suffix(*texts: str) -> str:
-    """The longest text that all end with, not beginning inside a marker of any of them."""
+    """Return the longest common suffix that does not begin inside a marker of any text."""
     suffix = _alike([text[::-1] for text in texts])[::-1]
     closed = CLOSED.match(suffix)
     if closed and any(OPENED.search(text[: len(text) - len(suffix)]) for text in texts):
@@ -78,8 +77,9 @@ def common_suffix(*texts: str) -> str:
 
 
 def _alike(texts: Sequence[str]) -> str:
-    """The longest text that all begin with."""
-    # Of texts in order, the first and the last differ most; where, is found by halving.
+    """Return the longest common prefix."""
+    # In sorted order, the first and last texts have the shortest common prefix. Binary search with
+    # `startswith` finds its length faster than a loop over characters.
     first, last = min(texts, default=""), max(texts, default="")
     low, high = 0, min(len(first), len(last))
     while low < high:
@@ -92,7 +92,7 @@ def _alike(texts: Sequence[str]) -> str:
 
 
 def segments(text: str) -> list[Segment]:
-    """Cut a text into markers, each with the white space after it, and the texts between."""
+    """Split a text into markers, each with its trailing whitespace, and the texts between them."""
     found: list[Segment] = []
     pos = 0
     for marker in MARKER.finditer(text):
@@ -107,22 +107,22 @@ def segments(text: str) -> list[Segment]:
 
 
 def first_marker(text: str) -> str:
-    """The marker that a text begins with, or what stands before the first, without white space."""
+    """Return the first segment of a text, marker or plain text, without whitespace."""
     return next((part.text.strip() for part in segments(text) if part.text.strip()), "")
 
 
 def begins_with_marker(text: str) -> bool:
-    """Whether a marker stands behind the white space that a text begins with."""
+    """Return True if a text begins with a marker, after optional whitespace."""
     return next((part.marker for part in segments(text) if part.text.strip()), False)
 
 
 def after(text: str, probe: str) -> str:
-    """What a text has behind the last `probe`."""
+    """Return the part of a text after the last `probe`."""
     return text[text.rindex(probe) + len(probe) :]
 
 
 def between(text: str | None, first: str, then: str) -> str | None:
-    """What a text has between the last `first` and the next `then`; None if there are no two."""
+    """Return the text between the last `first` and the next `then`, or None if one is missing."""
     if text is None or first not in text:
         return None
     rest = after(text, first)
@@ -130,6 +130,6 @@ def between(text: str | None, first: str, then: str) -> str | None:
 
 
 def last_marker(text: str) -> str:
-    """The marker that a text ends with, and the white space after it, or ""."""
+    """Return the marker at the end of a text, including trailing whitespace, or ""."""
     parts = segments(text)
     return parts[-1].text if parts and parts[-1].marker else ""

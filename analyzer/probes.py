@@ -1,8 +1,8 @@
-"""The conversations that are rendered to learn from, and the texts to find in the renderings.
+"""Probe texts and conversations for the analysis.
 
-Every text is one that no template writes, so that where it stands in a rendering is certain.
-They are plain words, without markup, quotes or edges of white space, so that every template
-shows them as they are; ids have nine letters or digits, the strictest form that is asked for.
+No template contains a probe text, so its position in a rendering is unambiguous. Probes are plain
+words without markup, quotes or outer whitespace, so every template renders them unchanged. Ids have
+nine letters or digits, the strictest form that templates require.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 ABSENT = "(absent)"
-"""Stands for the content of a message that has no such key."""
+"""Placeholder for the content of a message without a content key."""
 
 SYSTEM = "zqtoldzq"
 SWITCHED = "zqswitchedzq"
@@ -67,7 +67,7 @@ NO_JSON = "zqargumentszq"
 """Arguments as a text: templates are given what is JSON as an object."""
 CALL_IDS = ("zqid0aaaa", "zqid1bbbb")
 REPEATED, REPEATED_NAME = "zqrepeatedzq", "zqrepeatednamezq"
-"""Stand for an argument's name, and a function's, where the marker behind it repeats them."""
+"""Placeholders for an argument's and a function's name in end markers that repeat the name."""
 PROBE_TEXTS = (
     SYSTEM,
     SWITCHED,
@@ -95,16 +95,16 @@ REASONING_KEYS = (
     "content.thinking",
     "content.reasoning",
 )
-"""Under which keys of a message templates look for reasoning, the usual one first.
+"""Keys of a message under which templates look for reasoning, the most common first.
 
-`content.thinking`: the content is a list of parts, one of which is of the type "thinking".
+`content.thinking` means that the content is a list with a part of the type "thinking".
 """
 
 TYPED: dict[str, Any] = {"type": "string", "description": "what it is"}
 
 
 def _tools(of_argument: Mapping[str, Any], of_function: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The functions of the probes, with more in each argument and in each function."""
+    """Return the probe functions, with additional members in each argument and function."""
     properties = {name: {**TYPED, **of_argument} for name in ARGUMENTS}
     parameters = {"type": "object", "properties": properties, "required": [ARGUMENT]}
     return [
@@ -127,14 +127,14 @@ ALL_OF_TOOLS = _tools(
     | {"format": "word", "items": TYPED, "properties": {}, "required": []},
     {"strict": False} | dict.fromkeys(("return", "returns", "response"), TYPED),
 )
-"""The same with what schemas may say besides, for templates that write it unasked."""
+"""`TOOLS` with all optional schema members, for templates that read them without a check."""
 
 
 Message = Mapping[str, Any]
 
 
 class Said(TypedDict, total=False):
-    """What there is in a turn of the model: what `assistant` takes, all of it optional."""
+    """Optional parts of an assistant turn: the arguments of `assistant`."""
 
     content: str | None
     calls: Sequence[Message]
@@ -143,12 +143,12 @@ class Said(TypedDict, total=False):
 
 
 def told() -> dict[str, Any]:
-    """The system's message."""
+    """Return the system message."""
     return {"role": "system", "content": SYSTEM}
 
 
 def user(text: str = USER) -> dict[str, Any]:
-    """A message of the user."""
+    """Return a user message."""
     return {"role": "user", "content": text}
 
 
@@ -159,9 +159,9 @@ def assistant(
     reasoning: str = "",
     key: str = REASONING_KEYS[0],
 ) -> dict[str, Any]:
-    """A turn of the model. Templates ask whether a key is there, so absent parts have none.
+    """Return an assistant turn. Absent parts have no key, because templates test for keys.
 
-    `key` is the one that `reasoning` stands under.
+    `key` is the key of `reasoning`.
     """
     message: dict[str, Any] = {"role": "assistant"}
     if content is not ABSENT:
@@ -180,19 +180,19 @@ def assistant(
 def thinking(
     content: str | None = CONTENT, calls: Sequence[Message] = (), more: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """A turn with reasoning under all the keys that templates read, and under `more`."""
+    """Return a turn with reasoning under all usual keys, and under the keys in `more`."""
     keys = [key for key in (*REASONING_KEYS, *more) if "." not in key]
     return dict.fromkeys(keys, REASONING) | assistant(content, calls=calls)
 
 
 def call(which: int = 0, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A tool call; without `arguments`, with the one of the probes."""
+    """Return a tool call. `arguments` defaults to the probe argument."""
     given = {ARGUMENT: VALUE} if arguments is None else dict(arguments)
     function = {"name": FUNCTIONS[which], "arguments": given}
     return {"id": CALL_IDS[which], "type": "function", "function": function}
 
 
 def result(which: int = 0) -> dict[str, Any]:
-    """What a tool returned."""
+    """Return the tool message that answers `call(which)`."""
     name, call_id = FUNCTIONS[which], CALL_IDS[which]
     return {"role": "tool", "tool_call_id": call_id, "name": name, "content": RESULT}

@@ -1,4 +1,4 @@
-"""What is shown of values in words to people, and what values are compared."""
+"""Values in messages for people, and parsed values for comparisons."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ __all__ = ["quoted", "value_of"]
 
 
 def quoted(value: object, most: int) -> str:
-    """A value as Python writes it, its middle left out where it has more than `most` characters."""
+    """Return the repr of a value, with "..." in the middle if it exceeds `most` characters."""
     text, half = repr(value), most // 2
     return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
 
 
 def value_of(arguments: str) -> Any:
-    """The value of the arguments of a call; the text itself where it is no JSON."""
+    """Parse the arguments of a call as JSON, or return the text unchanged if it is not JSON."""
     try:
         return json.loads(arguments)
     except ValueError:

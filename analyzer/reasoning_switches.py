@@ -1,8 +1,8 @@
 """Switches that turn the reasoning of a model on or off, proved by rendering.
 
-A client that asks for reasoning does not name a switch. So a switch is set for it only if its two
-values were rendered, and two facts hold. The prompts differ in whether reasoning is open. The
-conversation before the prompt is the same, except for the reasoning in it.
+A client that requests reasoning does not name a switch. A switch is therefore set for the client
+only if renderings with both values prove two facts. First, the prompts differ in whether reasoning
+is open. Second, the conversation before the prompt is the same, except for reasoning.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ PROBES = re.compile("|".join(text for text in PROBE_TEXTS if text != REASONING))
 
 
 def reasoning_switches(template: ChatTemplate, fmt: WireFormat) -> dict[str, bool]:
-    """Return the switches that turn reasoning on or off, each with the value that turns it on.
+    """Return the switches that turn reasoning on or off, each with its value for on.
 
     Args:
-        template: the template that has the switches.
-        fmt: its format, which has the names of the switches and the markers of reasoning.
+        template: the template with the switches.
+        fmt: its format, with the names of the switches and the markers of reasoning.
     """
     render, found = Renderer(template), {}
     for name, changes in fmt.switches.items():
@@ -68,7 +68,7 @@ def reasoning_switches(template: ChatTemplate, fmt: WireFormat) -> dict[str, boo
 def _state(render: Renderer, fmt: WireFormat, context: Mapping[str, Any]) -> int | None:
     """Return 1 for a prompt that opens reasoning, -1 for one that closes it, 0 for others.
 
-    None: the template refuses the switch.
+    Return None if the template refuses the switch.
     """
     prompt = render([user()], prompt=True, context=context)
     if prompt is None:
@@ -110,8 +110,8 @@ def _markers(fmt: WireFormat) -> Iterator[str]:
 def _alike(left: str, right: str) -> bool:
     """Return whether two renderings have the same turns.
 
-    The instructions before the first turn may differ in words of the template. So may the end of
-    each message of the user, for some templates turn reasoning off by a word there.
+    The instructions before the first turn may differ. The end of each user message may also
+    differ, because some templates turn reasoning off with a word there.
     """
     if PROBES.findall(left) != PROBES.findall(right):
         return False

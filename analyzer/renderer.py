@@ -1,4 +1,4 @@
-"""Rendering probes: what a template makes of a conversation, or that it refuses it."""
+"""Rendering of probe conversations, with a cache, a time limit and a record of refusals."""
 
 from __future__ import annotations
 
@@ -32,16 +32,18 @@ from .trace import Trace
 __all__ = ["MAX_SECONDS", "CallStyle", "Renderer"]
 
 MAX_SECONDS = 1.5
-"""Of processor time for all renderings of an analysis; those of real templates take 0.1."""
+"""Processor time for all renderings of one analysis. Real templates take about 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallStyle:
-    """How a message with calls must be made for a template to show them.
+    """Form of messages with calls that a template accepts and shows.
 
-    `content` is what stands beside calls where nothing is said: "", None, `ABSENT` or a text. `ids`
-    is the pattern of their ids, of `{id}`, `{name}` and `{at}`, the number of the call, of which
-    that of the first is `first`. `answered`: calls that nothing follows are given results.
+    Attributes:
+        content: the content next to calls if a message has no text: "", None, `ABSENT` or a text.
+        ids: a format string for call ids, with `{id}`, `{name}` and `{at}`, the call number.
+        first: the number of the first call.
+        answered: add tool results after calls at the end of a conversation.
     """
 
     content: str | None = ""
@@ -50,7 +52,7 @@ class CallStyle:
     answered: bool = False
 
     def applied(self, messages: Sequence[Message]) -> Iterator[Message]:
-        """Yield messages, those with calls in this style, and results with the ids of the calls."""
+        """Yield the messages, with calls in this style and results with the ids of these calls."""
         ids: list[str] = []
         open_calls = messages[-1].get("tool_calls", ()) if self.answered and messages else ()
         # A call of a function with another name has the id of the first.
@@ -78,12 +80,14 @@ class CallStyle:
 
 
 class Renderer:
-    """Renders conversations with one template, remembering what came of each.
+    """Renders conversations with one template and caches the results.
 
-    A refusal is an answer too: `refusals` has the template's words, for the explanation.
-    `exhausted` says that the time for all of them was up: from then on everything is refused.
-    `described` are the tools that `TOOLS` stands for, with as much said of them as they need.
-    `context` has the switches of the template with which all is rendered, if any; `under` others.
+    A refusal by the template is also a result. After the time limit (`exhausted`), every rendering
+    is refused.
+
+    Attributes:
+        described: the tools rendered for `TOOLS`, with optional members if needed.
+        context: switches of the template for all renderings. `under` adds switches.
     """
 
     def __init__(
@@ -98,13 +102,12 @@ class Renderer:
         self.style = CallStyle()
         self.switched: Mapping[str, Any] = {}
         self.brackets = Brackets()
-        # Shared with the renderers that `under` makes.
+        # A list, because renderers made by `under` and `styled` share one time limit.
         self._left = [MAX_SECONDS]
         self._rendered: dict[str, str | None] = {}
         self._refused: dict[str, str] = {}
         self.described: Sequence[Message] = TOOLS
-        # Some templates list the tools without asking whether there are any, or demand a system
-        # message.
+        # Some templates list tools without checking for them, or require a system message.
         self._tools: Sequence[Message] | None = None
         self._first: Sequence[Message] = ()
         for first in ((), (told(),)):
@@ -118,16 +121,16 @@ class Renderer:
 
     @property
     def exhausted(self) -> bool:
-        """Whether there is no time left."""
+        """Return True if no time is left."""
         return self._left[0] <= 0
 
     @property
     def refusals(self) -> list[str]:
-        """The template's words for each conversation that it refused, in order."""
+        """Return the template's error message for each refused conversation, in order."""
         return [*self._refused.values()]
 
     def unswitched(self) -> Renderer:
-        """Return a renderer for the same template without the switches that `under` has set."""
+        """Return a renderer for the same template without the switches set by `under`."""
         other = copy(self)
         kept = self.context.keys() - self.switched.keys()
         other.context = {key: value for key, value in self.context.items() if key in kept}
@@ -135,32 +138,32 @@ class Renderer:
         return other
 
     def styled(self, style: CallStyle) -> Renderer:
-        """Return a renderer for the same template that writes messages with calls so."""
+        """Return a renderer for the same template with this style of calls."""
         other = copy(self)
         other.style = style
         return other
 
     def of(self, template: ChatTemplate) -> Renderer:
-        """Return a renderer for another template that makes conversations as this one does."""
+        """Return a renderer for another template with the same settings."""
         other = Renderer(template, self.trace, self.context)
         other.style, other.brackets = self.style, self.brackets
         other.described = self.described
         return other
 
     def with_all_of_tools(self) -> Renderer:
-        """Return a renderer for the same template that says more of tools than most ask for."""
+        """Return a renderer for the same template that passes all optional members of tools."""
         other = copy(self)
         other.described = ALL_OF_TOOLS
         return other
 
     def with_brackets(self, brackets: Brackets) -> Renderer:
-        """Return a renderer for the same template that writes these as plain tags."""
+        """Return a renderer for the same template that writes these brackets as plain tags."""
         other = copy(self)
         other.brackets = brackets
         return other
 
     def under(self, context: Mapping[str, Any]) -> Renderer:
-        """Return a renderer for the same template with these switches too."""
+        """Return a renderer for the same template with these additional switches."""
         other = copy(self)
         other.context = {**self.context, **context}
         other.switched = {**self.switched, **context}
@@ -174,7 +177,10 @@ class Renderer:
         prompt: bool = False,
         context: Mapping[str, Any] | None = None,
     ) -> str | None:
-        """Render; `prompt` adds the generation prompt. None when the template refuses."""
+        """Render a conversation, or return None if the template refuses it.
+
+        `prompt` adds the generation prompt.
+        """
         asked = self._asked(messages, tools, {**(context or {}), "add_generation_prompt": prompt})
         messages, tools, settings = asked
         key = repr(asked)
@@ -186,7 +192,7 @@ class Renderer:
         return text if text is None else self.brackets.plain(text)
 
     def refusal(self, messages: Sequence[Message], tools: Sequence[Message]) -> str:
-        """The template's words where it refuses a conversation; "" where it does not."""
+        """Return the template's error message for a conversation, or "" if it is accepted."""
         self(messages, tools=tools)
         key = repr(self._asked(messages, tools, {"add_generation_prompt": False}))
         return self._refused.get(key, "")
@@ -197,7 +203,7 @@ class Renderer:
         tools: Sequence[Message] | None,
         context: Mapping[str, Any],
     ) -> tuple[Sequence[Message], Sequence[Message] | None, dict[str, Any]]:
-        """A conversation, its tools and settings as the template is given them."""
+        """Return the messages, tools and settings as given to the template."""
         tools = self._tools if tools is None else tools
         said = [*self._first, *self.style.applied(messages)]
         messages = in_parts(said, self.template.roles_in_parts)
@@ -206,17 +212,17 @@ class Renderer:
     def turn(
         self, *, then: Sequence[Message] = (), prompt: bool = False, **said: Unpack[Said]
     ) -> str | None:
-        """Render a conversation in which the model answers the user, and `then` follows.
+        """Render a user message, an assistant turn and the messages in `then`.
 
-        `said` is what `assistant` takes. The tools are shown where one is called.
+        `said` contains the arguments of `assistant`. Tools are passed only if the turn has calls.
         """
         tools = TOOLS if said.get("calls") else None
         return self([user(), assistant(**said), *then], tools=tools, prompt=prompt)
 
     def prompt_tail(self, text: str = USER, context: Mapping[str, Any] | None = None) -> str | None:
-        """What a prompt has after `USER`, with which the user's `text` begins.
+        """Return the end of a prompt: everything after `USER`, the beginning of `text`.
 
-        That is the rest of the text, the end of the message and the generation prompt.
+        This is the rest of the text, the end of the message and the generation prompt.
         """
         rendered = self([user(text)], prompt=True, context=context)
         return None if rendered is None or USER not in rendered else after(rendered, USER)

@@ -1,10 +1,10 @@
-"""A response template held against what a chat template renders, by transformers' own parser.
+"""Check of a response template against the renderings of a chat template.
 
-The turns are those that prove the wire format: awkward texts, values of each type, several calls,
-under each switch, behind the prompts that the template makes. What our parser reads of them is what
-went into them; so where transformers reads the same, the response template is the inverse of the
-chat template as far as a proof goes, and where it does not, it is said what it loses. transformers
-is not needed for anything else, and where it is missing nothing was proved.
+The parser of transformers reads the turns that prove the wire format. They have awkward texts,
+values of each type and several calls, under each switch, after the prompts of the template. Our
+parser reads from each turn exactly the rendered message. If transformers reads the same message,
+the response template inverts the chat template for this turn. Otherwise the difference is reported.
+If transformers is not installed, no turn is checked.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .transformers_parser import Judge, Reader, judge
 __all__ = ["ResponseTemplateCheck", "check_response_template"]
 
 STREAMED = 5
-"""Characters of the chunks in which a few turns are read again."""
+"""Chunk size in characters for the turns that are also read in chunks."""
 
 CUT = (0.35, 0.6, 0.85)
-"""Where in a turn it is cut off, as parts of its length."""
+"""Positions at which turns are truncated, as fractions of their length."""
 
-CUT_CALL = "a call that is cut off"
+CUT_CALL = "a truncated call"
 LONGEST_QUOTE = 70
 MISSING, IDS = object(), object()
 REASONING = ("thinking", "reasoning_content", "reasoning")
@@ -44,12 +44,13 @@ REASONING = ("thinking", "reasoning_content", "reasoning")
 class ResponseTemplateCheck:
     """The result of `check_response_template`.
 
-    response_template:  the response template that was checked; None if none can be written.
-    judge:    the parser that read the turns, "transformers 5.23.0"; "" if it is not installed:
-              then nothing was proved.
-    proved:   the turns that came back, by what is in them.
-    lost:     what did not come back, in words.
-    limits:   what the standard cannot express, so that no response template brings it back.
+    Attributes:
+        response_template: the checked response template, or None if the format has none.
+        judge: the parser that read the turns, for example "transformers 5.23.0". "" if it is not
+            installed, in which case no turn was checked.
+        proved: labels of the turns that were parsed correctly.
+        lost: descriptions of the differences.
+        limits: losses of any response template, because the standard cannot express these parts.
     """
 
     response_template: Mapping[str, Any] | None
@@ -60,7 +61,7 @@ class ResponseTemplateCheck:
 
     @property
     def ok(self) -> bool:
-        """Whether there is a response template, and nothing was found that it loses."""
+        """Return True if there is a response template and no loss was found."""
         return self.response_template is not None and not self.lost
 
 
@@ -69,30 +70,35 @@ def check_response_template(
     response_template: Mapping[str, Any] | None = None,
     **switches: Any,
 ) -> ResponseTemplateCheck:
-    """Hold a response template against what a chat template renders.
+    """Check that a response template parses everything a chat template renders.
+
+    The turns are parsed with transformers, if it is installed.
 
     Args:
-        template: what `analyze` takes.
-        response_template: the one that a checkpoint has; without, the one that
-            `to_response_template` writes.
-        switches: what `analyze` takes.
+        template: a template, as for `analyze`.
+        response_template: the response template of a checkpoint. Default: the result of
+            `to_response_template`.
+        switches: values for template switches, as for `analyze`.
+
+    Returns:
+        The checked response template with its proved turns, losses and limits.
 
     Raises:
-        TemplateError: the text is no Jinja template.
-        UsageError: it is neither a `ChatTemplate` nor a str, or does not read a switch; the
-            response template is no mapping.
+        TemplateError: the template is not valid Jinja.
+        UsageError: `template` has the wrong type or does not read one of the switches, or
+            `response_template` is not a mapping.
     """
     given: object = response_template
     if given is not None and not isinstance(given, Mapping):
         kind = type(given).__name__
-        raise UsageError(f"a response template is a dict, as a tokenizer's has it, not {kind}")
+        raise UsageError(f"response_template must be a dict, as in a tokenizer, not {kind}")
     for name in ("accept_suggestion", "cache", "trace"):
         if name in switches:
             raise UsageError(f"{name} is an argument of analyze(), not a switch of the template")
     trace = Trace()
     fmt = analyze(template, trace=trace, **switches)
     if response_template is None:
-        # It needs `regex`, which `analyze` needs not.
+        # Imported lazily, because it needs `regex` and `analyze` does not.
         from deltaparse.stream import response_template_limits, to_response_template
 
         try:
@@ -114,7 +120,7 @@ def check_response_template(
 
 
 class _Trial:
-    """Collects what comes of the turns; each sentence is said once, with the first turn in it."""
+    """Results of reading the turns. Each problem is reported once, with its first turn."""
 
     def __init__(self, fmt: WireFormat, read: Reader) -> None:
         self.fmt = fmt
@@ -126,7 +132,7 @@ class _Trial:
     def check(
         self, response_template: Mapping[str, Any], engine: Judge, shown: Sequence[Shown]
     ) -> ResponseTemplateCheck:
-        """Read all turns, each kind of them in chunks and cut off too."""
+        """Read all turns. One turn of each kind is also read in chunks and truncated."""
         broken: set[str] = set()
         for one in shown:
             label = one.turn.label
@@ -150,7 +156,7 @@ class _Trial:
         )
 
     def _whole(self, one: Shown, text: str) -> Iterator[str]:
-        """What is lost of a whole turn, without what no response template could bring back."""
+        """Yield the losses of a complete turn, except for limits of the standard."""
         ours = self._ours(one, text, "stop")
         theirs = self.read([self._to_its_end(one, text)], one.wire.prompt, _tools(one))
         ids = self.fmt.facts.writes_ids
@@ -162,7 +168,7 @@ class _Trial:
                 yield problem
 
     def _beyond(self, one: Shown, ours: Message, value: object) -> str:
-        """What the standard has no words for, where that is why a value did not come back."""
+        """Return the limit of the standard that caused a loss, or ""."""
         marks = self.fmt.arguments
         if self.fmt.facts.turn_in(one.wire.prompt) is None:
             return "a prompt that does not show where the turn begins"
@@ -173,7 +179,7 @@ class _Trial:
         if any(issue.kind == "repaired_arguments" for issue in ours.issues):
             return "arguments that are not quite JSON"
         if one.turn.in_doubt:
-            return "a text that holds what is a marker elsewhere, as only its place tells"
+            return "a text that contains a marker, which only its position shows to be text"
         if one.turn.label == NAMED_AS_MARKERS:
             return "an argument that has the name of a marker"
         end = self.fmt.facts.reasoning_in(self.fmt.facts.turn_so_far(one.wire.prompt))[1].strip()
@@ -182,7 +188,7 @@ class _Trial:
         return ""
 
     def _to_its_end(self, one: Shown, text: str) -> str:
-        """A turn without what stands behind its end, where no more of it does."""
+        """Return a turn up to its first end marker, if the remaining text is not part of it."""
         ends = [at for end in self.fmt.turn.ends if (at := text.find(end.strip())) >= 0]
         if not ends or self.fmt.turn.several_messages:
             return text
@@ -199,15 +205,15 @@ class _Trial:
         chunks = [text[at : at + STREAMED] for at in range(0, len(text), STREAMED)]
         whole = self.read([text], one.wire.prompt, _tools(one))
         if self.read(chunks, one.wire.prompt, _tools(one)) != whole:
-            yield "in chunks, it is read differently"
+            yield "the result in chunks differs from the result at once"
 
     def _cut_off(self, one: Shown) -> None:
-        """Note what is lost of a turn that is cut off in a text, or in a call."""
+        """Record the losses of a turn truncated in a text or in a call."""
         wire, turn = one.wire, one.turn
         for said in (wire.reasoning, wire.content) if not turn.calls else ():
             at = wire.text.find(said) + len(said) // 2
             for problem, _ in self._cut_at(one, at) if said else ():
-                self.lost.setdefault(f"cut off in a text: {problem}", turn.label)
+                self.lost.setdefault(f"truncated in a text: {problem}", turn.label)
         for part in CUT if turn.calls else ():
             for problem, _ in self._cut_at(one, int(len(wire.text) * part)):
                 if not any(words.startswith(CUT_CALL) for words in self.limits):
@@ -227,9 +233,9 @@ def _tools(one: Shown) -> list[dict[str, Any]] | None:
 def _problems(
     ours: Message, theirs: Mapping[str, Any] | str, *, ids: bool
 ) -> Iterator[tuple[str, object]]:
-    """What of a message another parser has otherwise, in words, with the value where it is one."""
+    """Yield the differences between two parsed messages, each with our value for an argument."""
     if isinstance(theirs, str):
-        yield f"the whole message: {theirs}", None
+        yield f"the complete message: {theirs}", None
         return
     reasoning = next((theirs[key] for key in REASONING if key in theirs), "")
     for what, mine, other in (
@@ -242,7 +248,7 @@ def _problems(
     found = [call.get("function", {}) if isinstance(call, Mapping) else {} for call in calls]
     names, expected = [one.get("name") for one in found], [one.name for one in ours.tool_calls]
     if names != expected:
-        yield f"calls: of {_short(names)}, where it was of {_short(expected)}", None
+        yield f"calls: read as {_short(names)} instead of {_short(expected)}", None
         return
     for call, made, whole in zip(ours.tool_calls, found, calls, strict=True):
         yield from _arguments(value_of(call.arguments), made.get("arguments"))
@@ -252,7 +258,7 @@ def _problems(
 
 def _arguments(mine: Any, other: Any) -> Iterator[tuple[str, object]]:
     if isinstance(other, str):
-        yield "arguments: a text, not an object", None
+        yield "arguments: read as a string, not an object", None
     elif not isinstance(mine, Mapping) or not isinstance(other, Mapping):
         if mine != other:
             yield f"arguments: {_read_as(other, mine)}", None
@@ -264,9 +270,9 @@ def _arguments(mine: Any, other: Any) -> Iterator[tuple[str, object]]:
 
 
 def _read_as(other: object, mine: object) -> str:
-    """What was read in the place of something."""
-    return f"read as {_short(other)}, where it was {_short(mine)}"
+    """Describe the difference between the actual and the expected value."""
+    return f"read as {_short(other)} instead of {_short(mine)}"
 
 
 def _short(value: object) -> str:
-    return "nothing" if value is MISSING else quoted(value, LONGEST_QUOTE)
+    return "missing" if value is MISSING else quoted(value, LONGEST_QUOTE)

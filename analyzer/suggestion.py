@@ -1,9 +1,9 @@
-"""A named format for a template that renders no calls, but describes them.
+"""Suggestion of a built-in format for a template that describes calls but does not render them.
 
-Evidence is what the template writes to the model where there are tools, and not where there are
-none, and the tokens that the tokenizer has for it. A format is meant if all the markers stand there
-that its calls begin with; where that is so of none, if one of the tokens does that no other format
-has. It is proposed if no other is meant.
+The evidence is the text that the template adds if there are tools, and the added tokens of the
+tokenizer. A format matches if the evidence contains all start markers of its calls. If no
+format matches, a format matches if the evidence contains a token unique to it. A format is
+suggested if it is the only match.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from .renderer import Renderer
 
 __all__ = ["accepted", "suggested_format", "without_greed"]
 
-TAKEN = "calls are read as in the named format {name}, which the template describes"
+TAKEN = "calls are read as in the built-in format {name}, which the template describes"
 GREEDY = (
-    "calls would stand in no markers, which is not proved, so plain brackets are content: describe "
-    "them with fmt.replace(tools=...), or take a named format"
+    "calls without markers are not proved, so plain brackets are content: describe the calls with "
+    "fmt.replace(tools=...), or use a built-in format"
 )
 LONG_ENOUGH = 4
-"""Characters of a marker that is evidence: a bracket or two stand in any text."""
+"""Minimum characters of a marker that counts as evidence. Any text may contain a bracket."""
 
 
 def suggested_format(render: Renderer) -> str:
-    """Return the name of the format whose calls the template describes, "" if there is not one."""
+    """Return the name of the only format whose calls the template describes, or ""."""
     described = [
         _more(render(chat) or "", render(chat, tools=TOOLS) or "")
         for chat in ([user()], [told(), user()])
@@ -37,7 +37,7 @@ def suggested_format(render: Renderer) -> str:
     evidence = "\n".join([*described, *render.template.added_tokens])
     if not evidence.strip():
         return ""
-    # The named formats are read from files, which nothing else of the analysis needs.
+    # Imported lazily, because built-in formats are read from files and are not needed elsewhere.
     from deltaparse.stream.suggest import call_markers
     from deltaparse.stream.wire.named import get_format
 
@@ -63,7 +63,7 @@ def suggested_format(render: Renderer) -> str:
 
 
 def accepted(fmt: WireFormat) -> WireFormat:
-    """The format with the calls of the one that is proposed, if one is; it is not verified."""
+    """Return the format with the calls of the suggested format, if any. It is not verified."""
     if not fmt.suggested:
         return fmt
     from deltaparse.stream.wire.named import get_format
@@ -77,7 +77,7 @@ def accepted(fmt: WireFormat) -> WireFormat:
 
 
 def without_greed(fmt: WireFormat) -> WireFormat:
-    """The format without calls that stand in no markers, where it is not proved that they do."""
+    """Return the format without unmarked calls, unless they are proved."""
     if fmt.verified or not fmt.facts.unmarked_calls or fmt.proved.calls:
         return fmt
     tools = replace(WireFormat().tools, supports_tools=fmt.tools.supports_tools)
@@ -100,12 +100,12 @@ class _Known:
 
 
 def _closers(fmt: WireFormat) -> frozenset[str]:
-    """The markers that end its calls."""
+    """Return the markers that end the calls of a format."""
     return frozenset(text.strip() for text in fmt.facts.closers if len(text) >= LONG_ENOUGH)
 
 
 def _by_tokens(known: Sequence[_Known], evidence: str) -> list[_Known]:
-    """The formats of which a token stands there that no other has."""
+    """Return the formats with a unique token in the evidence."""
     count = Counter(token for one in known for token in one.tokens)
     own = [text for text, times in count.items() if times == 1 and len(text) >= LONG_ENOUGH]
     seen = {text for text in own if text in evidence}
@@ -113,13 +113,13 @@ def _by_tokens(known: Sequence[_Known], evidence: str) -> list[_Known]:
 
 
 def _more(plain: str, shown: str) -> str:
-    """What a text has beyond another, by its lines."""
+    """Return the lines of `shown` missing in `plain`."""
     known = set(plain.splitlines())
     return "\n".join(line for line in shown.splitlines() if line not in known)
 
 
 def _syntax(fmt: WireFormat) -> object:
-    """What formats have in common whose calls begin and end alike."""
+    """Return a key for comparing formats by their syntax of calls."""
     family = fmt.tools.format
     json = family is ToolFormat.JSON_NATIVE
     fields = (fmt.tools.name_field, fmt.tools.arguments_field, fmt.tools.array_wrapped)

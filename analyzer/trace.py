@@ -1,8 +1,8 @@
-"""What an analysis looked at: each rendering, in which phase, and the evidence in them.
+"""Record of an analysis: each rendering with its phase, and the evidence in the renderings.
 
-Nothing of it takes part in the analysis: the `Renderer` notes what it renders, under the label of
-the phase whose function runs. Comparisons and evidence are made of the notes afterwards, so they
-show what the template wrote, not what the analysis made of it.
+The trace does not take part in the analysis. The `Renderer` records its renderings under the label
+of the running phase. Comparisons and evidence are computed afterwards from these records. They show
+the text of the template, not an interpretation.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ SHOWN_BY = {
     "channels": ("", CONTENT),
     "code": ("T", FUNCTIONS[0]),
 }
-"""For each group of fields how the labels of its phases begin, and which probe is beside them."""
+"""The prefix of the phase labels and the nearest probe, for each group of fields."""
 
 BETWEEN = {("tools", "separator"): FUNCTIONS, ("arguments", "separator"): ARGUMENTS}
-"""The fields whose texts stand between two probes."""
+"""Fields whose texts are between two probes."""
 
 WORD = re.compile(r"\w+")
 
 CONTEXT = 48
-"""Characters that are shown on either side of a text that is evidence."""
+"""Characters of context before and after a text in `Evidence`."""
 
 USUAL = frozenset({"role", "content", "name", "tool_call_id", "tool_calls"})
 MOST_KEYS = 3
 PROMPTED = "generation prompt"
 SWITCHED_ON = {"add_generation_prompt": PROMPTED, "tools": "tools"}
-"""What the label of a conversation has for settings that are on."""
+"""Words for enabled settings in the label of a conversation."""
 
 LONGEST_TEXT = 32
-"""Characters of a message's text that stand in the label of a conversation."""
+"""Characters of a message's text in the label of a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A conversation, and what the template made of it.
+    """A conversation with its rendering.
 
     Attributes:
-        phase: the label of the phase that asked for it; `deltaparse.analyzer.phases` lists them.
-        parts: the messages and settings of the conversation, in words.
-        text: what the template wrote; None where it refused.
+        phase: the label of the requesting phase. `deltaparse.analyzer.phases` lists them.
+        parts: descriptions of the messages and settings of the conversation.
+        text: the rendered text, or None if the template refused the conversation.
     """
 
     phase: str
@@ -75,18 +75,18 @@ class Rendering:
 
     @property
     def label(self) -> str:
-        """The conversation in one line."""
+        """Return the description of the conversation in one line."""
         return ", ".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A rendering beside the earlier one of the conversation most like it.
+    """A rendering and the earlier rendering of the most similar conversation.
 
     Attributes:
-        rendering: the later one.
-        base: the earlier one; None for the first.
-        diff: their difference, `base` on the left; None where one of them is missing or refused.
+        rendering: the later rendering.
+        base: the earlier rendering, or None for the first rendering.
+        diff: their difference, `base` on the left. None if either text is missing.
     """
 
     rendering: Rendering
@@ -96,14 +96,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a text of the format was seen first.
+    """The place in a rendering that shows a text of the format.
 
     Attributes:
-        field: its place in the format: `reasoning.start`.
-        text: the text, without the white space round it where it was not seen with that.
-        rendering: the rendering in which it stands.
-        before: the characters before it there.
-        after: the characters behind it there.
+        field: the field of the format, for example `reasoning.start`.
+        text: the text of the field, stripped if it was found only without its outer whitespace.
+        rendering: the rendering with the text.
+        before: the characters before the text in the rendering.
+        after: the characters after the text in the rendering.
     """
 
     field: str
@@ -114,14 +114,15 @@ class Evidence:
 
 
 class Trace:
-    """The notes of one analysis: pass an empty one to `analyze`.
+    """The record of one analysis. Pass an empty trace to `analyze`.
 
     Attributes:
-        proved: the labels of the turns that came back when they were parsed.
-        disproved: for each of the others, what was wrong.
-        conversations: in how many conversations content, reasoning and calls came back.
-        rendered: how many conversations each phase had rendered that none before had.
-        shown: the turns that came back, as the template writes them.
+        proved: labels of the turns that were parsed back correctly.
+        disproved: descriptions of the failures of all other turns.
+        conversations: for content, reasoning and calls, the number of conversations in which it
+            was parsed back.
+        rendered: for each phase, the number of conversations rendered for the first time.
+        shown: the rendered turns with the labels in `proved`.
     """
 
     def __init__(self) -> None:
@@ -135,7 +136,7 @@ class Trace:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Note under this label what is rendered in the body of a `with`."""
+        """Record all renderings in the body of a `with` statement under this label."""
         outer, self._phase = self._phase, name
         try:
             yield
@@ -143,16 +144,16 @@ class Trace:
             self._phase = outer
 
     def note(self, messages: Messages, settings: Mapping[str, Any], text: str | None) -> None:
-        """Note a rendering, new or asked for again."""
+        """Record a rendering, even if it was recorded before."""
         self._notes.append((self._phase, messages, settings, text))
 
     def count(self) -> None:
-        """Count a conversation that is rendered for the first time."""
+        """Count a conversation at its first rendering."""
         self.rendered[self._phase] += 1
 
     @property
     def renderings(self) -> tuple[Rendering, ...]:
-        """What was rendered, in order; what a phase asked for more than once stands once."""
+        """Return the distinct renderings of each phase, in order."""
         made: dict[Rendering, None] = {}
         for name, messages, settings, text in self._notes:
             parts = [_described(message) for message in messages]
@@ -162,7 +163,7 @@ class Trace:
         return tuple(made)
 
     def comparisons(self) -> Iterator[Comparison]:
-        """Yield each rendering beside the earlier one whose conversation differs in the least."""
+        """Yield each rendering with the earlier rendering of the most similar conversation."""
         earlier: dict[tuple[str, ...], Rendering] = {}
         for made in self.renderings:
             others = [other for other in earlier.values() if other.parts != made.parts]
@@ -175,11 +176,11 @@ class Trace:
                 earlier.setdefault(made.parts, made)
 
     def evidence(self, fmt: WireFormat) -> Iterator[Evidence]:
-        """Yield for each text of a format where it was seen first.
+        """Yield the evidence for each text of a format.
 
-        That is the first rendering of its phase that has it and the probe that it goes with, or
-        just it; there the place nearest to the probe. A separator is seen between two, and the
-        generation prompt where there is one.
+        The evidence is the first rendering of its phase with the text and the related probe, or
+        the first with the text. In it, the occurrence nearest to the probe is used. A separator is
+        searched between two probes. The generation prompt is searched in prompts only.
         """
         renderings = [made for made in self.renderings if made.text]
         for group, name, text in texts_of(fmt):
@@ -199,7 +200,7 @@ class Trace:
 
 
 class Traced(Protocol):
-    """The first argument of a function that is a phase."""
+    """The first argument of a phase function."""
 
     @property
     def trace(self) -> Trace: ...
@@ -209,7 +210,10 @@ R = TypeVar("R", bound=Traced)
 
 
 def phase(name: str) -> Callable[[Callable[Concatenate[R, P], T]], Callable[Concatenate[R, P], T]]:
-    """Mark a function as a phase: what its first argument renders is noted under this label."""
+    """Return a decorator that marks a function as a phase.
+
+    Renderings of its first argument are recorded under this label.
+    """
 
     def marked(find: Callable[Concatenate[R, P], T]) -> Callable[Concatenate[R, P], T]:
         @wraps(find)
@@ -225,9 +229,9 @@ def phase(name: str) -> Callable[[Callable[Concatenate[R, P], T]], Callable[Conc
 def _places(
     made: Rendering, text: str, probe: str, two: Sequence[str] | None = None
 ) -> Iterator[int]:
-    """Where in the answer to the user's message a text stands nearest to a probe, if at all.
+    """Yield the offset, after the user's message, of the occurrence of a text nearest to a probe.
 
-    `two`: between these.
+    With `two`, search only between these two probes.
     """
     whole = made.text or ""
     start = whole.find(USER)
@@ -237,14 +241,14 @@ def _places(
         whole, probe = (whole[: end + len(two[1])], two[1]) if 0 <= start < end else ("", probe)
     near = whole.find(probe, max(start, 0))
     found = [at.start() for at in re.finditer(re.escape(text), whole) if at.start() > start]
-    # What the analysis itself asked is no evidence.
+    # Text inserted by the probes does not count as evidence.
     found = [at for at in found if not whole[:at].endswith(f"{USER} ")]
     if found:
         yield min(found, key=lambda at: max(near - at - len(text), at - near - len(probe)))
 
 
 def _unlike(made: Rendering, phase: str, probe: str) -> tuple[bool, bool]:
-    """How bad a rendering is as evidence for a group."""
+    """Return a sort key for renderings as evidence of a group, the best first."""
     return probe not in (made.text or ""), not made.phase.startswith(phase)
 
 
@@ -254,7 +258,7 @@ def _seen(name: str, text: str, made: Rendering, at: int) -> Evidence:
 
 
 def _described(message: Mapping[str, Any]) -> str:
-    """A message in a few words: whose it is, and what is in it."""
+    """Describe a message by its role and its parts."""
     content = message.get("content")
     said = [_short(content)] if content else []
     if not isinstance(content, str):
@@ -278,6 +282,6 @@ def _short(value: object) -> str:
 
 
 def _unlikeness(one: Rendering, other: Rendering) -> int:
-    """By how many words the labels of two conversations differ."""
+    """Count the differing words in the labels of two conversations."""
     words, others = (Counter(WORD.findall(made.label)) for made in (one, other))
     return (words - others).total() + (others - words).total()

@@ -1,4 +1,4 @@
-"""transformers' own parser of responses, where it is installed: it judges response templates."""
+"""The response parser of transformers, if installed, as the reference for response templates."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ HOME = "transformers.utils.chat_parsing"
 
 Tools = Sequence[Mapping[str, Any]] | None
 Reader = Callable[[Sequence[str], str, Tools], "Mapping[str, Any] | str"]
-"""Reads the chunks of a turn behind a prompt: a message, or why there is none."""
+"""Parses the chunks of a turn after a prompt. Returns a message, or an error text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The installed parser: its name and version, and what it is made of."""
+    """The installed parser: its name with version, template loader and parser class."""
 
     name: str
     load: Callable[[Any], Any]
     parser: Callable[..., Any]
 
     def reader(self, template: Any) -> Reader | str:
-        """Make a reader of a response template; why not, where the parser refuses it."""
+        """Return a reader for a response template, or the error if the parser refuses it."""
         try:
             loaded = self.load(template)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -42,7 +42,7 @@ class Judge:
                 for chunk in chunks:
                     parser.feed(chunk)
                 message: Mapping[str, Any] = parser.finalize()[0]
-            except Exception as error:  # noqa: BLE001 - whatever it raises, the turn is lost
+            except Exception as error:  # noqa: BLE001 - any exception means that the turn is lost
                 return f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
             return message
 
@@ -51,11 +51,11 @@ class Judge:
 
 @cache
 def judge() -> Judge | None:
-    """Find the parser; None where transformers is not installed, or has none yet."""
-    from importlib.metadata import PackageNotFoundError, version  # slow, and seldom needed
+    """Find the parser, or return None if transformers is missing or too old to have one."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, rarely needed
 
     before = logging.root.manager.disable
-    logging.disable(logging.WARNING)  # it advises to install what is not needed here
+    logging.disable(logging.WARNING)  # transformers warns about packages that are not needed here
     try:
         module = import_module(HOME)
         name = f"{PACKAGE} {version(PACKAGE)}"

@@ -1,9 +1,9 @@
-"""The assistant's turns of a template: asked for by what is said in them, cut out of the rendering.
+"""Assistant turns of a template, extracted from its renderings.
 
-A phase compares turns that differ in one thing. It says which, `turns.body(calls=[call()])`, and
-gets the text that the model would have written, without header and end, or None where the template
-refuses the conversation or does not show it as a turn. So a phase never handles a whole rendering,
-and where a turn begins and ends is known here alone.
+A phase compares turns that differ in one thing, for example `turns.body(calls=[call()])`. It gets
+the text that the model would have written, without header and end marker. It gets None if the
+template refuses the conversation or does not show a turn. Phases never handle complete renderings,
+because only this module knows the borders of a turn.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ __all__ = ["Frame", "Turns"]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The surroundings of a turn.
+    """Texts around an assistant turn.
 
-    `turn` is what of it goes into the format. `header` stands right before the turn after a
-    user's message; `trailer` is what the template writes at the very end of every conversation;
-    `asked` is what ends the user's message, `opening` what begins one behind a turn, `returned`
-    what begins what a tool returned, where calls are not shown without.
+    Attributes:
+        turn: the fields of the frame in the format.
+        header: the text between a user message and the turn.
+        trailer: the text at the end of every conversation.
+        asked: the end of a user message.
+        opening: the start of a user message after a turn.
+        returned: the start of a tool result, if the template shows calls only with results.
     """
 
     turn: TurnFormat
@@ -41,18 +44,17 @@ class Frame:
     returned: str = ""
 
     def body(self, rendered: str | None) -> str | None:
-        """The assistant's turn that follows `USER`, without its end-of-turn marker.
+        """Return the assistant turn after `USER`, without its end-of-turn marker, or None.
 
-        It is the last of the rendering, or followed by `RESULT` or `NEXT_USER`. None when there is
-        none.
+        The turn is the last of the rendering, or `RESULT` or `NEXT_USER` follows it.
         """
         return next((body for body, _ in self.bodies_and_ends(rendered, USER)), None)
 
     def bodies_and_ends(self, rendered: str | None, behind: str) -> Iterator[tuple[str, str]]:
-        """Yield the turn behind a text and its end as the template wrote it, "" if it wrote none.
+        """Yield the turn after a text with its rendered end marker, or "" without a marker.
 
-        `behind` is the text that the turn answers: the user's, or what a tool returned. Before
-        another message, that is the turn up to the first of several ends, and up to the last.
+        `behind` is the text that the turn answers, from the user or a tool. If another message
+        follows, yield the turn up to the first end marker, then the turn up to the last.
         """
         turn = self._turn(rendered, behind)
         if turn is None:
@@ -71,7 +73,7 @@ class Frame:
             return
         turn = turn.removesuffix(self.trailer)
         for end in self.turn.ends:
-            # The white space round an end-of-turn marker may differ between kinds of turns.
+            # Whitespace around an end-of-turn marker may differ between kinds of turns.
             core = end if turn.endswith(end) else end.strip()
             if turn.endswith(end) or turn.rstrip().endswith(core):
                 at = turn.rindex(core)
@@ -80,7 +82,7 @@ class Frame:
         yield turn, ""
 
     def _before_result(self, turn: str) -> Iterator[tuple[str, str]]:
-        """Yield what of a turn stands before the last end in it, or before what begins a result."""
+        """Yield the part of a turn before its last end marker, or before the start of a result."""
         marker = first_marker(self.returned)
         cuts = [(turn.rindex(end), end) for end in self.turn.ends if end in turn]
         if not cuts and marker and marker in turn:
@@ -92,7 +94,7 @@ class Frame:
     def before_the_next(
         self, rendered: str | None, behind: str, ends: Sequence[str]
     ) -> Iterator[tuple[str, str]]:
-        """Yield all of a turn before the user's next message, and which of `ends` it ends with."""
+        """Yield the complete turn before the next user message, and which of `ends` ends it."""
         turn = self._turn(rendered, behind)
         if turn is not None and NEXT_USER in turn and self.turn.ends:
             turn = turn[: turn.index(NEXT_USER)]
@@ -102,23 +104,26 @@ class Frame:
                 yield turn.removesuffix(end), end
 
     def _turn(self, rendered: str | None, behind: str) -> str | None:
-        """All that follows the header of the turn behind a text; None where there is no header."""
+        """Return the text after the header of the turn that follows `behind`, or None."""
         if rendered is None or behind not in rendered:
             return None
         answer = after(rendered, behind)
-        # A template may leave out the white space that ends the header.
+        # A template may omit the whitespace at the end of the header.
         headers = [self.header, self.header.rstrip()]
         if behind != USER:
             headers += self.turn.headers
         header = next((text for text in headers if text in answer.partition(NEXT_USER)[0]), None)
         if header is None and self.asked.strip() and answer.startswith(self.asked):
-            header = self.asked  # calls that are listed without a header
+            header = self.asked  # some templates list calls without a header
         if header is None:
             return None
         return answer[answer.index(header) + len(header) :]
 
     def _ends_at(self, turn: str, end: str) -> int:
-        """Where a turn, and what follows it, has this end; -1 if nowhere."""
+        """Return the offset of the end marker of a turn, or -1.
+
+        If a turn has several messages, an end marker before another header does not end it.
+        """
         at = turn.find(end)
         while self.turn.several_messages and at >= 0:
             rest = turn[at + len(end) :].lstrip()
@@ -128,7 +133,7 @@ class Frame:
         return at
 
     def with_several_messages(self, rendered: str | None) -> Frame:
-        """The same, where a turn with content and a call is `rendered` as two messages."""
+        """Return this frame for turns of several messages, if `rendered` shows two in one turn."""
         gap = between(rendered, CONTENT, FUNCTIONS[0]) or ""
         header = self.header.strip()
         for end in map(first_marker, self.turn.ends) if header else ():
@@ -138,7 +143,7 @@ class Frame:
         return self
 
     def with_last_end_marker(self) -> Frame:
-        """The same with an end of turn of one marker, the last."""
+        """Return this frame with only the last marker of the end of a turn."""
         ends = self.turn.ends
         markers = [part.text for part in segments(ends[0]) if part.marker] if ends else []
         if len(markers) < 2:
@@ -146,16 +151,16 @@ class Frame:
         return replace(self, turn=replace(self.turn, ends=(markers[-1], *ends[1:])))
 
     def with_longer_end(self, before: str) -> Frame:
-        """The same with an end of turn that begins with what stands before it, if markers do."""
+        """Return this frame with `before` prepended to the end of a turn, if it is a marker."""
         ends = self.turn.ends
         if not ends or not begins_with_marker(before):
             return self
         return replace(self, turn=replace(self.turn, ends=(before + ends[0], *ends)))
 
     def without(self, marker: str) -> Frame:
-        """The same with a header that ends before `marker`, if that had got into it.
+        """Return this frame with headers truncated before `marker`, if they contain it.
 
-        Where nothing is left of it, what ends the user's message is all that a turn begins with.
+        If the header is then empty, the end of the user's message serves as the header.
         """
         if not marker or not any(marker in text for text in (self.header, *self.turn.headers)):
             return self
@@ -172,22 +177,22 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """A template's turns, as far as it is known where they begin and end."""
+    """Assistant turns of a template, delimited by a frame."""
 
     render: Renderer
     frame: Frame
 
     @property
     def trace(self) -> Trace:
-        """Where the renderings are noted."""
+        """Return the trace that records the renderings."""
         return self.render.trace
 
     def within(self, frame: Frame) -> Turns:
-        """The same turns, cut out by another frame."""
+        """Return the turns of the same template, delimited by another frame."""
         return replace(self, frame=frame)
 
     def restored(self) -> Turns:
-        """The same turns as the template writes them, without tags in the place of tokens."""
+        """Return the turns with the original markers instead of tags."""
         brackets, frame = self.render.brackets, self.frame
         turn = TurnFormat(
             headers=tuple(map(brackets.restored, frame.turn.headers)),
@@ -200,10 +205,11 @@ class Turns:
         return Turns(self.render.with_brackets(Brackets()), whole)
 
     def body(self, *, then: Sequence[Message] = (), **said: Unpack[Said]) -> str | None:
-        """The turn in which the model says this, as it would write it; None if there is none.
+        """Render a turn and return its text as a model would write it, or None.
 
         Args:
-            then: the messages that follow it; the last of them is the user's, `NEXT_USER`.
-            said: what `assistant` takes; what is left out is not in the turn, but for the content.
+            then: the messages after the turn. The last one is the user's, `NEXT_USER`.
+            said: the arguments of `assistant`. Except for content, parts not given are not
+                in the turn.
         """
         return self.frame.body(self.render.turn(then=then, **said))

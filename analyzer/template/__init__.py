@@ -1,1 +1,1 @@
-"""Chat templates: loaded, compiled, and rendered within limits."""
+"""Loading, compiling and sandboxed rendering of chat templates."""

@@ -1,7 +1,7 @@
-"""Whether a template wants the arguments of a call as an object or as its JSON text.
+"""Detection of the form of call arguments for a template: an object or JSON text.
 
-OpenAI's messages have JSON text; most templates were written for objects. Which of them one wants
-it does not say: it is found by rendering a call both ways.
+OpenAI messages have JSON text, but most templates are written for objects. The form is found by
+rendering a call both ways.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Shape = Literal["object", "string"]
 SHAPES: tuple[Shape, ...] = ("object", "string")
 Message = dict[str, Any]
 
-# The probe, and how its only argument comes out in either shape.
+# A probe with one argument, and its text in each shape.
 PROBE = {"qzk_key": "qzv value"}
 PROBE_JSON, PROBE_REPR, PROBE_TEXTS = json.dumps(PROBE), repr(PROBE), (*PROBE, *PROBE.values())
 PROBE_LIMITS = Limits(seconds=0.5)
@@ -30,10 +30,10 @@ PROBE_LIMITS = Limits(seconds=0.5)
 def wanted_shape(
     render: Callable[[list[Message], list[Message] | None, Shape], str],
 ) -> Shape | None:
-    """The shape that a template wants; None if no probe shows a difference.
+    """Return the shape that a template expects, or None if no probe shows a difference.
 
-    `render` renders a conversation, its tools, and its arguments in a shape with that template; it
-    raises `TemplateError`.
+    `render` renders a conversation with tools and with its arguments in a shape. It may raise
+    `TemplateError`.
     """
     for chat, tools in _probes():
         rendered: list[str | None] = []
@@ -42,7 +42,7 @@ def wanted_shape(
                 rendered.append(render(chat, tools, shape))
             except TemplateError as error:
                 if isinstance(error.__cause__, LimitExceeded):
-                    return None  # the next probes would take as long
+                    return None  # the other probes would also exceed the limits
                 rendered.append(None)
         if wanted := _shape_shown(*rendered):
             return wanted
@@ -50,12 +50,12 @@ def wanted_shape(
 
 
 def with_shape(chat: list[Message], shape: Shape | None) -> list[Message]:
-    """The same conversation with the arguments of all calls in one shape, None for as they are."""
+    """Return the conversation with all call arguments in one shape. None leaves them unchanged."""
     return [_call_with_shape(message, shape) for message in chat]
 
 
 def _call_with_shape(part: Any, shape: Shape | None) -> Any:
-    """The same message, call or function with its arguments in this shape."""
+    """Return the message, call or function with its arguments in this shape."""
     if not isinstance(part, dict):
         return part
     part = dict(part)
@@ -74,7 +74,7 @@ def _call_with_shape(part: Any, shape: Shape | None) -> Any:
 
 
 def _probes() -> Iterator[tuple[list[Message], list[Message] | None]]:
-    """Conversations with a call: some templates show it only beside an answer, or with tools."""
+    """Yield conversations with a call, because some templates need a tool result or tools."""
     function = {"name": "qzf", "arguments": PROBE}
     call = {"id": "qzi000001", "type": "function", "function": function}
     question = {"role": "user", "content": "qzu"}
@@ -89,7 +89,7 @@ def _probes() -> Iterator[tuple[list[Message], list[Message] | None]]:
 
 
 def _shape_shown(as_object: str | None, as_string: str | None) -> Shape | None:
-    """The shape that two renderings of one call show to be wanted; None is one that failed."""
+    """Return the expected shape from two renderings of a call. None is a failed rendering."""
     if as_object is None:
         return None if as_string is None else "string"
     if as_string is None:

@@ -1,12 +1,12 @@
-"""What one rendering may use, and what it has left.
+"""Limits of a rendering, and its remaining budget.
 
-    time      steps and characters use up fuel; when a slice of it is gone the clock is read
-    text      its length is checked before it is made
-    lists     are weighed with all they hold, each once, however often it is held
-    memory    is what all that was made weighs together
-    depth     of calls is counted, that of lists is weighed
+    time      steps and characters use fuel, and the clock is read after each slice of fuel
+    text      the length is checked before the text is created
+    lists     are weighed with their contents, each list once
+    memory    is the total weight of all created values
+    depth     of calls is counted, and depth of lists is weighed
 
-The clock is the thread's own processor time: a busy machine must not make a template hostile.
+The clock is the processor time of the thread, so a busy machine does not make a template fail.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ __all__ = [
 ]
 
 STEP = 32
-"""What a step costs, and an item of a container; a character costs 1."""
+"""Cost of a step and of a container item. A character costs 1."""
 
 SLICE = 1000 * STEP
-"""What may be used up between two looks at the clock."""
+"""Fuel between two readings of the clock."""
 
 MAX_BITS = 64
-"""Of an integer: among longer ones there are many with the same hash, which dicts are slow with."""
+"""Bits of an integer. Many longer integers share one hash, which makes dicts slow."""
 
 BUDGET = "the budget"
-"""Its name among a rendering's variables; with a space, so that no template can name it."""
+"""Name of the budget in a rendering's variables. The space keeps templates from naming it."""
 
 SCALARS = {int, float, bool, type(None)}
 
-# For `isinstance`; of no type that mypy could narrow a value to.
+# Typed as Any, because `isinstance` with these would let mypy narrow values to wrong types.
 VIEWS: Any = (type({}.items()), type({}.keys()), type({}.values()))
 CONTAINERS: Any = (list, tuple, dict, set, *VIEWS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one rendering may use.
+    """Limits of one rendering.
 
     Attributes:
-        seconds: of processor time, and as many again for each 2**20 characters of input.
-        text: characters of the output, and of any text on the way.
-        value: characters of a list or dict with all it holds, an item counting as 32.
-        memory: characters of all texts, lists and dicts that are made on the way, together.
-        depth: of calls within calls, and of lists within lists.
+        seconds: processor time in seconds, plus the same again for each 2**20 characters of input.
+        text: characters of the output and of each intermediate string.
+        value: characters of a list or dict with its contents. An item counts as 32.
+        memory: total characters of all strings, lists and dicts created during the rendering.
+        depth: nesting depth of calls, and of lists.
     """
 
     seconds: float = 1.0
@@ -71,24 +71,25 @@ class Limits:
     depth: int = 100
 
     def check_text(self, size: int) -> None:
-        """Check the size of a text before it is made."""
+        """Check the size of a text before it is created."""
         if size > self.text:
             raise LimitExceeded(f"a value of more than {self.text} characters")
 
     def check_value(self, size: int) -> None:
-        """Check what a list or dict weighs."""
+        """Check the weight of a list or dict."""
         if size > self.value:
             raise LimitExceeded(f"a list or dict with more than {self.value} characters in it")
 
 
 class LimitExceeded(TemplateRuntimeError):
-    """The template asks for more than its limits allow; the text says for what."""
+    """The template exceeds a limit. The message names the limit."""
 
 
 class Watched:
-    """An iterable whose items are paid for as they are taken; as long and as true as it is.
+    """An iterable that charges the budget for each item. It keeps the length and truth value.
 
-    A template can get hold of one, so its names have underscores, which the sandbox hides.
+    Templates can get hold of a `Watched`. Its attributes begin with an underscore, because the
+    sandbox hides these.
     """
 
     __slots__ = ("_budget", "_cost", "_items")
@@ -111,22 +112,21 @@ class Watched:
         return bool(self._items)
 
 
-# What a list or dict costs is what going through it costs: printing, comparing, copying it visit an
-# item as often as it is held. `sys.getsizeof` says nothing of that. A template that puts a list
-# into a list twice, and that into another twice, has after sixty steps a value of sixty small lists
-# that nobody can print. So a container weighs what it holds, as often as it holds it.
+# A container costs as much as a traversal of it. Printing, comparing or copying it visits an item
+# once per reference, which `sys.getsizeof` does not measure. If a template puts a list into a list
+# twice, and repeats this sixty times, the value has sixty small lists but cannot be printed. So a
+# container weighs the sum of its items, counted once per reference.
 #
-# It must not cost that much to find out. So each container is weighed once, from the weights of
-# those in it, and its weight is remembered under its id. Two things follow. An id is only good as
-# long as its object lives, so the container is kept with its weight. And a weight that others were
-# made of must not change, so a list may be appended to only while nothing else holds it; all other
-# changes the immutable sandbox refuses.
+# Weighing itself must be cheap. Each container is weighed once, from the weights of its items, and
+# its weight is stored by id. An id is valid only while its object lives, so the container is stored
+# too. A weight that contributed to another weight must not change. A list may therefore be appended
+# to only until another container holds it. The immutable sandbox refuses all other changes.
 #
-# Numbers are exempt from all of this, for their bits are limited.
+# Numbers need no weights, because their bits are limited.
 
 
 class Budget:
-    """What one rendering has left. Methods raise `LimitExceeded`."""
+    """Remaining budget of one rendering. Methods raise `LimitExceeded`."""
 
     __slots__ = (
         "_calls",
@@ -145,39 +145,40 @@ class Budget:
         self._fuel = SLICE
         self._memory = limits.memory
         self._calls = 0
-        # Size, depth and the container itself, by its id.
+        # Keeps the container itself too, because an id is valid only while its object lives.
         self._known: dict[int, tuple[int, int, object]] = {}
-        # The ids of the lists that may change.
+        # Ids of the lists that may still change, because no other container holds them.
         self._open: set[int] = set()
         self._seconds += limits.seconds * sum(map(self.size, given)) / (1 << 20)
         self._deadline = thread_time() + self._seconds
 
     def pay(self, cost: int = STEP) -> None:
-        """Use up `cost`, and look at the clock now and then."""
+        """Use up `cost`, and read the clock after each slice of fuel."""
         self._fuel -= cost
+        # The clock is read once per slice, because a reading costs more than a step.
         if self._fuel < 0:
             if thread_time() > self._deadline:
                 raise LimitExceeded(f"more than {self._seconds:.2f} s of processor time")
             self._fuel = SLICE
 
     def pay_for(self, *values: Any) -> None:
-        """Pay for values that are read."""
+        """Pay for reading values."""
         self.pay(STEP * len(values) + sum(map(self.size, values)))
 
     def keep(self, size: int) -> None:
-        """Count what is in memory from now on, and pay for it."""
+        """Count a new value as memory, and pay for it."""
         self.pay(STEP + size)
         self._memory -= size
         if self._memory < 0:
             raise LimitExceeded(f"more than {self._limits.memory} characters of values")
 
     def allow(self, size: int) -> None:
-        """Check the size of a text, or 32 for each item of a list, before it is made; pay it."""
+        """Check the size of a new text, or 32 per item of a new list, and pay for it."""
         self._limits.check_text(size)
         self.pay(STEP + size)
 
     def weigh(self, value: Any) -> tuple[int, int]:
-        """Size and depth of `value`, with all it holds."""
+        """Return size and depth of a value with its contents."""
         if isinstance(value, str):
             return len(value), 0
         known = self._known.get(id(value))
@@ -185,7 +186,7 @@ class Budget:
             return known[0], known[1]
         if isinstance(value, range):
             return STEP * len(value), 1
-        if isinstance(value, Macro):  # a template chooses its name, with which it is printed
+        if isinstance(value, Macro):  # it is printed with its name, which the template chooses
             return 1 + len(value.name or ""), 0
         if not isinstance(value, CONTAINERS):
             return 1, 0
@@ -209,11 +210,11 @@ class Budget:
         return size, depth + 1
 
     def size(self, value: Any) -> int:
-        """The first half of `weigh`."""
+        """Return the size of a value with its contents."""
         return len(value) if type(value) is str else self.weigh(value)[0]
 
     def made(self, value: Any) -> Any:
-        """Weigh what the template has just made, and return it."""
+        """Weigh and count a new value of the template, and return it."""
         if isinstance(value, list) and id(value) not in self._known:
             self._open.add(id(value))
         size, depth = self.weigh(value)
@@ -225,21 +226,23 @@ class Budget:
         is_text = isinstance(value, str)
         if is_text:
             self._limits.check_text(size)
-        self.keep(size if is_text else 0)  # `weigh` has counted the items of all others
+        self.keep(size if is_text else 0)  # `weigh` has already counted the items of containers
         return value
 
     def derived(self, value: Any, origin: object) -> Any:
-        """The same for what a filter made of `origin`; a generator weighs what it will read."""
+        """Weigh the result of a filter on `origin`. A generator weighs as much as `origin`."""
         if hasattr(value, "__next__"):
             size, depth = self.weigh(origin)
             self._known[id(value)] = size, depth + 1, value
         return value if value is origin else self.made(value)
 
     def change(self, items: list[Any], name: str, args: tuple[Any, ...]) -> Any:
-        """Append to a list, or pop from it, if the template made it and no other holds it."""
-        more, depth = self.weigh(args)  # what is appended is held from now on, be it `items`
+        """Append to or pop from a list, if the template created it and no container holds it."""
+        more, depth = self.weigh(args)  # also marks appended lists as held, even `items` itself
         if id(items) not in self._open:
-            raise SecurityError(f"{name} needs a list that the template made and no other holds")
+            raise SecurityError(
+                f"{name} needs a list that the template created and no other value contains"
+            )
         outcome = getattr(items, name)(*args)
         size, old_depth, _ = self._known[id(items)]
         size += more if name == "append" else -self.size((outcome,))
@@ -248,17 +251,17 @@ class Budget:
         return outcome
 
     def watch(self, items: Any, cost: int = STEP) -> Watched:
-        """The same items; each is paid for with `cost` when it is taken."""
+        """Return the same items, each charged with `cost` when it is taken."""
         return Watched(items, self, cost)
 
     def enter(self) -> None:
-        """Begin a call."""
+        """Enter a call, and check the depth of calls."""
         self._calls += 1
         if self._calls > self._limits.depth:
             raise LimitExceeded(f"calls nested more than {self._limits.depth} deep")
 
     def leave(self) -> None:
-        """End a call."""
+        """Leave a call."""
         self._calls -= 1
 
 
@@ -269,11 +272,11 @@ def _children(value: Any) -> Iterable[Any]:
 
 
 def budget_of(context: Context) -> Budget:
-    """The budget of a rendering, found in its variables."""
+    """Return the budget of a rendering from its variables."""
     return cast("Budget", context.parent[BUDGET])
 
 
 def check_bits(bits: int) -> None:
-    """Check the length of an integer, where it can be known before it is made."""
+    """Check the length of an integer, before it is created if possible."""
     if bits > MAX_BITS:
         raise LimitExceeded(f"an integer of more than {MAX_BITS} bits")

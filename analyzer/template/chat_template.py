@@ -1,8 +1,7 @@
-"""Chat templates: a conversation in, the text that the model reads out.
+"""Chat templates, which render a conversation to the prompt of a model.
 
-What a template finds is what it finds in transformers' `apply_chat_template`, so the same template
-renders to the same text. Templates are hostile input all the same: they run in a `sandbox`, under
-`Limits`.
+Templates run in the same environment as in transformers' `apply_chat_template`, so they render the
+same text. They are untrusted input, so they run in a `sandbox` with `Limits`.
 """
 
 from __future__ import annotations
@@ -49,44 +48,51 @@ if TYPE_CHECKING:
 
 __all__ = ["ChatTemplate"]
 
-# Names that model cards ask the caller to pass, and what they are where the caller does not.
-# Both come from Firefunction v2: the tools as JSON text, and the time of day.
+# Defaults for variables that the model card of Firefunction v2 asks the caller to pass: the tools
+# as JSON text, and the time of day.
 CARD_NAMES: dict[str, Callable[[list[Any] | None], str]] = {
     "functions": lambda tools: json.dumps(tools, indent=2, ensure_ascii=False) if tools else "",
     "datetime": lambda _: time_of_day().strftime("%Y-%m-%d %H:%M:%S"),
 }
 
 REASONING = ("reasoning_content", "thinking", "reasoning")
-"""What a message's reasoning is called; most templates read the first, gpt-oss the second."""
+"""Keys of reasoning in a message. Most templates read the first, gpt-oss reads the second."""
 
 Message = dict[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
 class ChatTemplate:
-    """A chat template in Jinja, compiled once.
+    """A compiled Jinja chat template.
 
-    Equal and hashable by source and tokens. `limits` bound what a rendering may use; `added_tokens`
-    are the tokens that the tokenizer adds to its plain vocabulary, if they are known.
+    It renders the same text as transformers. It also accepts some input on which transformers
+    fails:
 
-    It renders as transformers does, and also where transformers would fail:
+    - The `arguments` of a tool call can be an object or JSON text. The template receives the form
+      in `arguments_shape`. Truncated JSON is completed. Missing arguments and arguments other than
+      objects are replaced by an empty object.
+    - Optional members of tools that the template requires are added: an empty description of a
+      tool or argument, and an empty object schema.
+    - `tojson` writes any iterable as a list.
+    - A template can `append` to and `pop` from lists that it created itself.
+    - `functions` and `datetime` have defaults if the template reads them: the tools as JSON text
+      ("" without tools), and the time of day. If the template reads parts of `functions`, it
+      receives a list.
 
-    - A tool call's `arguments` may be given as an object or as its JSON text; the template gets
-      the one it wants, `arguments_shape`. Truncated JSON is completed. Arguments that hold no
-      object, and missing ones, become an empty object.
-    - Where the template needs what a tool need not have, the tool has an empty one: a description,
-      its own or an argument's, and the schema of an object without members.
-    - `tojson` writes whatever can be iterated over as a list.
-    - A template may `append` to a list that it made itself, and `pop` from it.
-    - Where the template reads `functions` or `datetime` and the caller does not pass it, it is
-      the tools as JSON text ("" without tools), or the time of day: the cards of such models ask
-      for that. Where it takes `functions` apart, it gets a list of them.
+    Jinja's `lipsum` and the string method `encode` are not available.
 
-    Jinja's `lipsum` and the `encode` of strings are not available.
+    Templates are equal, and have equal hashes, if their source and tokens are equal.
+
+    Attributes:
+        source: the Jinja source.
+        bos_token: the token at the beginning of a text, or "".
+        eos_token: the token at the end of a text, or "".
+        limits: limits on processor time, memory and nesting of each rendering.
+        added_tokens: tokens that the tokenizer adds to its base vocabulary, if known.
 
     Raises:
         TemplateError: `source` does not compile.
-        UsageError: an argument is not a text.
+        UsageError: an argument has the wrong type.
     """
 
     source: str
@@ -99,25 +105,29 @@ class ChatTemplate:
         for name in ("source", "bos_token", "eos_token"):
             value = getattr(self, name)
             if not isinstance(value, str):
-                wanted = "the text of a template" if name == "source" else 'a text ("" for none)'
+                wanted = "a str of Jinja source" if name == "source" else 'a str (default: "")'
                 raise UsageError(f"{name} must be {wanted}, not {type(value).__name__}")
         if not isinstance(self.limits, Limits):
             raise UsageError(f"limits must be Limits(...), not {type(self.limits).__name__}")
-        self._program  # noqa: B018 - errors show now, not at the first rendering
+        self._program  # noqa: B018 - compiles now, so that errors are raised here
 
     @classmethod
     def load(cls, source: object, name: str | None = None) -> ChatTemplate:
-        """Load a template with its special tokens from where models keep it.
+        """Load the chat template of a model, with its special tokens.
 
         Args:
-            source: a tokenizer (anything with `chat_template`, `bos_token` and `eos_token`), a
-                processor that has one, or the path of a `.jinja` file, a `tokenizer_config.json`,
-                a model's folder, or a GGUF file.
-            name: which of several named templates; "tool_use" or "default" where none is asked for.
+            source: a tokenizer (any object with `chat_template`, `bos_token` and `eos_token`), a
+                processor with a tokenizer, or the path of a `.jinja` file, a
+                `tokenizer_config.json`, a model folder or a GGUF file.
+            name: the name of the template, if there are several. Default: "tool_use", or else
+                "default".
+
+        Returns:
+            The compiled template.
 
         Raises:
-            UsageError: there is no template, or none of this name.
-            TemplateError: it does not compile.
+            UsageError: the source has no template, or no template with this name.
+            TemplateError: the template does not compile.
         """
         made = load_template(source, name)
         return cls(made.source, made.bos_token, made.eos_token, added_tokens=made.added_tokens)
@@ -133,32 +143,45 @@ class ChatTemplate:
         """Render a conversation.
 
         Args:
-            messages: messages in OpenAI's form, as dicts or as objects of its client, and
-                `Message`s of a parser. They are adapted as by `history`.
-            tools: tools in OpenAI's form, with JSON schemas.
-            add_generation_prompt: end with the generation prompt, which begins the model's answer.
-            context: other variables that the template reads, such as `enable_thinking`; see
-                `variables`. Any name is allowed, except those of the other arguments.
+            messages: messages in OpenAI's format, as dicts or as objects of the OpenAI client.
+                Parsed `Message` objects are accepted too. They are adapted as by `history`.
+            tools: tools in OpenAI's format, with JSON schemas.
+            add_generation_prompt: append the generation prompt, which starts the model's turn.
+            context: other variables of the template, for example `enable_thinking`. `variables`
+                lists them. Any name is allowed, except the names of the other arguments.
+
+        Returns:
+            The rendered text.
 
         Raises:
-            TemplateError: the template refuses the conversation (`raise_exception`, its own
-                words), fails, or asks for more than its limits.
+            TemplateError: the template refuses the conversation (the message is the text of its
+                `raise_exception`), fails, or exceeds its limits.
             UsageError: an argument has the wrong type.
         """
         context["add_generation_prompt"] = add_generation_prompt
         return self.render_within(self.limits, as_read(self, messages), tools, context)
 
     def history(self, messages: Sequence[Mapping[str, Any] | ParsedMessage]) -> list[Message]:
-        """Return the messages of a conversation as this template takes them back.
+        """Return the messages of a conversation in the form that this template accepts.
 
-        Only what the template would refuse, leave out or misread is changed: arguments of calls
-        become objects or text: truncated JSON is completed, arguments that hold no object become
-        an empty one; content is left out
-        if the template refuses it beside reasoning and calls; missing content beside calls becomes
-        "", None or is left out; reasoning goes under the key that is read; ids get the form that
-        is asked for, in tool results too; a tool result gets the name of its tool if that is read;
-        a text becomes a list of one part if the template takes contents apart. `render` does this
-        itself; call it for another renderer, such as `tokenizer.apply_chat_template(...)`.
+        `render` calls this method itself. Use it for other renderers, for example
+        `tokenizer.apply_chat_template(...)`. Only parts that the template would refuse, omit or
+        misread are changed:
+
+        - Arguments of calls are converted to objects or JSON text. Truncated JSON is completed,
+          and arguments that are not an object are replaced by an empty object.
+        - Content is removed from messages with reasoning and calls, if the template refuses it.
+        - Missing content next to calls is written as "" or None, or its key is removed.
+        - Reasoning is moved to the key used by the template.
+        - Call ids, also in tool results, are converted to the required form.
+        - Tool results get the name of their tool, if the template reads it.
+        - Text content is converted to a list with one part, if the template requires a list.
+
+        Args:
+            messages: the conversation, as for `render`.
+
+        Returns:
+            New messages. The given messages are not changed.
 
         Raises:
             UsageError: `messages` is not a list of messages.
@@ -175,20 +198,22 @@ class ChatTemplate:
         messages: Sequence[Mapping[str, Any] | ParsedMessage] | None = None,
         **switches: Any,
     ) -> str | None:
-        """Return the text that goes behind a prompt and its output to make the next prompt.
+        """Return the text to append to a prompt and its output to get the next prompt.
 
-        That is the end of the turn if the output has none, the new messages, and the next
-        generation prompt. So what a model wrote is never rendered again, which would change its
-        tokens. Returns None if nothing proves that this text is independent of the output;
-        `why_no_bridge` has the reason.
+        The text consists of the end of the turn (if the output lacks it), the new messages and the
+        next generation prompt. The output is never rendered again, so its tokens do not change.
 
         Args:
-            output: what was sampled, with or without its end-of-turn marker.
-            new_messages: what follows it: tool results, or the user's.
-            tools: those of the prompt.
-            messages: the conversation that the prompt was rendered of, if the proof is to be for
-                this one only; without, it is for any.
-            switches: those that the prompt was rendered with.
+            output: the sampled text, with or without its end-of-turn marker.
+            new_messages: the messages after the output: tool results or a user message.
+            tools: the tools of the prompt.
+            messages: the conversation of the prompt. If given, the proof covers only this
+                conversation. Default: the proof covers any conversation.
+            switches: the template variables of the prompt.
+
+        Returns:
+            The text, or None if it is not proved to be independent of the output. `why_no_bridge`
+            returns the reason.
 
         Raises:
             UsageError: an argument has the wrong type.
@@ -205,16 +230,19 @@ class ChatTemplate:
         messages: Sequence[Mapping[str, Any] | ParsedMessage] | None = None,
         **switches: Any,
     ) -> str:
-        """Return why `bridge` returns None for these arguments; "" where it does not."""
+        """Return the reason why `bridge` returns None for these arguments, or ""."""
         return self._bridge(output, new_messages, tools, messages, switches).reason
 
     def _bridge(
         self, output: str, new: Any, tools: Any, messages: Any, switches: Mapping[str, Any]
     ) -> Bridge:
-        from ..bridge import find_bridge  # which analyzes templates
+        from ..bridge import find_bridge  # imported lazily, because it imports this module
 
         if "add_generation_prompt" in switches:
-            raise UsageError("add_generation_prompt is not a switch: a bridge always ends with it")
+            raise UsageError(
+                "add_generation_prompt is not allowed here: a bridge always ends with the "
+                "generation prompt"
+            )
         return find_bridge(self, output, new, tools=tools, messages=messages, switches=switches)
 
     def render_within(
@@ -224,7 +252,7 @@ class ChatTemplate:
         tools: Sequence[Mapping[str, Any]] | None,
         context: Mapping[str, Any],
     ) -> str:
-        """Render messages that are as the template reads them with limits of its own."""
+        """Render already adapted messages within the given limits."""
         chat = [_with_reasoning_keys(message) for message in messages]
         schemas = None
         if tools is not None:
@@ -240,76 +268,79 @@ class ChatTemplate:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names that the template reads and does not define: what `render` may pass."""
+        """Return the names read but not defined by the template.
+
+        `render` accepts these as keyword arguments.
+        """
         return self._program.variables
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """The texts in the template, plain or quoted, each once, in the order of its tree."""
+        """Return the distinct texts of the template, plain or quoted, in the order of its tree."""
         return self._program.constants
 
     @property
     def keys(self) -> frozenset[str]:
-        """The names under which the template reads parts of messages, tools and the rest."""
+        """Return the names of attributes and items read by the template."""
         return self._program.keys
 
     @property
     def keys_of_contents(self) -> frozenset[str]:
-        """The names under which it reads parts of contents that are objects."""
+        """Return the names that the template reads from contents that are objects."""
         return self._program.keys_of_contents
 
     @property
     def switches(self) -> frozenset[str]:
-        """Those of the `variables` that the template does not set itself, or only as a default."""
+        """Return the `variables` that the template does not set itself, or only as a default."""
         return self._program.switches
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        """The texts that the template compares each of its `variables` with."""
+        """Return the texts that the template compares each of its `variables` with."""
         return self._program.choices
 
     @property
     def sought(self) -> tuple[str, ...]:
-        """Those of the constants that the template may look for in what it is given."""
+        """Return the `constants` that the template may search for in its input."""
         return self._program.sought
 
     @property
     def arguments_shape(self) -> Shape:
-        """How the template wants a call's arguments: as an object, or as its JSON text.
+        """Return the form of call arguments that the template expects: "object" or "string".
 
-        Found by rendering a call both ways. "object" too for a template that copes with both or
-        shows no calls.
+        The form is found by rendering a call both ways. "string" is JSON text. "object" is also
+        returned if the template accepts both or shows no calls.
         """
         return self._known_shape or "object"
 
     @cached_property
     def calls_read(self) -> CallsRead:
-        """How a message with calls must be made for this template to show them."""
+        """Return the form of messages with calls that this template shows."""
         return calls_read(self._probes)
 
     @cached_property
     def reasoning_key(self) -> str:
-        """The key of a message whose reasoning this template shows, "" if it shows none.
+        """Return the key of a message whose reasoning this template shows, or "".
 
-        `content.thinking`: it is a part of the content, of the type "thinking".
+        `content.thinking` is a part of the content with the type "thinking".
         """
         settings = settings_of(self.switches, self.choices)
         return reasoning_key(self._probes, self.keys, list(settings))
 
     @cached_property
     def reads_names_of_results(self) -> bool:
-        """Whether this template shows the name of the tool beside what it returned."""
+        """Return True if this template shows the name of the tool in tool results."""
         return reads_names_of_results(self._probes, self.calls_read.ids)
 
     @cached_property
     def refuses_both(self) -> bool:
-        """Whether this template refuses content and reasoning in one message with calls."""
+        """Return True if this template refuses content and reasoning in one message with calls."""
         key = self.reasoning_key
         return bool(key) and refuses_both(self._probes, self.calls_read.ids, key)
 
     @cached_property
     def roles_in_parts(self) -> frozenset[str]:
-        """The roles whose messages this template shows only if their content is a list of parts."""
+        """Return the roles whose messages are shown only if their content is a list of parts."""
         if "text" not in self.keys:
             return frozenset()
         return roles_in_parts(
@@ -317,7 +348,7 @@ class ChatTemplate:
         )
 
     def joins_parts(self, role: str) -> bool:
-        """Whether a content of parts must be one text in a message of this role."""
+        """Return True if a list of parts must be joined to one text for this role."""
         if role not in self._joined:
             self._joined[role] = joins_parts(self._probes, role)
         return self._joined[role]
@@ -364,9 +395,10 @@ class ChatTemplate:
         shapes: Sequence[Shape | None],
         limits: Limits,
     ) -> str:
-        """Render with the first of `shapes` that the template takes; None leaves `chat` alone.
+        """Render with the first of `shapes` that the template accepts. None leaves `chat` as is.
 
-        A template that fails of itself is given tools with all members, too.
+        If the template fails without refusing the conversation, try again with all optional
+        members of tools.
         """
         try:
             return self._run_with(chat, tools, context, shapes, limits)
@@ -388,7 +420,7 @@ class ChatTemplate:
         shapes: Sequence[Shape | None],
         limits: Limits,
     ) -> str:
-        """Render with the first of `shapes` that the template takes, and these tools."""
+        """Render with these tools and the first of `shapes` that the template accepts."""
         program = self._program
         wanted = program.variables & CARD_NAMES.keys()
         cards: dict[str, Any] = {name: CARD_NAMES[name](tools) for name in wanted}
@@ -411,7 +443,7 @@ class ChatTemplate:
         return f"<ChatTemplate of {len(self.source)} characters>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Compiled code cannot be pickled; it is made anew where it arrives.
+        # Compiled code cannot be pickled, so the template is compiled again after unpickling.
         tokens = (self.bos_token, self.eos_token, self.added_tokens)
         return _restored, (self.source, *tokens, self.limits)
 
@@ -423,25 +455,25 @@ def _restored(
 
 
 def _explained(error: Exception, template: Template | None = None) -> str:
-    """One line on what went wrong and where."""
+    """Describe an error and its place in the template in one line."""
     words = " ".join(str(error).split())
     if isinstance(error, Refusal):
         return words or "the chat template refuses the conversation"
     words = without_addresses(words)
     place = f" at line {line}" if (line := _line(error, template)) else ""
     if isinstance(error, LimitExceeded):
-        return f"the chat template asks for too much{place}: {words}"
+        return f"the chat template exceeds its limits{place}: {words}"
     if isinstance(error, TemplateSyntaxError):
         words = str(error.message)
     elif isinstance(error, RecursionError):
-        words = "it nests too deep"
+        words = "it is nested too deeply"
     elif not isinstance(error, JinjaError):
         words = f"{type(error).__name__}: {words}" if words else type(error).__name__
     return f"the chat template {'fails' if template else 'does not compile'}{place}: {words}"
 
 
 def _line(error: Exception, template: Template | None) -> int | None:
-    """The line of the template that was last at work."""
+    """Return the template line of the error."""
     line = error.lineno if isinstance(error, TemplateSyntaxError) else None
     trace = error.__traceback__
     while template is not None and trace is not None:
@@ -453,7 +485,7 @@ def _line(error: Exception, template: Template | None) -> int | None:
 
 
 def _with_reasoning_keys(message: Mapping[str, Any]) -> Message:
-    """The message with its reasoning, whatever it is called, under the names templates read."""
+    """Return the message with its reasoning under the most common keys."""
     given = [message[name] for name in REASONING if message.get(name) is not None]
     if not given:
         return dict(message)

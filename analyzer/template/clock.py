@@ -1,4 +1,4 @@
-"""The time of day that a template is told, which stands still while renderings are compared."""
+"""The time of day for templates, frozen while renderings are compared."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ MOMENT: ContextVar[datetime | None] = ContextVar("deltaparse.moment", default=No
 
 
 def time_of_day() -> datetime:
-    """The user's own time, as in transformers."""
-    return MOMENT.get() or datetime.now()  # noqa: DTZ005 - without a zone, as there
+    """Return the local time, as transformers does."""
+    return MOMENT.get() or datetime.now()  # noqa: DTZ005 - without a zone, as in transformers
 
 
 @contextmanager
 def one_moment() -> Iterator[None]:
-    """Stop the clock: a second that ends between two renderings is no difference between them."""
+    """Freeze the clock, so that two compared renderings never differ in the time."""
     set_before = MOMENT.set(time_of_day())
     try:
         yield

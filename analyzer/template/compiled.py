@@ -1,8 +1,8 @@
-"""A template, compiled once: its code, and what its syntax tree says of it.
+"""Compiled templates with facts from their syntax tree.
 
-Jinja's `meta` would generate the code a second time to find the variables; here the generator notes
-them on its way. And each node is asked for its children dozens of times, which was half of what
-generating cost: they are remembered.
+Jinja's `meta` would generate the code a second time to find the variables. Here the code generator
+records them. The children of each node are cached, because generating code requests them dozens of
+times, at half of its total cost.
 """
 
 from __future__ import annotations
@@ -23,19 +23,24 @@ from .sandbox import Sandbox, sandbox
 __all__ = ["Program", "compiled"]
 
 OF_VALUES = frozenset({"first", "last", "map", "selectattr", "tojson"})
-"""Filters of values that are no texts."""
+"""Filters that are applied only to values other than strings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A compiled template, the sandbox it runs in, and what its syntax tree says.
+    """A compiled template, its sandbox, and facts from its syntax tree.
 
-    `variables` are read and not defined; `constants` are its texts, in the order of the tree;
-    `sought` those of them that may be looked for in what the template is given; `keys` are the
-    names under which it reads parts of that, `keys_of_contents` those of what is called content;
-    `switches` those of the variables that are no names
-    of its own; `choices` are the texts that each variable is compared with; `taken_apart` are the
-    variables whose parts it reads, or that it writes as JSON, so that they are no texts.
+    Attributes:
+        template: the compiled template.
+        room: its sandbox.
+        variables: names read but not defined.
+        constants: its texts, in the order of the tree.
+        sought: the constants that it may search for in its input.
+        keys: names of the attributes and items read.
+        keys_of_contents: names read from a value called `content`.
+        switches: the variables that it does not set itself.
+        choices: the texts compared with each variable.
+        taken_apart: variables that are not strings: it reads their parts or writes them as JSON.
     """
 
     template: Template
@@ -52,7 +57,7 @@ class Program:
 
 @lru_cache(maxsize=64)
 def compiled(source: str, limits: Limits) -> Program:
-    """Compile a template within limits; whatever is wrong with it is raised as it is."""
+    """Compile a template within limits. Errors are raised unchanged."""
     room = sandbox(limits)
     tree = room.guarded(source)
     _remember_children(tree)
@@ -76,21 +81,21 @@ def compiled(source: str, limits: Limits) -> Program:
 
 
 class NotingGenerator(CodeGenerator):
-    """Notes the variables that are looked up and that nothing defines."""
+    """A code generator that records variables without a definition."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.noted: set[str] = set()
 
     def enter_frame(self, frame: Frame) -> None:
-        """Note what the code of this frame resolves."""
+        """Record the variables resolved by the code of this frame."""
         super().enter_frame(frame)
         resolved = (name for act, name in frame.symbols.loads.values() if act == VAR_LOAD_RESOLVE)
         self.noted.update(name for name in resolved if name not in self.environment.globals)
 
 
 def _keys(tree: nodes.Node) -> Iterator[str]:
-    """The names of attributes and items that are read: `x.name`, `x["name"]`, `x.get("name")`."""
+    """Yield the names of attributes and items read: `x.a`, `x["a"]`, `x.get("a")`."""
     for attribute in tree.find_all(nodes.Getattr):
         yield attribute.attr
     items = [item.arg for item in tree.find_all(nodes.Getitem)]
@@ -101,7 +106,7 @@ def _keys(tree: nodes.Node) -> Iterator[str]:
 
 
 def _keys_of_contents(tree: nodes.Node) -> Iterator[str]:
-    """The names under which parts of a content are read, as of an object; methods are none."""
+    """Yield names read from a `content` as from an object, except for methods."""
     methods = {id(called.node) for called in tree.find_all(nodes.Call)}
     parts: list[nodes.Getattr | nodes.Getitem] = [*tree.find_all(nodes.Getattr)]
     parts += tree.find_all(nodes.Getitem)
@@ -112,7 +117,7 @@ def _keys_of_contents(tree: nodes.Node) -> Iterator[str]:
 
 
 def _key(part: nodes.Node) -> str:
-    """The name under which something is read, "" where that is none or is worked out."""
+    """Return the name read by a node, or "" if there is no constant name."""
     if isinstance(part, nodes.Getattr):
         return part.attr
     if isinstance(part, nodes.Getitem) and isinstance(part.arg, nodes.Const):
@@ -121,7 +126,7 @@ def _key(part: nodes.Node) -> str:
 
 
 def _taken_apart(tree: nodes.Node) -> Iterator[str]:
-    """The variables that are looped over, of which parts are read, or that are written as JSON."""
+    """Yield the variables looped over, read in parts or written as JSON."""
     places: list[nodes.Node] = [loop.iter for loop in tree.find_all(nodes.For)]
     places += [part.node for part in tree.find_all(nodes.Getattr)]
     places += [part.node for part in tree.find_all(nodes.Getitem)]
@@ -131,7 +136,7 @@ def _taken_apart(tree: nodes.Node) -> Iterator[str]:
 
 
 def _own_names(tree: nodes.Node) -> set[str]:
-    """The names that the template sets and never asks whether they are given."""
+    """Return the names that the template sets without ever testing whether they are defined."""
     own: set[str] = set()
     places: list[Any] = [*tree.find_all(nodes.Assign), *tree.find_all(nodes.AssignBlock)]
     for made in (*places, *tree.find_all(nodes.For)):
@@ -144,7 +149,7 @@ def _own_names(tree: nodes.Node) -> set[str]:
 
 
 def _choices(tree: nodes.Node, variables: Container[str]) -> Mapping[str, tuple[str, ...]]:
-    """The texts that each of the variables, or a name that is set from one, is compared with."""
+    """Return the texts that each variable, or a name set from it, is compared with."""
     sources: dict[str, str] = {}
     for made in tree.find_all(nodes.Assign):
         names = [name.name for name in made.node.find_all(nodes.Name)]
@@ -166,7 +171,7 @@ def _choices(tree: nodes.Node, variables: Container[str]) -> Mapping[str, tuple[
 
 
 def _constants(node: nodes.Node) -> Iterator[str]:
-    """The texts that a side of a comparison is, or lists."""
+    """Yield the constant texts in a side of a comparison."""
     node = _unfiltered(node)
     parts = node.items if isinstance(node, nodes.List | nodes.Tuple) else [node]
     for part in parts:
@@ -175,20 +180,20 @@ def _constants(node: nodes.Node) -> Iterator[str]:
 
 
 def _compared_name(node: nodes.Node) -> str:
-    """The variable that a side of a comparison is, filters apart; "" if it is none."""
+    """Return the variable name of a node without its filters, or ""."""
     node = _unfiltered(node)
     return node.name if isinstance(node, nodes.Name) else ""
 
 
 def _unfiltered(node: nodes.Node) -> nodes.Node:
-    """What the filters that a node may be are given."""
+    """Return the node without its filters."""
     while isinstance(node, nodes.Filter) and node.node is not None:
         node = node.node
     return node
 
 
 def _remember_children(node: nodes.Node) -> None:
-    """Let each node of a tree, which does not change from here on, have its children at hand."""
+    """Cache the children of each node. The tree must not change afterwards."""
     children, searched = tuple(node.iter_child_nodes()), node.iter_child_nodes
 
     def iter_child_nodes(
@@ -202,9 +207,9 @@ def _remember_children(node: nodes.Node) -> None:
 
 
 def _texts(node: nodes.Node, *, shown: bool = False) -> Iterator[tuple[str, bool]]:
-    """The texts of a tree, each with whether it may be looked for in a message.
+    """Yield each text of a tree with True if the template may search for it in a message.
 
-    It is not where it is only written out, names a key, or is compared with a whole value.
+    It is not searched for if it is only written out, names a key, or is compared with == or !=.
     """
     if isinstance(node, nodes.TemplateData):
         yield node.data, False

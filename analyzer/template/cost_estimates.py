@@ -1,7 +1,8 @@
-"""Upper bounds on what a filter, method or operator can produce, checked before it runs.
+"""Upper bounds for the results of filters, methods and operators, checked before they run.
 
-An estimate takes the value and the arguments, and returns a size that the outcome will not exceed,
-or how much work it is where that is more. What has none cannot make much of little.
+An estimate takes the value and the arguments. It returns an upper bound for the size of the result,
+or the amount of work if that is larger. Filters and methods without an estimate cannot turn a small
+input into a large result.
 """
 
 from __future__ import annotations
@@ -30,33 +31,33 @@ def _integers(values: Iterable[Any]) -> int:
 
 
 def attribute_steps(values: Iterable[Any]) -> int:
-    """How many steps an attribute like "a.b,c" may take, if it is one."""
+    """Return the number of lookups for each item if the texts are attributes like "a.b,c"."""
     return sum(1 + text.count(".") + text.count(",") for text in values if isinstance(text, str))
 
 
 def widths(form: str) -> int:
-    """What all numbers in a form of formatting add up to: each may be a width.
+    """Return the sum of all numbers in a format string, because each may be a width.
 
-    They are in the digits of any script, as Python reads them; one with many digits is too large,
-    even where it begins with zeros.
+    Digits of any script count, as in Python. A number with many digits is too large, even if it
+    begins with zeros.
     """
     numbers: list[str] = re.findall(r"\d+", form)
     return sum(int(digits) if len(digits) < MANY_DIGITS else 10**MANY_DIGITS for digits in numbers)
 
 
 def _multiplied(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
-    """Each character, or item, becomes as much as the arguments say."""
+    """Estimate filters that turn each character or item into as much as the arguments allow."""
     given = (*args, *kwargs.values())
     return (1 + budget.size(value)) * (1 + _integers(given) + sum(map(budget.size, given)))
 
 
 def _searched(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
-    """Filters that search a text, some of them again and again: 64 KiB must be enough."""
+    """Estimate filters with repeated searches of a text. The factor limits them to 64 KiB."""
     return 64 * _multiplied(budget, value, args, kwargs)
 
 
 def _sorted(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
-    """The attribute to sort by is looked up for each item."""
+    """Estimate filters with an attribute lookup for each item."""
     return budget.size(value) * (1 + attribute_steps((*args, *kwargs.values())))
 
 
@@ -67,7 +68,7 @@ def _rounded(_: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
 
 
 def _scanned(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
-    """Methods that compare each character with many; that is quick, a million in a millisecond."""
+    """Estimate methods that compare each character with many, at a million per millisecond."""
     return budget.size(value) * sum(map(budget.size, (*args, *kwargs.values()))) // 256
 
 
@@ -82,18 +83,18 @@ def _replaced(_: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
 
 
 def _joined(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
-    """For the filter: `value` is the items, of which a text has its characters."""
+    """Estimate the filter `join`. `value` is the items, or a text with its characters."""
     between = _argument(args, kwargs, 0, "d")
     return budget.size(value) + len(value) * (0 if between is None else len(str(between)))
 
 
 def _joined_by(budget: Budget, value: Any, args: Args, _: Kwargs) -> int:
-    """For the method: `value` is what stands between the items."""
+    """Estimate the method `join`. `value` is the separator."""
     return _joined(budget, args[0], (value,), {}) if args else 0
 
 
 def _formatted(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
-    """What `%` makes: each number counts as a width, with a `*` also those that are arguments."""
+    """Estimate `%` formatting. Numbers count as widths, and with a `*` the arguments do too."""
     text = str(value)
     width = widths(text)
     if "*" in text:
@@ -114,14 +115,14 @@ ESTIMATES: dict[str, Callable[[Budget, Any, Args, Kwargs], int]] = {
     "join": _joined,
     "format": _formatted,
 }
-"""By name, for filters and for methods of strings."""
+"""Estimates of filters by name."""
 
 METHOD_ESTIMATES = ESTIMATES | {"join": _joined_by}
-"""The same for methods of strings: only of this one does the filter take the other as its value."""
+"""Estimates of string methods. Only `join` differs, because its value is the separator."""
 
 
 def operator_estimate(budget: Budget, operator: str, left: Any, right: Any) -> int:
-    """A size that what an operator makes will not exceed."""
+    """Return an upper bound for the size of an operator's result."""
     if operator == "%":
         return _formatted(budget, left, (right,), {}) if isinstance(left, str) else 0
     if operator == "**":

@@ -1,15 +1,15 @@
-"""What a template pays for, put in its way: in its syntax tree, its filters and its tests.
+"""Budget checks in the syntax tree, the filters and the tests of a template.
 
-    loops                      the iterable is watched: each item pays for the body
+    loops                      pay for the body with each item of the iterable
     macros and blocks          pay for their body each time they run
-    literals, set blocks, `~`  are weighed when they are made, `~` before
+    literals, set blocks, `~`  are weighed after they are created, `~` before
     slices                     are counted by their length
-    comparisons, printing      pay for the values that they read
-    filters                    pay for what they read; what they make is estimated, then weighed
-    tests                      pay for the values that they read
+    comparisons, printing      pay for the values they read
+    filters                    pay for their input, and the result is estimated and then weighed
+    tests                      pay for the values they read
 
-Jinja has hooks for operators and calls, which `Sandbox` overrides, and filters and tests can be
-wrapped. For the rest it has none, so `Guards` puts filters of its own into the syntax tree.
+`Sandbox` overrides Jinja's hooks for operators and calls. Filters and tests can be wrapped. Jinja
+has no hooks for other constructs, so `Guards` inserts its own filters into the syntax tree.
 """
 
 from __future__ import annotations
@@ -28,41 +28,41 @@ from .shown import shown
 __all__ = ["GUARD_FILTERS", "MAX_NODES", "TESTS", "Guards", "guarded_filter", "guarded_test"]
 
 MAX_NODES = 6000
-"""Nodes in the syntax tree; real templates have up to 1100. Compiling takes 0.1 ms for each."""
+"""Nodes in the syntax tree. Real templates have up to 1100. Compiling takes 0.1 ms per node."""
 
 MAX_PARTS = 10_000
-"""Of an attribute like "a.b,c", which filters look up for each item."""
+"""Parts of an attribute like "a.b,c", which filters look up for each item."""
 
 POINTER = 8
-"""What an item of a copied list takes in memory."""
+"""Bytes of memory per item of a copied list."""
 
-# The names of the filters of `Guards`; with a space, so that no template's source can name them.
+# Names of the filters of `Guards`. The space keeps template source from naming them.
 WATCH, READ, MADE, SLICED, JOIN = "loop over", "to read", "was made", "was sliced", "to join"
 PRINT = "to print"
 
-# Filters that go through their value item by item.
+# Filters that iterate over their value, so each item is charged.
 READING = {"batch", "groupby", "list", "map", "max", "min", "slice", "sort", "sum", "unique"}
 READING |= {"select", "reject", "selectattr", "rejectattr"}
 
-# Filters that make a text of what they are given.
+# Filters that convert their input to text, so values with memory addresses are replaced first.
 WRITING = {"capitalize", "center", "e", "escape", "forceescape", "format"}
 WRITING |= {"indent", "join", "lower", "pprint", "replace", "safe", "string", "striptags", "title"}
 WRITING |= {"trim", "truncate", "upper", "urlencode", "urlize", "wordcount", "wordwrap", "xmlattr"}
 
-# Tests made of `%`, which for a text would be formatting; and those that read both values.
+# ARITHMETIC tests use `%`, which is formatting for a text. The other tests read both values.
 ARITHMETIC = {"odd", "even", "divisibleby"}
 TESTS = {"in", "eq", "equalto", "==", "ne", "!=", "lt", "lessthan", "<", "le", "<=", *ARITHMETIC}
 TESTS |= {"gt", "greaterthan", ">", "ge", ">="}
 
 
 class Guards(NodeTransformer):
-    """Put the checks for which Jinja has no hook into a template's syntax tree."""
+    """Transformer for adding checks to a syntax tree, for constructs without a hook in Jinja."""
 
     def __init__(self) -> None:
         self._nodes = 0
 
     def visit(self, node: nodes.Node, *_: Any, **__: Any) -> nodes.Node:
-        """Guard a node, and those below it first."""
+        """Guard a node after its children."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise LimitExceeded(f"more than {MAX_NODES} nodes in its syntax tree")
@@ -70,16 +70,18 @@ class Guards(NodeTransformer):
         guarded = self.generic_visit(node)
         cost = STEP * (self._nodes - before)
         match guarded:
-            case nodes.Output() as output:  # each value becomes text
+            case nodes.Output() as output:  # each value is converted to text
                 output.nodes = [n if _constant(n) else _filter(n, PRINT) for n in output.nodes]
-            case nodes.Compare() as compare:  # stops where one side ends; `in` reads the right one
+            # A comparison reads at most its shorter side, so a constant side makes it cheap. Only
+            # `in` always reads its right side.
+            case nodes.Compare() as compare:
                 left = compare.expr
                 for operand in compare.ops:
                     right, searched = operand.expr, operand.op in ("in", "notin")
                     if not _constant(right) and (searched or not _constant(left)):
                         operand.expr = _filter(right, READ)
                     left = right
-            case nodes.Concat() as concat:  # has no hook, unlike `+`
+            case nodes.Concat() as concat:  # `~` has no hook, unlike `+`
                 return _filter(nodes.List(concat.nodes, lineno=concat.lineno), JOIN)
             case nodes.Getitem(arg=nodes.Slice()) as copy:
                 return _filter(copy, SLICED)
@@ -108,7 +110,7 @@ def _filter(node: nodes.Node, name: str, *args: int) -> nodes.Filter:
 
 
 def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a filter pay for what it reads, ask for what it makes, and have that weighed."""
+    """Wrap a filter: charge its input, check the estimate of its result, and weigh the result."""
     estimate, reading = ESTIMATES.get(name), name in READING
 
     @pass_context
@@ -116,7 +118,7 @@ def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
         budget = budget_of(context)
         given = value
         if name == "join" and not isinstance(value, str):
-            # To add up the lengths of what a generator yields, that must be kept.
+            # A generator can be read only once, so its items are kept for the estimate.
             given = list(budget.watch(value))
         budget.pay_for(given, *args, *kwargs.values())
         if estimate:
@@ -136,7 +138,7 @@ def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
 
 
 def guarded_test(name: str, function: Callable[..., bool]) -> Callable[..., bool]:
-    """Let a test pay for the values that it reads."""
+    """Wrap a test: charge the values it reads."""
 
     @pass_context
     def guarded(context: Context, value: Any, *args: Any) -> bool:
@@ -173,7 +175,7 @@ def _made(context: Context, value: Any) -> Any:
 
 @pass_context
 def _sliced(context: Context, value: Any) -> Any:
-    # It is no larger than what it was cut from, so it need not be weighed: it is as long as it is.
+    # A slice is never larger than its source, so counting its length is enough.
     budget_of(context).keep(len(value) * (1 if isinstance(value, str) else POINTER))
     return value
 
@@ -195,4 +197,4 @@ GUARD_FILTERS: dict[str, Callable[..., Any]] = {
     SLICED: _sliced,
     JOIN: _join,
 }
-"""What `Guards` puts into the syntax tree, by name."""
+"""The filters that `Guards` inserts into the syntax tree, by name."""

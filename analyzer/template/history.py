@@ -1,7 +1,7 @@
-"""A conversation as one template reads it, made of messages as OpenAI's API and this library have.
+"""Adaptation of a conversation, from OpenAI's API or this library, to one template.
 
-Only what a template would refuse, leave out or misread is changed, so that all else renders as
-transformers renders it. What was changed once stays as it is when it is changed again.
+Only parts that the template would refuse, omit or misread are changed. All other parts render as in
+transformers. The adaptation is idempotent.
 """
 
 from __future__ import annotations
@@ -25,34 +25,38 @@ FITS: dict[Ids, str] = {"nine": "[0-9A-Za-z]{9}", "numbered": r"call_\d+_.+"}
 
 
 class Reads(Protocol):
-    """What a template reads, each found when it is first asked for."""
+    """Facts about a template, each computed at its first use."""
 
     @property
     def calls_read(self) -> CallsRead:
-        """How a message with calls must be made."""
+        """Return the required form of a message with calls."""
 
     @property
     def reasoning_key(self) -> str:
-        """The key of reasoning, "" where none is shown."""
+        """Return the key of reasoning, or "" if the template does not show reasoning."""
 
     @property
     def reads_names_of_results(self) -> bool:
-        """Whether what a tool returned must have the tool's name."""
+        """Return True if a tool result must have the name of the tool."""
 
     @property
     def refuses_both(self) -> bool:
-        """Whether content and reasoning are refused in one message with calls."""
+        """Return True if content and reasoning are refused in one message with calls."""
 
     @property
     def roles_in_parts(self) -> frozenset[str]:
-        """The roles whose messages must have a list of parts for a content."""
+        """Return the roles whose messages need a list of parts as content."""
 
     def joins_parts(self, role: str) -> bool:
-        """Whether a content of parts must be one text in a message of this role."""
+        """Return True if a list of parts must be joined to one text for this role."""
 
 
 def as_read(reads: Reads, messages: Sequence[Any]) -> list[Message]:
-    """The messages as the template reads them; a `UsageError` for what is no message."""
+    """Return the messages in the form that the template reads.
+
+    Raises:
+        UsageError: `messages` is not a list of messages.
+    """
     if isinstance(messages, list | tuple):
         messages = [_opened(one) if isinstance(one, Parsed) else one for one in messages]
     chat = [_without_nulls(message) for message in plain_dicts("messages", messages, EXAMPLE)]
@@ -78,14 +82,14 @@ def _calls_of(message: Message) -> Sequence[Any]:
 
 
 def _opened(message: Parsed) -> Message:
-    """Return a parsed message as one of OpenAI's."""
+    """Convert a parsed message to a message of OpenAI's API."""
     made = message.to_openai()
     made["content"] = made["content"] or ""
     return made
 
 
 def _with_object(call: Any) -> Any:
-    """Return a call, or its function, with arguments that are an object or its JSON text."""
+    """Return a call, or its function, with its arguments as an object or as JSON text."""
     if not isinstance(call, dict):
         return call
     if isinstance(function := call.get("function"), dict):
@@ -97,9 +101,9 @@ def _with_object(call: Any) -> Any:
 
 
 def _choose_reasoning(reads: Reads, message: Message) -> None:
-    """Leave content out beside reasoning and calls, where the template refuses all three.
+    """Remove content from a message with reasoning and calls, if the template refuses all three.
 
-    The model goes on from its reasoning; what it said beside is for the user, who has read it.
+    The model needs its reasoning to continue. The content was for the user, who has read it.
     """
     said = message.get("content")
     if said and any(message.get(key) for key in REASONING_NAMES) and reads.refuses_both:
@@ -107,7 +111,7 @@ def _choose_reasoning(reads: Reads, message: Message) -> None:
 
 
 def _without_nulls(message: Message) -> Message:
-    """The message without members that are null, as clients dump them, but for its content."""
+    """Return the message without null members, which clients dump, except for its content."""
     kept = {key: value for key, value in message.items() if value is not None or key == "content"}
     calls = kept.get("tool_calls")
     if isinstance(calls, list | tuple):
@@ -125,7 +129,7 @@ def _without_nulls(message: Message) -> Message:
 
 
 def _join_parts(reads: Reads, message: Message) -> None:
-    """Write a content that is a list of texts as one text, where the template wants that."""
+    """Join a list of texts as content to one text, if the template requires it."""
     parts = message.get("content")
     if not isinstance(parts, list) or not parts:
         return
@@ -136,14 +140,14 @@ def _join_parts(reads: Reads, message: Message) -> None:
 
 
 def _text_of(part: object) -> str | None:
-    """The text of a part of a content, None if it is something else."""
+    """Return the text of a part of a content, or None if it is not a text."""
     if isinstance(part, Mapping) and part.get("type", "text") in ("text", "input_text"):
         part = part.get("text")
     return part if isinstance(part, str) else None
 
 
 def _move_reasoning(reads: Reads, message: Message) -> None:
-    """Put reasoning, whatever its key is, under the one that the template reads."""
+    """Move reasoning from any known key to the key used by the template."""
     given = [message[key] for key in REASONING_NAMES if isinstance(message.get(key), str)]
     thought = next(filter(None, given), "")
     if not thought or not (key := reads.reasoning_key):
@@ -161,12 +165,12 @@ def _move_reasoning(reads: Reads, message: Message) -> None:
 
 
 def _has_part(parts: list[Any]) -> bool:
-    """Whether a content has a part of reasoning."""
+    """Return True if a content has a part with reasoning."""
     return any(isinstance(part, Mapping) and part.get("type") in PARTS for part in parts)
 
 
 def _fit_calls(read: CallsRead, chat: list[Message]) -> None:
-    """Give calls, and what was returned for them, ids that the template takes."""
+    """Give calls and their results ids that the template accepts."""
     made = NewIds(read.ids)
     for message in chat:
         if calls := _calls_of(message):
@@ -177,7 +181,7 @@ def _fit_calls(read: CallsRead, chat: list[Message]) -> None:
 
 
 def _fit_content(read: CallsRead, message: Message) -> None:
-    """Say that there is no content beside calls as the template wants it said."""
+    """Write missing content of a message with calls in the form that the template accepts."""
     kind: NoContent = "absent"
     if "content" in message:
         if message["content"] not in ("", None):
@@ -191,7 +195,7 @@ def _fit_content(read: CallsRead, message: Message) -> None:
 
 
 class NewIds:
-    """The ids of a conversation in the form that a template takes."""
+    """Ids of the calls in a conversation, in an accepted form."""
 
     def __init__(self, form: Ids) -> None:
         self._form = form
@@ -200,7 +204,7 @@ class NewIds:
         self._unanswered: list[tuple[str, str]] = []
 
     def of_calls(self, calls: Sequence[Any]) -> Iterator[Any]:
-        """The calls of a message with their new ids."""
+        """Yield the calls of a message with their new ids."""
         self._unanswered = []
         for call in calls:
             if not isinstance(call, dict):
@@ -217,7 +221,7 @@ class NewIds:
             yield call if fitted == given else {**call, "id": fitted}
 
     def of_result(self, message: Message) -> None:
-        """Give a result the id of its call: the one of its own id, or else the next."""
+        """Give a result the new id of its call, or else the id of the next unanswered call."""
         given = str(message.get("tool_call_id") or "")
         waiting = [fitted for fitted, _ in self._unanswered]
         fitted = self._known.get(given) or given
@@ -230,12 +234,12 @@ class NewIds:
             message["tool_call_id"] = fitted
 
     def _next(self, name: object) -> str:
-        """The id of the first call that has no result, of this function if there is one."""
+        """Return the id of the first unanswered call, preferably of this function."""
         named = [fitted for fitted, called in self._unanswered if called == name]
         return (named or [self._unanswered[0][0]])[0]
 
     def _fitted(self, given: str, name: str) -> str:
-        """The id that a call gets for the one that it has."""
+        """Return the new id for the given id of a call."""
         if self._form == "named":
             return given if name in given else f"functions.{name}:{self._count}"
         if re.fullmatch(FITS[self._form], given):
@@ -246,7 +250,7 @@ class NewIds:
 
 
 def _name_results(reads: Reads, chat: list[Message]) -> None:
-    """Give results the names of their tools, where they have none and the template reads them."""
+    """Add missing tool names to results, if the template reads them."""
     names: dict[str, str] = {}
     for message in chat:
         for call in _calls_of(message):

@@ -1,8 +1,7 @@
-"""What a chat template can call and name: what transformers offers it, made harmless.
+"""Safe versions of the functions, filters and types that transformers offers to templates.
 
-A tag, functions, filters and types, as `apply_chat_template` has them; each differs from Python's
-or Jinja's own only where that would let a template reach more than a conversation, or spend more
-than its budget.
+They match `apply_chat_template`. They differ from the versions of Python or Jinja only to keep a
+template within its conversation and its budget.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ __all__ = ["FILTERS", "FUNCTIONS", "GenerationTag", "Refusal", "Unknown"]
 
 
 class Refusal(TemplateRuntimeError):
-    """The template called `raise_exception`; the text is its own."""
+    """Raised if the template calls `raise_exception`, with the message of the template."""
 
 
 class GenerationTag(Extension):
-    """`{% generation %}` marks what the model wrote, for training; it changes no text."""
+    """The tag `{% generation %}`, which marks model output for training and renders unchanged."""
 
     tags = {"generation"}  # noqa: RUF012 - as Jinja declares it
 
     def parse(self, parser: Parser) -> nodes.Node:
-        """Give the body a scope of its own, as in transformers."""
+        """Parse the tag into a separate scope, as transformers does."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
         return nodes.Scope(body, lineno=line)
 
 
 class PublicNamespace(Namespace):
-    """A `namespace` without private names. It prints nothing that it holds: that has no weight."""
+    """A `namespace` without private names. Its contents are not printed, so it has no weight."""
 
     def __init__(self, /, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -60,18 +59,18 @@ class PublicNamespace(Namespace):
 
 
 class DictMaker:
-    """`dict(...)` and `dict.fromkeys(...)`, and nothing else of the class."""
+    """Replacement for `dict` with only `dict(...)` and `dict.fromkeys(...)`."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> dict[Any, Any]:
         return dict(*args, **kwargs)
 
     def fromkeys(self, *args: Any) -> dict[Any, Any]:
-        """As that of `dict`."""
+        """Return a dict, as `dict.fromkeys` does."""
         return dict.fromkeys(*args)
 
 
 class Unknown(Undefined):
-    """An undefined value; its error says what the caller of `render` can do about it."""
+    """An undefined value whose error message explains how to pass it to `render`."""
 
     __slots__ = ()
 
@@ -95,7 +94,7 @@ def _range(*args: int) -> range:
 
 def _strftime_now(form: str) -> str:
     if len(form) > 1000:
-        raise LimitExceeded("the time in a form of more than 1000 characters")
+        raise LimitExceeded("a time format of more than 1000 characters")
     return time_of_day().strftime(form)
 
 
@@ -108,7 +107,7 @@ def _tojson(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """Write JSON, not escaped for web pages; any iterable becomes a list."""
+    """Return a value as JSON without HTML escapes. Any iterable is written as a list."""
     budget = budget_of(context)
     width = indent if isinstance(indent, int) else len(indent or "")
     if max(width, *map(len, separators or ("", ""))) > 100:
@@ -116,7 +115,7 @@ def _tojson(
 
     def listed(other: Any) -> list[Any]:
         if isinstance(other, Undefined):
-            other()  # raises the error that names it
+            other()  # raises the error with the name of the variable
         if isinstance(other, Iterable):
             return list(budget.watch(other))
         raise TypeError(f"{type(other).__name__} cannot be written as JSON")
@@ -140,7 +139,7 @@ def _tojson(
 
 @pass_context
 def _sum(context: Context, items: Any, attribute: Any = None, start: Any = 0) -> Any:
-    """Add up with the guarded `+`: it may be lists, and each sum is copied."""
+    """Return the sum, computed with the guarded `+`, because sums of lists copy them."""
     room = cast("SandboxedEnvironment", context.environment)
     if attribute is not None:
         items = room.call_filter("map", items, kwargs={"attribute": attribute}, context=context)

@@ -1,7 +1,6 @@
-"""Where chat templates are: tokenizers, files, models' folders, GGUF files.
+"""Loading of chat templates from tokenizers, files, model folders and GGUF files.
 
-All of them hold the same three things, a template or several by name, the two special tokens, and
-the tokens that were added to the vocabulary, each in another place.
+Each source has one or more named templates, two special tokens and the added tokens.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ from deltaparse.stream.tokens.hub_names import not_fetched
 __all__ = ["Loaded", "load_template"]
 
 PREFERRED = ("tool_use", "default")
-"""Which of several named templates is taken where none is asked for: the first that is there."""
+"""Names of the default template, in order of preference."""
 
 ALONE = ""
-"""The name of a template that has none."""
+"""Name of an unnamed template."""
 
 BESIDE = "chat_template.jinja"
 MORE = "additional_chat_templates"
 CONFIGURATIONS = ("tokenizer_config.json", "chat_template.json", "processor_config.json")
 IN_GGUF = "tokenizer.chat_template"
-"""The key of a GGUF file's template; of others, a point and their name stand behind it."""
+"""Key of the template in a GGUF file. Keys of further templates append a dot and their name."""
 
 GGUF_TOKENS, GGUF_TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 GGUF_IDS = {"bos": "tokenizer.ggml.bos_token_id", "eos": "tokenizer.ggml.eos_token_id"}
 GGUF_KEYS = frozenset({GGUF_TOKENS, GGUF_TYPES, *GGUF_IDS.values()})
 CONTROL, USER_DEFINED = 3, 4
-"""The types of a GGUF file's tokens that are no plain text."""
+"""Types of tokens in a GGUF file that are not plain text."""
 
 
 class GgufKeys(Container[str]):
-    """The keys of a GGUF file that say something of its template."""
+    """Keys of a GGUF file related to its template."""
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and (key in GGUF_KEYS or key.startswith(IN_GGUF))
@@ -47,7 +46,7 @@ class GgufKeys(Container[str]):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A template's source, and the tokens of its tokenizer."""
+    """Source of a template, with the tokens of its tokenizer."""
 
     source: str
     bos_token: str
@@ -56,10 +55,10 @@ class Loaded:
 
 
 def load_template(source: object, name: str | None) -> Loaded:
-    """Read the template of a tokenizer, or of what a path leads to.
+    """Load the template of a tokenizer or from a path.
 
     Raises:
-        UsageError: there is none there, or none of this name.
+        UsageError: the source has no template, or no template with this name.
     """
     if not isinstance(source, (str, os.PathLike)):
         return _of_tokenizer(source, name)
@@ -77,13 +76,11 @@ def load_template(source: object, name: str | None) -> Loaded:
 
 
 def _of_tokenizer(tokenizer: object, name: str | None) -> Loaded:
-    inner = getattr(tokenizer, "tokenizer", None)  # a processor has its tokens from it
+    inner = getattr(tokenizer, "tokenizer", None)  # a processor wraps the tokenizer with the tokens
     found = getattr(tokenizer, "chat_template", None) or getattr(inner, "chat_template", None)
     kind = type(tokenizer).__name__
     if found is None:
-        raise UsageError(
-            f"a chat template is loaded from a path or a tokenizer that has one, not {kind}"
-        )
+        raise UsageError(f"source must be a path or a tokenizer with a chat template, not {kind}")
     known = inner if inner is not None else tokenizer
     added = getattr(known, "get_added_vocab", None)
     tokens = tuple(added()) if callable(added) else ()
@@ -105,7 +102,9 @@ def _of_folder(folder: Path, name: str | None) -> Loaded:
         models = sorted(folder.glob("*.gguf"))
         if models:
             return _of_gguf(models[0], name)
-        raise UsageError(f"{folder}: no chat template in it: no {BESIDE} or {CONFIGURATIONS[0]}")
+        raise UsageError(
+            f"{folder}: no chat template found, expected {BESIDE} or {CONFIGURATIONS[0]}"
+        )
     return _with_tokens(templates, _configuration(folder), name, str(folder))
 
 
@@ -116,7 +115,7 @@ def _of_configuration(path: Path, name: str | None) -> Loaded:
     if not templates and beside.is_file():
         templates = {ALONE: _text(beside)}
     if not templates:
-        raise UsageError(f"{path}: no chat_template in it, and no {BESIDE} beside it")
+        raise UsageError(f"{path}: no chat_template in it, and no {BESIDE} in its folder")
     return _with_tokens(templates, _configuration(path.parent) | config, name, str(path))
 
 
@@ -129,8 +128,8 @@ def _of_gguf(path: Path, name: str | None) -> Loaded:
     }
     texts, types = found.get(GGUF_TOKENS, []), found.get(GGUF_TYPES, [])
     listed = isinstance(texts, list) and isinstance(types, list)
-    if not listed or not isinstance(next(iter(texts), b""), bytes):  # all are alike
-        kinds = f"{GGUF_TOKENS} or {GGUF_TYPES} is of another type"
+    if not listed or not isinstance(next(iter(texts), b""), bytes):  # items of one type
+        kinds = f"{GGUF_TOKENS} or {GGUF_TYPES} has the wrong type"
         raise UsageError(f"{path}: not a GGUF file: {kinds}")
     tokens = [text.decode(errors="replace") for text in texts]
     special = [
@@ -142,7 +141,7 @@ def _of_gguf(path: Path, name: str | None) -> Loaded:
         if isinstance(at, int) and 0 <= at < len(tokens):
             config[f"{which}_token"] = tokens[at]
     if not templates:
-        raise UsageError(f"{path}: no chat template in it")
+        raise UsageError(f"{path}: no chat template found")
     made = _with_tokens(templates, config, name, str(path))
     return Loaded(made.source, made.bos_token, made.eos_token, tuple(special))
 
@@ -150,15 +149,15 @@ def _of_gguf(path: Path, name: str | None) -> Loaded:
 def _with_tokens(
     templates: Mapping[str, str], config: Mapping[str, Any], name: str | None, where: str
 ) -> Loaded:
-    """Choose one of the templates, and read the tokens of a configuration."""
+    """Choose one of the templates, and read the tokens from the configuration."""
     order = [name] if name is not None else [*PREFERRED, ALONE]
     if name == "default":
         order.append(ALONE)
     chosen = next((templates[key] for key in order if key in templates), None)
     if chosen is None:
-        known = ", ".join(repr(key) if key else "one without a name" for key in sorted(templates))
+        known = ", ".join(repr(key) if key else "an unnamed one" for key in sorted(templates))
         asked = f"named {name!r}" if name is not None else 'named "tool_use" or "default"'
-        raise UsageError(f"{where}: no chat_template {asked}; there is {known}")
+        raise UsageError(f"{where}: no chat_template {asked}; available: {known}")
     added = config.get("added_tokens_decoder") or config.get("added_tokens")
     values = added.values() if isinstance(added, Mapping) else added
     tokens = tuple(_token(value) for value in values) if isinstance(values, Iterable) else ()
@@ -167,7 +166,7 @@ def _with_tokens(
 
 
 def _named(found: object, where: object) -> dict[str, str]:
-    """Templates by name: one, a list of them with names, or a mapping."""
+    """Return templates by name, from a single one, a list of named ones, or a mapping."""
     if found is None:
         return {}
     if isinstance(found, list):
@@ -175,12 +174,12 @@ def _named(found: object, where: object) -> dict[str, str]:
         found = {str(entry.get("name")): entry.get("template") for entry in entries}
     named: Mapping[Any, Any] = found if isinstance(found, Mapping) else {ALONE: found}
     if not all(isinstance(text, str) for text in named.values()):
-        raise UsageError(f"{where}: its chat_template is not a text")
+        raise UsageError(f"{where}: chat_template must be a string")
     return {str(key): text for key, text in named.items()}
 
 
 def _configuration(folder: Path) -> dict[str, Any]:
-    """What the configuration of the tokenizer in a folder says, nothing where there is none."""
+    """Return the tokenizer configuration in a folder, or {} if there is none."""
     known: dict[str, Any] = {}
     for name in ("special_tokens_map.json", CONFIGURATIONS[0]):
         if (folder / name).is_file():
@@ -191,7 +190,7 @@ def _configuration(folder: Path) -> dict[str, Any]:
 
 
 def _token(token: object) -> str:
-    """The text of a special token, which may be an object."""
+    """Return the text of a special token, which may be an object."""
     if isinstance(token, Mapping):
         token = token.get("content")
     return str(token) if token is not None and not isinstance(token, (list, dict)) else ""
@@ -216,5 +215,5 @@ def _json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON: {error}") from error
     if not isinstance(made, dict):
-        raise UsageError(f"{path}: not a tokenizer configuration: no JSON object")
+        raise UsageError(f"{path}: not a tokenizer configuration: expected a JSON object")
     return made

@@ -1,4 +1,4 @@
-"""What a caller gives a template, copied into plain values, which have no methods to reach."""
+"""Copies of the caller's values as plain types, so that templates cannot reach their methods."""
 
 from __future__ import annotations
 
@@ -12,31 +12,40 @@ __all__ = ["plain_copy", "plain_dicts"]
 
 
 def plain_copy(name: str, value: Any) -> Any:
-    """Copy an argument called `name`; a `UsageError` says that it cannot be."""
+    """Copy an argument called `name`.
+
+    Raises:
+        UsageError: the value contains itself or is nested too deeply.
+    """
     try:
         return _plain(value)
     except RecursionError:
-        raise UsageError(f"{name} must not hold itself, nor nest hundreds deep") from None
+        raise UsageError(f"{name} must not contain itself or nest hundreds of levels") from None
 
 
 def plain_dicts(name: str, values: object, example: str) -> list[dict[str, Any]]:
-    """Copy a list of dicts; a `UsageError` shows an `example` of one."""
+    """Copy a list of dicts. Error messages contain the `example` of a dict.
+
+    Raises:
+        UsageError: `values` is not a list of dicts, or cannot be copied.
+    """
     if not isinstance(values, list | tuple):
         raise UsageError(
-            f"{name} must be a list of dicts such as {example}, not {type(values).__name__}"
+            f"{name} must be a list of dicts like {example}, not {type(values).__name__}"
         )
     copies: list[Any] = plain_copy(name, list(values))
     for index, copy in enumerate(copies):
         if not isinstance(copy, dict):
             kind = type(values[index]).__name__
-            raise UsageError(f"{name}[{index}] must be a dict such as {example}, not {kind}")
+            raise UsageError(f"{name}[{index}] must be a dict like {example}, not {kind}")
     return copies
 
 
 def _plain(value: Any) -> Any:
-    """Copy into plain types: other objects have methods, which a template must not reach.
+    """Copy a value into plain types, because a template must not reach methods of other objects.
 
-    What has no plain form becomes its type's name in angle brackets, as in transformers.
+    A value without a plain form is replaced by the name of its type in angle brackets, as in
+    transformers.
     """
     if value is None or type(value) in (str, int, float, bool):
         return value
@@ -56,7 +65,7 @@ def _plain(value: Any) -> Any:
         return f"<{type(value).__name__}>"
     if is_dataclass(value):
         return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
-    if callable(getattr(value, "model_dump", None)):  # a model of Pydantic's
+    if callable(getattr(value, "model_dump", None)):  # a Pydantic model
         return _plain(value.model_dump())
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return _plain(value.item())

@@ -1,4 +1,4 @@
-"""The room a chat template runs in: Jinja's sandbox, with the `library`, and limits that hold."""
+"""Jinja's sandbox for chat templates, with the `library` and enforced limits."""
 
 from __future__ import annotations
 
@@ -20,27 +20,25 @@ from .shown import shown
 
 __all__ = ["MAX_SOURCE", "Sandbox", "sandbox"]
 
-# A template comes with a model, so it is a stranger's program, and it runs as soon as the model is
-# named. Jinja's sandbox keeps it from Python's insides and from changing what it is given, but not
-# from running for a day or asking for a terabyte. A rendering must end soon, whatever the template,
-# and cost hardly more than without limits, for most templates mean no harm.
+# A template is an untrusted program that runs as soon as a model is loaded. Jinja's sandbox denies
+# access to Python internals and changes to its input, but does not limit time or memory. Every
+# rendering must end soon. The limits must be cheap, because most templates are harmless.
 #
-# The obvious way is to let it run and stop it. A process of its own takes longer to start than the
-# rendering; a signal reaches the main thread only, and none on some systems; a trace function slows
-# down every line; and none of them stops `'a' * 10**10`, which is one instruction. So here nothing
-# has to be stopped: whatever can cost more than a constant asks a `Budget` first. What it will make
-# is estimated (`cost_estimates`) and refused before there is any of it; what it reads is paid for;
-# what it has made is weighed.
+# Interrupting a running template is not an option. A separate process takes longer to start than
+# the rendering. A signal reaches only the main thread, and some systems have no signals. A trace
+# function slows down every line. No method interrupts `'a' * 10**10`, which is one instruction. So
+# each operation with more than constant cost asks a `Budget` first. The result is estimated
+# (`cost_estimates`) and refused before it is created. The input is charged, and the result weighed.
 #
-# For that, no operation may be forgotten. Jinja has hooks for operators and calls, overridden here;
-# `guards` wraps all filters and the tests that read, and puts checks into the syntax tree for the
-# rest. Constants are not folded, since that would run them before there is a budget.
+# Every operation must be covered. Jinja's hooks for operators and calls are overridden here.
+# `guards` wraps all filters and the tests that read values, and adds checks to the syntax tree for
+# all other constructs. Constant folding is off, because it would run before a budget exists.
 
 MAX_SOURCE = 128 << 10
-"""Characters of source; real templates have up to 20 000."""
+"""Characters of source. Real templates have up to 20 000."""
 
 MAX_FIELDS = 10_000
-"""Of a text that `format` fills in, one by one."""
+"""Fields of a text for `format`, which are filled one by one."""
 
 
 class BoundedFormatter(SandboxedEscapeFormatter):
@@ -49,7 +47,7 @@ class BoundedFormatter(SandboxedEscapeFormatter):
     _size = 0
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Look at the width before, and at the length of those before it."""
+        """Format a field after checking its width plus the length of the previous fields."""
         limits = cast("Sandbox", self._env).limits
         limits.check_text(self._size + widths(format_spec))
         text = super().format_field(shown(value), format_spec)
@@ -57,12 +55,12 @@ class BoundedFormatter(SandboxedEscapeFormatter):
         return text
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
-        """Convert what may be shown."""
+        """Convert a field after replacing values with memory addresses."""
         return super().convert_field(shown(value), conversion)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's immutable sandbox, furnished as by transformers, and guarded."""
+    """Jinja's immutable sandbox with the environment of transformers and budget checks."""
 
     intercepted_binops = frozenset(("+", "-", "*", "**", "%"))
 
@@ -75,7 +73,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             optimized=False,
         )
         self.limits = limits
-        del self.globals["lipsum"]  # random text, as much as one likes
+        del self.globals["lipsum"]  # it generates any amount of random text
         self.globals |= FUNCTIONS
         filters = {**self.filters, **FILTERS}
         self.filters = {name: guarded_filter(name, make) for name, make in filters.items()}
@@ -85,7 +83,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             self.tests[name] = guarded_test(name, test)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Offer `append` and `pop`, on which `Budget.change` decides, and nothing with bytes."""
+        """Allow `append` and `pop`, which `Budget.change` checks, and deny methods with bytes."""
         if isinstance(obj, list) and attr in ("append", "pop"):
             return True
         if isinstance(obj, (str, int)) and attr in ("encode", "to_bytes", "from_bytes"):
@@ -99,7 +97,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return "".join(texts)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Estimate, operate, weigh."""
+        """Estimate the result of an operator, run it, and weigh the result."""
         budget = budget_of(context)
         budget.allow(operator_estimate(budget, operator, left, right))
         if operator == "%" and isinstance(left, str):
@@ -107,13 +105,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return budget.made(super().call_binop(context, operator, left, right))
 
     def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Estimate, call, weigh."""
+        """Estimate the result of a call, run it, and weigh the result."""
         budget = budget_of(context)
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
         if isinstance(owner, list) and name in ("append", "pop"):
             return budget.change(owner, name, args)
         if isinstance(owner, dict) and name == "get":
-            budget.pay()  # not weighed: what comes out was there before
+            budget.pay()  # not weighed, because `get` returns an existing value
             return super().call(context, obj, *args, **kwargs)
         of_text = isinstance(owner, str)
         if len(args) == 1 and (isinstance(obj, LoopContext) or (of_text and name == "join")):
@@ -129,11 +127,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         finally:
             budget.leave()
         if of_text and isinstance(made, (list, tuple)):
-            budget.keep(budget.size(owner))  # it was taken apart, and all parts are new
+            budget.keep(budget.size(owner))  # the text was split, and all parts are new strings
         return made
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        """Replace `format` and `format_map` of strings by bounded ones."""
+        """Replace `format` and `format_map` of strings with bounded versions."""
         if super().wrap_str_format(value) is None:
             return None
 
@@ -145,16 +143,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
             formatter = BoundedFormatter(self, escape=getattr(text, "escape", str))
             return type(text)(formatter.vformat(text, args, kwargs))
 
-        return MethodType(bounded, value.__self__)  # which `call` lets pay for the text
+        return MethodType(bounded, value.__self__)  # a method, so that `call` charges the text
 
     def guarded(self, source: str) -> nodes.Template:
-        """Parse a template into the syntax tree that must be compiled."""
+        """Parse a template into a guarded syntax tree."""
         if len(source) > MAX_SOURCE:
             raise LimitExceeded(f"more than {MAX_SOURCE} characters of source")
         return cast("nodes.Template", Guards().visit(self.parse(source)))
 
     def run(self, template: Template, variables: Mapping[str, Any], limits: Limits) -> str:
-        """Render a template compiled from a guarded tree; what goes wrong is raised as it is."""
+        """Render a template compiled from a guarded tree. Errors are raised unchanged."""
         budget = Budget(limits, variables.values())
         context = template.new_context({**variables, BUDGET: budget})
         texts, size = [], 0
@@ -168,5 +166,5 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 @lru_cache(maxsize=8)
 def sandbox(limits: Limits) -> Sandbox:
-    """One sandbox serves all templates with the same limits: it holds nothing of theirs."""
+    """Return the sandbox for these limits. Templates share it, because it keeps no state."""
     return Sandbox(limits)

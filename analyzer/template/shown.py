@@ -1,7 +1,7 @@
-"""What a value looks like as text, without the address that Python puts into the text of some.
+"""Printable forms of values without memory addresses.
 
-Functions, methods and generators have no text of their own: Python writes where in memory they
-are, which is another place in each process and nobody's business. Values that hold one are copied.
+Python prints functions, methods and generators with their memory address. It differs in each
+process and must not be disclosed to a template. Values that contain one are copied.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 def shown(value: Any) -> Any:
-    """The value, or what is printed in its place: the name of its type, in angle brackets."""
+    """Return the value, or the name of its type in angle brackets if it prints an address."""
     if type(value) in SIMPLE or not _is_odd(value):
         return value
     if isinstance(value, dict):
@@ -37,12 +37,12 @@ def shown(value: Any) -> Any:
 
 
 def without_addresses(message: str) -> str:
-    """What Python says of an error, which may name such a value."""
+    """Return an error message of Python without memory addresses."""
     return ADDRESS.sub("", message)
 
 
 def _is_odd(value: Any) -> bool:
-    """Whether the text of a value has an address in it."""
+    """Return True if the text of a value contains a memory address."""
     if type(value) in SIMPLE:
         return False
     if isinstance(value, dict):

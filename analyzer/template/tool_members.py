@@ -1,4 +1,4 @@
-"""Members that a tool need not have, and that some templates read without a look whether it has."""
+"""Defaults for optional members of tools, which some templates read without a check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Tool = dict[str, Any]
 
 
 def with_all_members(tools: list[Tool]) -> list[Tool]:
-    """Return tools whose functions have a description and a schema of an object, if empty ones."""
+    """Return the tools with an empty description and object schema added if they are missing."""
     return [_whole_tool(tool) for tool in tools]
 
 

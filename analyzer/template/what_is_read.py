@@ -1,9 +1,8 @@
-"""What a template reads of a conversation: found by rendering small ones, and comparing.
+"""Detection of the message form that a template reads, by rendering small conversations.
 
-The messages of OpenAI's API leave open what templates differ in: whether a message with calls has
-an empty content or none, under which key reasoning stands, which ids are taken, whether what a
-tool returned has the tool's name. A template does not say what it wants; it refuses what it does
-not want, leaves it out, or writes `None` into the prompt.
+Templates differ in details that OpenAI's API leaves open: empty or absent content next to calls,
+the key of reasoning, accepted call ids, and the name of the tool in its result. A template does not
+declare its requirements. It refuses or omits other forms, or writes `None` into the prompt.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ Message = dict[str, Any]
 Render = Callable[[list[Message], list[Message] | None, Mapping[str, Any]], str]
 
 NoContent = Literal["empty", "null", "absent"]
-"""How a message says that it has no content."""
+"""Forms of a message without content."""
 
 Ids = Literal["any", "nine", "named", "numbered"]
-"""Which ids of calls a template takes: any; those of nine letters and digits; those that hold the
-name of the function, `functions.name:0`, or a number, `call_0_...`."""
+"""Forms of call ids that a template accepts: any id, nine letters and digits, an id with the name
+of the function (`functions.name:0`), or an id with a number (`call_0_...`)."""
 
 NO_CONTENT: tuple[NoContent, ...] = ("empty", "null", "absent")
 CALL_ID = "qzi000001"
@@ -57,10 +56,10 @@ IDS: dict[Ids, str] = {
 }
 
 REASONING_NAMES = (*REASONING_KEYS, "thought")
-"""The keys of a message under which templates look for reasoning, the usual one first."""
+"""Keys of a message under which templates look for reasoning, the most common first."""
 
 PARTS = ("thinking", "reasoning")
-"""The types of the parts of a content that are reasoning."""
+"""Types of content parts with reasoning."""
 
 OTHER_KEYS = frozenset({"arguments", "content", "function", "id", "name", "role", "type"}) | {
     "annotations",
@@ -70,9 +69,9 @@ OTHER_KEYS = frozenset({"arguments", "content", "function", "id", "name", "role"
     "tool_call_id",
     "tool_calls",
 }
-"""Keys of a message, and of a call, that hold something else than reasoning."""
+"""Keys of a message or call that never hold reasoning."""
 MOST_KEYS, MOST_SETTINGS = 60, 12
-"""Keys and settings of one template that are tried: real ones have about twenty."""
+"""Maximum number of keys and settings to try. Real templates have about twenty."""
 
 ASKED, SAID, RETURNED, NAME, KEY, VALUE = "qzasked", "qzsaid", "qzgot", "qzf", "qzk", "qzv value"
 RESULT_NAME = "qznamed"
@@ -89,14 +88,14 @@ NOT_SWITCHES = frozenset(
     {"add_generation_prompt", "bos_token", "documents", "eos_token", "messages", "tools"}
     | {"available_tools", "custom_tools", "functions", "continue_final_message"}
 )
-"""What a template reads that is no switch: what is in the conversation itself."""
+"""Variables of a template that are not switches but parts of the conversation."""
 
 
 class Probes:
-    """Renders conversations with one template; None for what it refuses.
+    """Renders conversations with one template. The result is None if the template refuses one.
 
-    Some demand a system message first, or do so where there are tools. A template that took too
-    long once is asked no more.
+    A system message is added if the template requires it, at least with tools. After a template
+    has exceeded its limits once, it is not rendered again.
     """
 
     def __init__(self, render: Render) -> None:
@@ -115,7 +114,7 @@ class Probes:
         tools: list[Message] | None = None,
         context: Mapping[str, Any] = NOTHING,
     ) -> str | None:
-        """Render a conversation."""
+        """Render a conversation, or return None if the template refuses it."""
         if self._slow:
             return None
         try:
@@ -127,9 +126,11 @@ class Probes:
 
 @dataclass(frozen=True, slots=True)
 class CallsRead:
-    """How a message with calls must be made for a template to show them.
+    """Form of messages with calls that a template shows.
 
-    `no_content`: how it may say that it has no content, the best first; `ids`: which ids it has.
+    Attributes:
+        no_content: accepted forms of missing content, the best first.
+        ids: the accepted form of call ids.
     """
 
     no_content: tuple[NoContent, ...] = NO_CONTENT
@@ -137,7 +138,7 @@ class CallsRead:
 
 
 def calls_read(render: Probes) -> CallsRead:
-    """Find how a template takes messages with calls."""
+    """Find the form of messages with calls that a template accepts."""
     partly: CallsRead | None = None
     for ids, made in IDS.items():
         taken = [(kind, _calls_shown(render, kind, made)) for kind in NO_CONTENT]
@@ -150,7 +151,7 @@ def calls_read(render: Probes) -> CallsRead:
 
 
 def _calls_shown(render: Probes, kind: NoContent, made: str) -> str:
-    """What of a call and its result is shown: "both", "calls", or ""."""
+    """Return "both" if a call and its result are shown, "calls" for the call only, or ""."""
     turn = _turn(calls=True, made=made)
     if kind != "empty":
         turn |= {"content": None}
@@ -165,13 +166,13 @@ def _calls_shown(render: Probes, kind: NoContent, made: str) -> str:
 
 
 def _has_call(text: str) -> bool:
-    """Whether the call stands in a rendering, behind the question and before the result."""
+    """Return True if a rendering contains the call between the question and the result."""
     turn = text[text.rfind(ASKED) :].partition(RETURNED)[0]
     return all(part in turn for part in (NAME, KEY, VALUE))
 
 
 def _writes_none(render: Probes, turn: Message, text: str, alone: bool) -> bool:
-    """Whether a content that is null, or absent, comes out as `None`."""
+    """Return True if null or absent content is rendered as `None`."""
     if "None" not in text:
         return False
     more = [] if alone else [_result(turn["tool_calls"][0]["id"])]
@@ -180,11 +181,11 @@ def _writes_none(render: Probes, turn: Message, text: str, alone: bool) -> bool:
 
 
 def reasoning_key(render: Probes, keys: frozenset[str], settings: Sequence[Message]) -> str:
-    """Find the key of a message under which a template shows reasoning; "" if it shows none.
+    """Find the key of a message whose reasoning a template shows, or return "".
 
-    It may be one of `REASONING_NAMES`, another of the `keys` that the template reads, or a type of
-    part of the content: `content.thinking`. `settings` are those of the template's switches, under
-    which only it may be shown.
+    It is one of `REASONING_NAMES`, another of the `keys` that the template reads, or the type of a
+    content part, for example `content.thinking`. All `settings` of switches are tried, because some
+    templates show reasoning only under a switch.
     """
     others = sorted(keys - OTHER_KEYS - set(REASONING_NAMES))[:MOST_KEYS]
     for context in ({}, *islice(settings, MOST_SETTINGS)):
@@ -206,10 +207,10 @@ def _key_shown(
     *,
     apart: bool = False,
 ) -> str:
-    """The first of these keys whose text is shown; all of them are tried at once.
+    """Return the first of these keys whose text is shown, or "". All are tried in one rendering.
 
-    `apart`: with a marker between it and the content or the call behind it. So is no other text:
-    not what the header holds, and not calls that are given as text.
+    With `apart`, a marker must separate the text from the following content or call. This excludes
+    texts in the header and calls given as text.
     """
     texts = {key: f"qzthought{at}qz" for at, key in enumerate(keys)}
     chat, tools = [QUESTION, _turn(calls=calls) | texts], TOOLS if calls else None
@@ -225,7 +226,7 @@ def _key_shown(
 
 
 def _part_shown(render: Probes, calls: bool) -> str:
-    """The type of a part of content that is shown as reasoning, and not as the part is."""
+    """Return the key of a content part shown as reasoning, not dumped as a dict, or ""."""
     for kind in PARTS:
         parts = [{"type": kind, kind: "qzthought"}, {"type": "text", "text": SAID}]
         turn = _turn(calls=calls) | {"content": parts}
@@ -237,7 +238,7 @@ def _part_shown(render: Probes, calls: bool) -> str:
 
 
 def reads_names_of_results(render: Probes, ids: Ids) -> bool:
-    """Whether a template shows the name of the tool beside what it returned, or refuses without."""
+    """Return True if a template shows the tool name in tool results, or requires it."""
     turn, answer = _turn(calls=True, made=IDS[ids]), _result(IDS[ids])
     without = render([QUESTION, turn, answer], TOOLS)
     named = render([QUESTION, turn, answer | {"name": RESULT_NAME}], TOOLS)
@@ -245,14 +246,14 @@ def reads_names_of_results(render: Probes, ids: Ids) -> bool:
 
 
 def refuses_both(render: Probes, ids: Ids, key: str) -> bool:
-    """Whether a template refuses content beside calls where reasoning stands under its key."""
+    """Return True if a template refuses content in a message with calls and reasoning."""
     turn, answer = _turn(calls=True, made=IDS[ids]) | {key: SAID}, _result(IDS[ids])
     alone = render([QUESTION, turn, answer], TOOLS)
     return alone is not None and render([QUESTION, turn | {"content": SAID}, answer], TOOLS) is None
 
 
 def in_parts(messages: Iterable[Mapping[str, Any]], roles: Collection[str]) -> list[Message]:
-    """The messages, a text as a list of one part where they are of one of the roles."""
+    """Return the messages, with texts of these roles converted to a list with one part."""
     return [
         {**message, "content": [{"type": "text", "text": message["content"]}]}
         if message.get("role") in roles and isinstance(message.get("content"), str)
@@ -262,10 +263,10 @@ def in_parts(messages: Iterable[Mapping[str, Any]], roles: Collection[str]) -> l
 
 
 def roles_in_parts(render: Probes) -> frozenset[str]:
-    """The roles whose messages are shown only if their content is a list of parts.
+    """Return the roles whose messages are shown only if their content is a list of parts.
 
-    So are templates of models that see pictures, which take each content apart. One that shows a
-    text in capitals shows it, and spoils it.
+    Templates of multimodal models often iterate over the parts of each content. The comparison
+    ignores case, because a text in capitals is shown too.
     """
     found: set[str] = set()
     calls, answer = _turn(calls=True), _result(CALL_ID)
@@ -284,7 +285,7 @@ def roles_in_parts(render: Probes) -> frozenset[str]:
 
 @one_moment()
 def joins_parts(render: Probes, role: str) -> bool:
-    """Whether a content of parts must be one text in a message of this role."""
+    """Return True if a list of parts must be joined to one text for messages of this role."""
     message: Message = {"role": role, "content": SAID}
     before: list[Message] = [QUESTION]
     if role == "tool":
@@ -311,7 +312,7 @@ def _result(made: str) -> Message:
 
 
 def settings_of(switches: Iterable[str], choices: Mapping[str, Sequence[str]]) -> Iterator[Message]:
-    """Each switch of a template with the values that may be tried."""
+    """Yield each switch of a template with each value to try."""
     for name in sorted(frozenset(switches) - NOT_SWITCHES):
         for value in (True, False, *choices.get(name, ())):
             yield {name: value}

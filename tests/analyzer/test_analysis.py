@@ -1,4 +1,4 @@
-"""The analysis as a whole: from a template to a format that parses what the template renders."""
+"""Tests of the complete analysis: from a template to a format that parses its renderings."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "
 
 @settings(max_examples=30)
 @given(fmt=formats(), data=st.data())
-def test_a_model_that_nobody_has_seen(fmt, data):
-    """A template made of random markers: what its model writes is understood."""
+def test_template_with_random_markers_is_verified(fmt, data):
+    """Check that turns in the syntax of a template with random markers are parsed."""
     found = analyze(template_of(fmt))
     assert found.issues == ()
     assert found.verified
@@ -71,7 +71,7 @@ def test_forced_reasoning_is_read_after_the_prompt():
     [
         ("{{ raise_exception('no') }}", ": no"),
         ("{{ raise_exception('no ' ~ (tools or []) | length) }}", ": no 0"),  # the first
-        ("the same for all", ": the texts do not come out"),
+        ("the same for all", ": its texts are not in the rendering"),
         ("{% for m in messages %}{{ m.x.y }}{% endfor %}", "'x'"),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_template_that_renders_no_conversation(source, words):
     assert analyze(source) == WireFormat(issues=(issue,))
 
 
-def test_a_trace_has_what_came_back():
+def test_trace_has_the_proved_turns():
     trace = Trace()
     fmt = analyze(OWN.reasoning_beside_calls_only, trace=trace)
     assert {one.turn.label for one in trace.shown} >= set(trace.proved) > set()
@@ -90,20 +90,20 @@ def test_a_trace_has_what_came_back():
     assert fmt.verified
 
 
-def test_what_makes_no_format_is_an_issue(monkeypatch):
+def test_invalid_format_is_an_issue(monkeypatch):
     def contradicts(*_):
         raise FormatError("an end is its own start")
 
     monkeypatch.setattr(analysis, "_derived", contradicts)
     (issue,) = analyze(OWN.json_list_behind_words, trace=Trace()).issues
-    assert issue == "what the template shows makes no format: an end is its own start"
+    assert issue == "the rendered markers do not form a valid format: an end is its own start"
 
 
 def test_a_template_that_renders_no_prompt():
     refuses = "{{ raise_exception('no') if add_generation_prompt }}"
     fmt = analyze(refuses + OWN.json_list_behind_words)
     assert fmt.turn.generation_prompt == ""
-    assert any("renders no prompt" in issue for issue in fmt.issues)
+    assert any("renders no generation prompt" in issue for issue in fmt.issues)
 
 
 def test_it_is_a_pure_function_of_the_template():
@@ -118,7 +118,7 @@ def test_it_takes_a_template():
         analyze(None)
 
 
-def test_it_takes_what_a_template_is_loaded_from(tmp_path):
+def test_analyze_accepts_a_path_or_a_tokenizer(tmp_path):
     source = OWN.json_list_behind_words
     path = tmp_path / "chat_template.jinja"
     path.write_text(source, encoding="utf-8")
@@ -126,7 +126,7 @@ def test_it_takes_what_a_template_is_loaded_from(tmp_path):
     assert analyze(path) == analyze(tokenizer) == analyze(source)
 
 
-def test_a_source_may_be_without_white_space():
+def test_source_without_whitespace_is_accepted():
     source = "{%for(m)in(messages)%}<{{m.role}}>{{m.content}}</{{m.role}}>{%endfor%}"
     assert not source.split()[1:]
     assert analyze(source).turn.ends == ("</assistant>",)
@@ -145,7 +145,7 @@ ENDED = (
         ("{% for m in messages %}{{ m.content }}{% endfor %}", "turn={'ends': (...,)}"),
     ],
 )
-def test_an_issue_says_what_to_do_about_a_turn_that_nothing_ends(source, words):
+def test_issue_for_a_turn_without_end_names_the_fix(source, words):
     (issue,) = analyze(source).issues
     assert words in issue
     assert analyze(ChatTemplate(source, eos_token="</s>")).verified
@@ -153,11 +153,11 @@ def test_an_issue_says_what_to_do_about_a_turn_that_nothing_ends(source, words):
 
 @pytest.mark.parametrize("text", ["models/Qwen3", "model.gguf", "Qwen/Qwen3-8B", "hermes"])
 def test_a_path_or_a_name_is_no_source(text):
-    with pytest.raises(UsageError, match=r"give a Path.*get_format"):
+    with pytest.raises(UsageError, match=r"pass a Path.*get_format"):
         analyze(text)
 
 
-def test_what_is_remembered_is_of_the_same_limits_and_switches():
+def test_cached_format_has_the_same_limits_and_switches():
     source = OWN.json_list_behind_words
     assert not analyze(ChatTemplate(source, limits=Limits(text=20))).verified
     assert analyze(ChatTemplate(source)).verified
@@ -176,7 +176,7 @@ EACH = (
 
 
 @pytest.mark.parametrize("before", ["", "\n"])
-def test_markers_of_each_call_and_what_stands_between(before):
+def test_markers_and_separators_of_calls_are_found(before):
     shown = EACH.replace("BEFORE", repr(before))
     source = (
         "{% for message in messages %}<{{ message.role }}>{{ message.content or '' }}"
@@ -196,24 +196,24 @@ def test_a_template_that_burns_is_refused_after_two_tries():
     assert "processor time" in fmt.issues[0]
 
 
-def test_why_a_template_renders_nothing_is_told():
+def test_issue_names_the_reason_for_a_refusal():
     first = "{{ raise_exception(messages | length ~ (' and tools' if tools else '')) }}"
-    for source, why in ((first, "1"), ("the same", "the texts do not come out")):
+    for source, why in ((first, "1"), ("the same", "its texts are not in the rendering")):
         found = analyze(source).issues
         assert found == (f"the template renders no simple conversation: {why}",)
 
 
-def test_what_makes_no_format_proves_none(monkeypatch):
+def test_invalid_format_proves_no_other_format(monkeypatch):
     def fails(_):
         raise FormatError("none")
 
     monkeypatch.setattr(analysis, "_read", fails)
     (why,) = prove_format(OWN.json_in_tags, WireFormat(), Trace())
-    assert why == "what the template shows makes no format: none"
+    assert why == "the rendered markers do not form a valid format: none"
 
 
 def test_a_format_is_proved_on_a_template():
-    """Whatever the analysis makes of that."""
+    """The proof does not depend on the result of the analysis."""
     source = OWN.json_in_tags
     trace = Trace()
     assert prove_format(source, analyze(source), trace) == ()
@@ -225,11 +225,11 @@ def test_a_format_is_proved_on_a_template():
     calls = {"format": "JSON_NATIVE", "name_is_key": True, "per_call_start": "<c>"}
     marked = analyze(plain).replace(tools=calls)
     (why,) = prove_format(plain, marked, Trace())
-    assert why == "the template renders no calls, so those of the format are not proved"
+    assert why == "the template renders no calls, so the calls of the format are not proved"
     assert prove_format(plain, analyze(plain), Trace()) == ()
     why, nothing = prove_format(plain, marked.replace(turn={"ends": ("</t>",)}), Trace())
     assert "content did not come back" in why
-    assert nothing == "nothing came back that would prove it"
+    assert nothing == "no rendered turn was parsed back, so the format is not proved"
     (why,) = prove_format("{{ raise_exception('no') }}", hermes, Trace())
     assert why == "the template renders no simple conversation: no"
     roles = "{% for m in messages %}{{ m.role }}{% endfor %}"
@@ -241,7 +241,7 @@ def test_a_template_of_thousands_of_words_is_analysed():
     assert analyze(words + OWN.json_list_behind_words).verified
 
 
-def test_a_switch_that_is_not_read_is_refused_with_those_that_are():
+def test_unknown_switch_is_refused_with_the_known_switches():
     with pytest.raises(UsageError, match="reads no switch"):
         analyze("{{ messages[0].content }}", nope=True)
     with pytest.raises(UsageError, match=r"'nope': it reads deep$"):
@@ -257,7 +257,7 @@ CHANNELS = (
 )
 
 
-def test_a_format_is_suggested_where_no_calls_were_found(monkeypatch):
+def test_format_is_suggested_if_no_calls_were_found(monkeypatch):
     monkeypatch.setattr(analysis, "suggested_format", lambda render: "hermes")
     plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
     assert analyze(plain, trace=Trace()).suggested == "hermes"
@@ -295,8 +295,8 @@ JSON_CALLS = {
     "arguments_field": "arguments",
 }
 BY_TAGS = {"mode": "TAG_BASED", "start": "<t>", "end": "</t>"}
-NOTHING = "nothing came back that would prove it"
-UNSHOWN = "the template reads reasoning and thinking of a message, and no rendering shows it"
+NOTHING = "no rendered turn was parsed back, so the format is not proved"
+UNSHOWN = "the template reads reasoning and thinking of a message, but no rendering shows it"
 
 
 @pytest.mark.parametrize(
@@ -311,13 +311,13 @@ UNSHOWN = "the template reads reasoning and thinking of a message, and no render
         ({"tools": JSON_CALLS}, {"calls": {"default": 1}}, True, []),
     ],
 )
-def test_what_no_turn_that_came_back_has_shown_is_a_doubt(fmt, proof, known, doubts):
+def test_unproved_reasoning_or_calls_are_an_issue(fmt, proof, known, doubts):
     render = Renderer(ChatTemplate("{{ messages[0].thinking or messages[0].reasoning }}"))
     came = Proof(**({"labels": ["content"]} | proof))
     assert [*analysis._unproved(render, WireFormat().replace(**fmt), came, known=known)] == doubts
 
 
-def test_that_nothing_came_back_is_a_doubt():
+def test_empty_proof_is_an_issue():
     given = Renderer(ChatTemplate(OWN.json_list_behind_words)), WireFormat(), Proof()
     found = analysis._doubts(*given, ReasoningFinding(ReasoningFormat()))
     assert [*found] == [NOTHING, analysis.NO_END]
@@ -335,10 +335,10 @@ def test_a_probe_in_a_format_is_a_doubt(probe):
     render = Renderer(ChatTemplate(OWN.json_list_behind_words))
     given = render, WireFormat().replace(turn={"ends": (f"<{probe}>",)}), Proof(labels=["content"])
     found = ReasoningFinding(ReasoningFormat())
-    assert [*analysis._doubts(*given, found)] == [f"the probe {probe!r} got into the format"]
+    assert [*analysis._doubts(*given, found)] == [f"the format contains the probe {probe!r}"]
 
 
-def test_a_content_that_is_an_object_is_a_doubt_where_no_calls_are_shown():
+def test_object_content_is_an_issue_if_no_calls_are_shown():
     blocks = "{% for b in m.content.blocks %}<c>{{ b.call }}</c>{% endfor %}"
     turn = "<a>{% if m.content is mapping %}" + blocks + "{% else %}{{ m.content }}{% endif %}"
     calls = "{% for c in m.tool_calls or [] %}<c>{{ c.function | tojson }}</c>{% endfor %}"
@@ -347,7 +347,7 @@ def test_a_content_that_is_an_object_is_a_doubt_where_no_calls_are_shown():
         "{% else %}<u>{{ m.content }}</u>{% endif %}{% endfor %}"
         "{% if add_generation_prompt %}<a>{% endif %}"
     )
-    words = "the template reads blocks of a content that is an object: what it shows of that"
+    words = "the template reads blocks of a content that is an object: calls or other parts"
     [issue] = analyze(source.replace("CALLS", "")).issues
     assert issue.startswith(words)
     [issue] = analyze(source.replace("CALLS", "{{ m.content.asked }}")).issues
@@ -355,7 +355,7 @@ def test_a_content_that_is_an_object_is_a_doubt_where_no_calls_are_shown():
     assert analyze(source.replace("CALLS", calls)).verified
 
 
-def test_a_content_that_is_an_object_is_no_doubt_where_there_are_channels():
+def test_object_content_is_not_an_issue_with_channels():
     blocks = "{{ m.content.blocks if m.content is mapping else m.content }}"
     fmt = analyze(CHANNELS.replace("{{ m.content }}<|end|>{% else", blocks + "<|end|>{% else"))
     assert (fmt.verified, fmt.facts.has_channels, fmt.tools.format) == (True, True, "NONE")
@@ -367,13 +367,13 @@ SIMPLE = (
 )
 
 
-def test_a_header_ends_before_reasoning_though_white_space_follows_its_start_in_turns_only():
+def test_header_ends_before_reasoning_with_whitespace_in_turns_only():
     turn = "<t>{{ '\n' ~ m.reasoning_content }}</t>{{ m.content }}</a>"
     fmt = analyze(SIMPLE.replace("TURN", turn).replace("PROMPT", "<a><t>"))
     assert (fmt.verified, fmt.turn.headers, fmt.reasoning.start) == (True, ("<a>",), "<t>\n")
 
 
-def test_what_ends_content_ends_before_the_turn_does():
+def test_end_of_content_excludes_the_end_of_the_turn():
     turn = (
         "{{ '<t>' ~ m.reasoning_content ~ '</t><say>' if m.reasoning_content }}{{ m.content }}"
         "{{ '<end>' if m.reasoning_content and loop.last }}"
@@ -384,7 +384,7 @@ def test_what_ends_content_ends_before_the_turn_does():
     assert (fmt.content.start, fmt.content.end) == ("<say>", "")
 
 
-def test_tokens_round_words_are_found_by_the_names_of_two_functions():
+def test_tokens_around_words_are_found_by_two_function_names():
     call = "<|do|>{{ c.function.name }}<|is|>{{ c.function.arguments | tojson }}"
     call += "<|done|>{{ c.function.name }}<|is|>"
     calls = "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}"
@@ -409,7 +409,7 @@ PREFIXED = (
         "m.tool_calls and loop.last",
     ],
 )
-def test_tokens_before_tags_are_found_in_what_a_template_does_not_refuse(refused):
+def test_tokens_before_tags_are_found_despite_refusals(refused):
     refuses = "{{ raise_exception('no') if " + refused + " }}"
     source = "{% for m in messages %}" + refuses + "{{ m.content }}" + PREFIXED + "{% endfor %}"
     render = analysis.with_brackets(Renderer(ChatTemplate(source)))

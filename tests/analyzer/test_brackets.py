@@ -1,4 +1,4 @@
-"""Markers of several tokens: found by what they do, written as tags, and written back."""
+"""Tests of multi-token markers: detected by function, written as tags, and restored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PREFIXED = "]<]ns[>[<call>]<]ns[>[<f>1]<]ns[>[</f>]<]ns[>[</call>"
 BOTH = PAIRS + PREFIXED
 
 
-def test_what_makes_tags_is_found():
+def test_multi_token_markers_are_found():
     pairs = (("<|open|>", "<|sep|>"), ("<|close|>", "<|sep|>"))
     assert find_brackets(PAIRS) == Brackets(pairs=pairs)
     assert find_brackets(PREFIXED) == Brackets(prefixes=("]<]ns[>[",))
@@ -36,7 +36,7 @@ def test_other_markers_are_plain(text):
 
 
 @pytest.mark.parametrize("text", [PAIRS, PREFIXED, BOTH])
-def test_what_is_written_as_tags_is_written_back(text):
+def test_tags_are_restored_to_markers(text):
     brackets = find_brackets(text)
     plain = brackets.plain(text)
     assert "<|open|>" not in plain
@@ -59,7 +59,7 @@ def test_the_markers_of_a_format_are_written_back(text):
     assert Brackets().restored_format(plain) is plain
 
 
-def test_a_prefix_of_tags_stands_before_those_that_close_too():
+def test_prefix_must_precede_closing_tags_too():
     opening = "]<]m[>[<a>1]<]m[>[<b>2"
     assert find_brackets(opening) == find_brackets("")
     assert find_brackets(opening + "]<]m[>[</a>]<]m[>[</b>") != find_brackets("")

@@ -1,4 +1,4 @@
-"""What goes behind an output is what the template would have written there, or nothing."""
+"""Tests of bridges: the text after an output equals the rendering of the template."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..strategies.open_templates import NAMES, SOURCES, opened, written
 
 
 def rendered(one, chat, tools, prompt=True):
-    """What the template makes of a conversation, "" if it refuses it."""
+    """Render a conversation, or return "" if the template refuses it."""
     try:
         return one.template.render([*one.first, *chat], tools, prompt, **one.context)
     except TemplateError:
@@ -33,7 +33,7 @@ def rendered(one, chat, tools, prompt=True):
 
 
 def outputs(one):
-    """What the model writes to say something of each kind, and all that belongs to it."""
+    """Yield outputs of each kind, with their conversations and tools."""
     for kind, parts in KINDS.items():
         message = Message(parts)
         tools = TOOLS if message.tool_calls else None
@@ -44,7 +44,7 @@ def outputs(one):
 
 
 def problem(one, message, tools, known):
-    """What is wrong with the bridge behind an output; "" if nothing."""
+    """Return the first error in the bridge after an output, or ""."""
     prompt, output, end = known
     new = returned(message)
     asked = dict(tools=tools, **one.context)
@@ -52,7 +52,7 @@ def problem(one, message, tools, known):
     if text is None:
         return "" if one.template.why_no_bridge(output, new, **asked) else "no reason"
     whole = rendered(one, [ASKED, message, *new], tools)
-    # What the format does not write, such as ids, is not in the output.
+    # The output lacks parts that the format does not write, for example ids.
     if not (whole.startswith(prompt) and whole.endswith(text)):
         return f"{text!r} is not what ends {whole!r}"
     if output in whole and whole != prompt + output + text:
@@ -68,7 +68,7 @@ def problem(one, message, tools, known):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_bridge_is_what_the_template_writes_there(name):
+def test_bridge_equals_the_rendered_text(name):
     one = opened(name)
     assert [
         f"{kind}: {wrong}" for kind, *said in outputs(one) if (wrong := problem(one, *said))
@@ -76,7 +76,7 @@ def test_a_bridge_is_what_the_template_writes_there(name):
 
 
 @pytest.mark.parametrize("name", ["json_in_tags", "tagged_arguments", "channels", "recipients"])
-def test_where_there_is_a_bridge_there_is_no_reason_for_none(name):
+def test_reason_is_empty_if_there_is_a_bridge(name):
     one = opened(name)
     _, message, tools, (_, output, _) = next(outputs(one))
     asked = dict(tools=tools, **one.context)
@@ -115,7 +115,7 @@ def test_a_conversation_is_bridged_turn_by_turn(name):
     words=st.text('ab <>{}"\n', max_size=12),
     values=st.fixed_dictionaries({}, optional={"days": st.integers(), "now": st.booleans()}),
 )
-def test_a_bridge_does_not_depend_on_what_was_said(name, kind, words, values):
+def test_bridge_does_not_depend_on_the_output(name, kind, words, values):
     one = opened(name)
     parts = [
         call(part.id[4], json.dumps(values)) if isinstance(part, ToolCall) else type(part)(words)
@@ -165,16 +165,16 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
     [
         (template(DROPPED), "<t>hm</t>Dry.", "reasoning is dropped from history"),
         (template("{{ m.content | trim }}"), "Dry. ", "content is stripped in history"),
-        (THINKS, "<t>hm", "the output is not a whole turn: unclosed_reasoning"),
+        (THINKS, "<t>hm", "the output is not a complete turn: unclosed_reasoning"),
         (
             template("{{ m.content }}{% if not loop.last %}.{% endif %}"),
             "Dry",
-            "the output lacks '.', which stands before the end of the turn",
+            "the output lacks '.', which history has before the end of the turn",
         ),
         (
             template("{{ m.content }}{% if 'zz' in m.content %}!{% endif %}"),
             "Dry zz",
-            "the output lacks '!', which stands before the end of the turn",
+            "the output lacks '!', which history has before the end of the turn",
         ),
         (
             template("{{ '!' if 'zz' in m.content }}{{ m.content }}"),
@@ -192,7 +192,7 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
                 user="<u>{{ '!' if 'zz' in messages[loop.index0 - 1].content }}{{ m.content }}",
             ),
             "Dry zz",
-            "what follows a turn depends on what was said",
+            "the text after a turn depends on the turn",
         ),
         (THINKS, "<t></t>Dry.", "'<t>' is dropped from history"),
         (
@@ -205,12 +205,12 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
                 "{{ m.content }}", user="{% if loop.last %}!{% endif %}<u>{{ m.content }}</u>"
             ),
             "Dry.",
-            "what stands before the turn is rewritten when more follows",
+            "the text before the turn is rewritten when messages follow",
         ),
         (
             template("{{ m.content }}", prompt="<a><t></t>"),
             "Dry.",
-            "history does not have the prompt's end as it was, '<a><t></t>'",
+            "history does not keep the end of the prompt, '<a><t></t>'",
         ),
         (
             template(
@@ -223,7 +223,7 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
         (
             template("{{ m.content }}", user="<u>{{ loop.index }}:{{ m.content }}</u>"),
             "Dry.",
-            "what follows a turn depends on what came before it, in some conversations",
+            "the text after a turn depends on earlier messages, in some conversations",
         ),
     ],
 )
@@ -237,7 +237,7 @@ REFUSING = template(
 )
 
 
-def test_conversations_that_a_template_refuses_prove_nothing_and_forbid_nothing():
+def test_refused_conversations_are_ignored_in_the_proof():
     assert REFUSING.bridge("Dry.", [AGAIN]) == "</a>And?|<a>"
     chat = [{"role": "system", "content": "x"}, ASKED]
     why = REFUSING.why_no_bridge("Dry.", [AGAIN], messages=chat)
@@ -253,18 +253,18 @@ def test_conversations_that_a_template_refuses_prove_nothing_and_forbid_nothing(
         ("Dry.</s>", None),
     ],
 )
-def test_the_end_of_an_output_is_the_longest_that_stands_there(output, text):
+def test_longest_end_marker_of_an_output_is_used(output, text):
     source = PLAIN.source.replace("</a>", "</a></s>")
     assert ChatTemplate(source, eos_token="</s>").bridge(output, [AGAIN]) == text
 
 
-def test_what_follows_a_turn_must_not_depend_on_what_was_said():
+def test_no_bridge_if_the_text_after_a_turn_depends_on_it():
     before = "{{ messages[loop.index0 - 1].content[2] if loop.index0 }}"
     made = template("{{ m.content }}", user="<u" + before + ">{{ m.content }}</u>")
     for output in ("Dry.", "zqone", "zqtwo"):  # be it as one of those that prove it
         assert made.bridge(output, [AGAIN]) is None
         why = made.why_no_bridge(output, [AGAIN])
-        assert why.startswith("what follows a turn depends on what was said")
+        assert why.startswith("the text after a turn depends on the turn")
 
 
 def test_the_proof_may_be_for_one_conversation():
@@ -285,7 +285,7 @@ def test_the_proof_may_be_for_one_conversation():
         ("messages[1].tool_calls", TOOLS),
     ],
 )
-def test_a_bridge_is_right_whatever_was_said_before(before, tools):
+def test_bridge_is_correct_for_any_history(before, tools):
     made = template(
         THOUGHT + "{{ m.content }}{% for c in m.tool_calls or [] %}"
         "<c>{{ c.function | tojson }}</c>{% endfor %}",
@@ -297,7 +297,7 @@ def test_a_bridge_is_right_whatever_was_said_before(before, tools):
         assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
 
 
-def test_calls_were_none_of_what_was_said_before_where_a_template_shows_none():
+def test_history_has_no_calls_if_the_template_shows_no_calls():
     before = "{% if messages | selectattr('role', 'eq', 'tool') | list %}!{% endif %}"
     made = template("{{ m.content }}", prompt="<a>" + before)
     assert made.bridge("Dry.", [AGAIN], tools=TOOLS) == "</a><u>And?</u><a>"
@@ -315,7 +315,7 @@ def test_a_bridge_is_for_the_switches_of_the_prompt():
 def test_wrong_arguments_of_a_bridge_are_the_callers_fault():
     wrong = (AGAIN, "And?", None, {"And?"}, iter([AGAIN]))
     for output, new in ((None, [AGAIN]), (b"Dry.", [AGAIN]), *(("Dry.", new) for new in wrong)):
-        with pytest.raises(UsageError, match=r"output is the sampled text|new_messages is a list"):
+        with pytest.raises(UsageError, match=r"(output|new_messages) must be"):
             PLAIN.bridge(output, new)
 
 
@@ -342,17 +342,20 @@ CALL = '<c>{"name": "look_up", "arguments": {"city": "Ghent"}}</c>'
         (CALL.replace("}}", "},}"), ""),  # repaired
         (CALL.replace("look_up", "other"), ""),  # of a tool that is not known
         (f"<t>{CALL}</t>{CALL}", ""),  # a draft
-        (CALL.replace('{"city"', '"city'), "the output has an attempt at a call that is broken"),
+        (CALL.replace('{"city"', '"city'), "an attempt at a call in the output is broken"),
         (
             "<c>no call</c>" + CALL,
-            "the output has an attempt at a call that is not a call",
+            "an attempt at a call in the output is not a call",
         ),
-        (CALL[:-6], "the output is not a whole turn: truncated_call: the output ends in the call"),
-        (CALL + "<c", "the output is not a whole turn: cut_marker"),
-        (CALL + "Dry.", "the output has its parts in an order in which no history has them"),
+        (
+            CALL[:-6],
+            "the output is not a complete turn: truncated_call: the output ends in the call",
+        ),
+        (CALL + "<c", "the output is not a complete turn: cut_marker"),
+        (CALL + "Dry.", "the parts of the output have an order that history cannot have"),
     ],
 )
-def test_a_bridge_stands_behind_whole_calls_only(output, reason):
+def test_bridge_requires_complete_calls(output, reason):
     result = {"role": "tool", "tool_call_id": "zqid", "content": "Sun."}
     text = CALLS.bridge(output, [result], tools=TOOLS)
     why = CALLS.why_no_bridge(output, [result], tools=TOOLS)
@@ -368,7 +371,7 @@ def test_a_bridge_stands_behind_whole_calls_only(output, reason):
         ("content", "Dry.", "content"),
     ],
 )
-def test_there_is_no_bridge_behind_what_the_proof_did_not_show(part, output, words, monkeypatch):
+def test_no_bridge_after_parts_that_are_not_proved(part, output, words, monkeypatch):
     fmt = analyze(CALLS)
     assert CALLS.bridge(output, [AGAIN], tools=TOOLS)
     monkeypatch.setattr(bridge, "analyze", lambda template: fmt.replace(proved={part: ()}))
@@ -389,7 +392,7 @@ def test_ids_that_a_parser_made_answer_the_calls_in_turn_or_by_name():
     assert made.bridge(output, [result], tools=TOOLS) == "</a><r look_up>Sun.</r><a>"
 
 
-def test_an_output_may_end_with_the_marker_of_the_next_message_where_none_ends_its_own():
+def test_output_may_end_with_the_start_marker_of_the_next_message():
     one = opened("keys_and_values_in_tags")
     message = Message([call(0)])
     _, output, _ = written(one, message, TOOLS)
@@ -419,7 +422,7 @@ NO_END = ChatTemplate(
         ("Dry.<r>", "\n<u>\nAnd?<a>"),  # content
     ],
 )
-def test_white_space_at_the_marker_of_the_next_message_is_there_once(output, text):
+def test_whitespace_at_the_next_message_is_not_repeated(output, text):
     assert NO_END.bridge(output, [AGAIN]) == text
 
 
@@ -438,7 +441,7 @@ def test_a_marker_of_the_next_message_must_follow_a_turn_of_this_kind():
 
 
 def without_end(turn, user="<u>{{ m.content }}"):
-    """A template that nothing ends turns of, though there is a token that could."""
+    """Return a template without end-of-turn markers, although it has an end token."""
     return ChatTemplate(template(turn, user=user).source.replace("</a>", ""), eos_token="</s>")
 
 
@@ -469,7 +472,7 @@ ENDS_ITS_CALLS = without_end(
         (ENDS_ITS_CALLS, {"content": "a"}, "++<u>a<a>"),
     ],
 )
-def test_a_turn_is_not_ended_by_what_the_next_message_says(made, said, text):
+def test_turn_is_not_ended_by_text_of_the_next_message(made, said, text):
     assert analyze(made).proved.content
     switches = {"bare": True} if made is BARE else {}
     assert made.bridge("Dry.", [{"role": "user", **said}], **switches) == text
@@ -485,7 +488,7 @@ def test_a_turn_is_not_ended_by_what_the_next_message_says(made, said, text):
         ),
     ],
 )
-def test_there_is_no_bridge_behind_calls_that_nothing_ends(written, output):
+def test_no_bridge_after_calls_without_end_marker(written, output):
     calls = "{% for c in m.tool_calls or [] %}{% set f = c.function %}" + written + "{% endfor %}"
     call = "{'name': f.name, 'arguments': f.arguments}"
     made = without_end("{{ m.content }}" + calls.replace("CALL", call))
@@ -495,7 +498,7 @@ def test_there_is_no_bridge_behind_calls_that_nothing_ends(written, output):
     assert made.why_no_bridge(output, [result], tools=TOOLS) == "no marker ends the turn"
 
 
-def test_new_messages_prove_a_bridge_though_others_are_refused_in_their_place():
+def test_bridge_is_proved_with_the_new_messages_themselves():
     refuses = "<u>{{ raise_exception('no') if 'new' in m.content }}{{ m.content }}</u>"
     made = template("{{ m.content }}", user=refuses)
     assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
@@ -515,7 +518,7 @@ SPACED = "{{ '<t>' ~ m.reasoning_content ~ '</t>\\n\\n' if m.reasoning_content }
         (without_end("{{ m.content }}", user="Q: {{ m.content }}"), "Dry Q", "Q: And?<a>"),
     ],
 )
-def test_of_the_end_of_a_turn_just_what_the_output_lacks_is_written(made, output, text):
+def test_bridge_contains_only_the_missing_end_of_a_turn(made, output, text):
     assert made.bridge(output, [AGAIN]) == text
 
 

@@ -1,4 +1,4 @@
-"""The table of bridges on the page is what the templates give."""
+"""Tests of the table of bridges in the documentation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LETTERS = {why: letter for letter, why in re.findall(r"^- (\w): (.*)$", TABLE, r
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_row_is_what_its_template_gives(name):
+def test_row_matches_its_template(name):
     assert row(name, dict(LETTERS)) == ROWS[list(SOURCES).index(name)]
 
 
-def test_the_table_has_a_row_for_each_template_and_the_letters_in_their_order():
+def test_table_has_a_row_per_template_and_ordered_letters():
     cells = [cell.strip() for one in ROWS for cell in one.split("|")[2:-1]]
     assert len(ROWS) == len(SOURCES)
     assert [cell for cell in dict.fromkeys(cells) if len(cell) == 1] == [*LETTERS.values()]

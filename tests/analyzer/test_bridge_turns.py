@@ -1,4 +1,4 @@
-"""What is said in the conversations that prove a bridge."""
+"""Tests of the turns that prove a bridge."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_calls_have_the_ids_under_which_they_are_answered(calls, new, ids):
 SAID = Message([Reasoning("hm"), Content("See."), call("a", "f", '{"b": 1}')])
 
 
-def test_a_turn_of_the_same_parts_says_a_word():
+def test_substitute_turn_has_the_same_parts_with_a_word():
     made, word = saying(SAID, "zqword")
     assert word == "zqword"
     assert (made.reasoning_content, made.content) == ("zqword0zq", "zqword1zq")
@@ -73,7 +73,7 @@ def test_a_turn_of_the_same_parts_says_a_word():
         ("zqw0zq zqw1zq f", "the arguments of calls are dropped from history"),
     ],
 )
-def test_where_the_last_text_of_a_turn_ends(turn, rest):
+def test_end_of_the_last_text_is_found(turn, rest):
     said = saying(SAID, "zqw")
     if "dropped" in rest:
         with pytest.raises(NoBridge, match=f"^{rest}$"):
@@ -82,11 +82,11 @@ def test_where_the_last_text_of_a_turn_ends(turn, rest):
         assert turn[end_of_texts(turn, *said) :] == rest
 
 
-def test_a_turn_that_says_nothing_has_no_last_text():
+def test_turn_without_texts_has_no_last_text():
     assert end_of_texts("</a>", *saying(Message([]), "zqw")) == 0
 
 
-def test_a_text_without_its_white_space():
+def test_squeezed_removes_whitespace():
     assert squeezed(" a\n\tb ") == squeezed("ab") == "ab"
 
 

@@ -27,7 +27,7 @@ def unneeded():
     raise AssertionError("it is there already")
 
 
-def test_what_is_kept_is_not_made_again(tmp_path):
+def test_cached_format_is_not_derived_again(tmp_path):
     folder = tmp_path / "not" / "there"
     template = ChatTemplate(SOURCE)
     assert load_or_analyze(folder, template, {}, made) == FOUND
@@ -72,7 +72,7 @@ def test_each_setting_of_the_switches_has_a_file_of_its_own(tmp_path):
     "junk",
     [b"", b"{", b"\xff\xfe", b"[]", b'{"turn": 1}', b'{"more": {}}', FOUND.to_json().encode()[:90]],
 )
-def test_what_is_no_format_is_made_again(tmp_path, junk):
+def test_invalid_cache_file_is_replaced(tmp_path, junk):
     template = ChatTemplate(SOURCE)
     load_or_analyze(tmp_path, template, {}, made)
     (path,) = tmp_path.iterdir()
@@ -95,7 +95,7 @@ def test_half_a_character_is_kept(tmp_path):
     assert load_or_analyze(tmp_path, template, {}, unneeded) == odd
 
 
-def test_a_cache_that_cannot_be_written_to_is_none(tmp_path, monkeypatch):
+def test_read_only_cache_is_ignored(tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError("no space left")
 
@@ -104,7 +104,7 @@ def test_a_cache_that_cannot_be_written_to_is_none(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_whole_when_it_gets_its_name(tmp_path, monkeypatch):
+def test_cache_file_is_written_atomically(tmp_path, monkeypatch):
     texts, replace = [], Path.replace
 
     def watched(path, to):
@@ -116,7 +116,7 @@ def test_a_file_is_whole_when_it_gets_its_name(tmp_path, monkeypatch):
     assert list(map(WireFormat.from_json, texts)) == [FOUND]
 
 
-def test_what_ran_out_of_time_is_tried_again(tmp_path, monkeypatch):
+def test_format_out_of_time_is_not_cached(tmp_path, monkeypatch):
     source = OWN.reasoning_beside_calls_only + "{# slow once #}"
     monkeypatch.setattr(renderer, "MAX_SECONDS", 0.0)
     for late in (analyze(source), analyze(source, cache=tmp_path)):

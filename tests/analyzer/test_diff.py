@@ -54,7 +54,7 @@ def test_borders_are_moved_out_of_markers(left, right, prefix, suffix):
     assert (parts.prefix, parts.suffix) == (prefix, suffix)
 
 
-def test_what_stands_between_markers_is_a_segment():
+def test_text_between_markers_is_a_segment():
     parts = [(part.text, part.marker) for part in segments("<a>x<b>y[c]")]
     assert parts == [("<a>", True), ("x", False), ("<b>", True), ("y", False), ("[c]", True)]
 
@@ -75,7 +75,7 @@ def test_segments_are_markers_with_the_space_after_them_and_text_between():
 
 
 @given(st.lists(st.text("ab", max_size=9), min_size=1, max_size=4), st.text("ab", max_size=9))
-def test_what_is_alike_is_the_longest_of_its_kind(texts, before):
+def test_common_prefix_and_suffix_are_the_longest(texts, before):
     texts = [before + text for text in texts]
     prefix = common_prefix(*texts)
     assert all(text.startswith(prefix) for text in texts)
@@ -85,7 +85,7 @@ def test_what_is_alike_is_the_longest_of_its_kind(texts, before):
 
 
 @pytest.mark.parametrize("length", range(12))
-def test_what_is_alike_may_be_of_any_length(length):
+def test_common_prefix_may_have_any_length(length):
     alike = "a" * length
     for left, right in (("", ""), ("", "b"), ("c", "b"), ("c" * 9, "b"), ("", "b" * 9)):
         assert common_prefix(alike + left, alike + right) == alike
@@ -112,7 +112,7 @@ def test_the_markers_at_the_ends_of_a_text(text, first, begins, last):
     assert last_marker(text) == last
 
 
-def test_what_stands_behind_and_between_probes():
+def test_text_after_and_between_probes():
     assert after("a X b X c", "X") == " c"
     assert between("a X b X c Y d Y", "X", "Y") == " c "
     assert between("a Y b X c", "X", "Y") is None

@@ -1,6 +1,6 @@
-"""No format is verified and wrong: what a template renders, under all of its switches, comes back.
+"""Tests that verified formats are correct: all renderings round-trip, under all switches.
 
-Of templates of these tests, of real ones where there are any, and of mutants of both.
+The templates are those of these tests, real ones if available, and mutants of both.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ DOTS = """\
 """Each call ends in what may stand in an id."""
 
 
-def test_an_id_in_which_a_marker_stands_is_no_proof():
+def test_id_that_contains_a_marker_is_not_a_proof():
     fmt = analyze(ChatTemplate(DOTS))
     assert fmt.tools.per_call_end == "."
     for id in ("functions.f:0", "a"):
@@ -173,7 +173,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_was_falsely_proved_is_not(name):
+def test_known_false_proofs_are_not_verified(name):
     assert judged(WRONG[name]) == []
     fmt = analyze(WRONG[name])
     assert not fmt.verified or name == "a number of the probe in a marker"
@@ -189,7 +189,7 @@ def test_ends_that_differ_in_the_middle_are_both_found():
     assert judged(source) == []
 
 
-def test_the_end_of_calls_under_a_switch_that_is_a_list_is_found():
+def test_end_of_calls_under_a_list_switch_is_found():
     named = "{% if more %}{{ more | join }}{% endif %}"
     end = "{{ '</b>' if more is defined and m.tool_calls else '</a>' }}"
     source = named + TURNS + "<a>{{ m.content }}" + CALLS + end + END + "{% endif %}"
@@ -200,7 +200,7 @@ def test_the_end_of_calls_under_a_switch_that_is_a_list_is_found():
     assert judged(source) == []
 
 
-def test_calls_under_a_switch_are_proved_where_a_turn_has_one_at_most():
+def test_calls_under_a_switch_are_proved_with_one_call_per_turn():
     one = "{% for c in m.tool_calls or [] %}" + CALL + "}{{ '~' if on == false }}</c>"
     refused = "{% if m.tool_calls and m.tool_calls[1] %}{{ raise_exception('one') }}{% endif %}"
     source = TURNS + refused + "<a>{{ m.content }}" + one + "{% endfor %}</a>" + END + "{% endif %}"
@@ -217,7 +217,7 @@ def test_reasoning_that_no_rendering_shows_is_not_proved():
 
 
 @pytest.mark.parametrize("ids", ["{{ c.id }}", "{{ c.id[-4:] }}"])
-def test_ids_come_back(ids):
+def test_ids_round_trip(ids):
     call = "<c>" + ids + "<n>{{ c.function.name }}<j>{{ c.function.arguments | tojson }}</c>"
     calls = "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}</a>"
     fmt = analyze(TURNS + "<a>{{ m.content }}" + calls + END + "{% endif %}")

@@ -22,7 +22,7 @@ def test_markers_are_preserved_in_their_order_and_words_are_not():
     assert preserved_tokens(get_format("deepseek_v31")) == (*reasoning, *DEEPSEEK, "<｜tool▁sep｜>")
 
 
-def test_what_a_parser_looks_for_anywhere_confuses():
+def test_markers_searched_anywhere_are_confusing():
     ends, header = {"<|im_end|>"}, {"<|im_start|>assistant"}
     calls = {"<tool_call>", "</tool_call>"}
     assert confusing(get_format("hermes")) == calls | ends | header
@@ -39,7 +39,7 @@ def test_other_spellings_of_reasoning_confuse_too():
 
 
 @pytest.mark.parametrize("name", list_formats())
-def test_texts_are_of_markers_and_more_than_white_space(name):
+def test_texts_are_non_blank_markers(name):
     fmt = get_format(name)
     assert all(text.strip() for _, _, text in texts_of(fmt))
     assert {"switches", "proved"}.isdisjoint(group for group, _, _ in texts_of(fmt))
@@ -70,7 +70,7 @@ ANYWHERE = {
 
 
 def one_text(group, name, text):
-    """A format with nothing but this text."""
+    """Return a format with only this text."""
     empty = getattr(getattr(WireFormat(), group), name)
     return WireFormat().replace(**{group: {name: (text,) if isinstance(empty, tuple) else text}})
 
@@ -85,14 +85,14 @@ FIELDS = [
 
 
 @pytest.mark.parametrize(("group", "name"), FIELDS)
-def test_each_marker_confuses_where_a_parser_looks_for_it(group, name):
+def test_each_searched_marker_is_confusing(group, name):
     fmt = one_text(group, name, "<q>")
     assert confusing(fmt) == ({"<q>"} if name in ANYWHERE.get(group, ()) else set())
     assert preserved_tokens(fmt) == (("<q>",) if group != "turn" else ())
 
 
 @pytest.mark.parametrize("where", [("tools", "section_start"), ("tools", "per_call_start")])
-def test_what_begins_calls_confuses(where):
+def test_start_markers_of_calls_are_confusing(where):
     group, name = where
     fmt = get_format("hermes").replace(**{group: {name: "<q>"}})
     assert "<q>" in confusing(fmt)
@@ -103,7 +103,7 @@ WORDED |= {("channels", "recipient"), ("arguments", "type_suffix")}
 
 
 @pytest.mark.parametrize(("group", "name"), FIELDS)
-def test_words_are_no_tokens_to_preserve_where_they_may_be_markers(group, name):
+def test_plain_words_in_marker_fields_are_not_preserved(group, name):
     fmt = one_text(group, name, " to: me=")
     preserved = group != "turn" and (group, name) not in WORDED
     assert preserved_tokens(fmt) == (("to: me=",) if preserved else ())

@@ -1,6 +1,7 @@
-"""Templates whose markers make trouble: for the analysis, for the parser, for the grammar.
+"""Tests of markers that are difficult for the analysis, the parser or the grammar.
 
-What burns or allocates is in `test_sandbox.py`, `test_guards.py` and `test_renderer.py`.
+Limits of time and memory are tested in `test_sandbox.py`, `test_guards.py` and
+`test_renderer.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ TOOLS = [{"name": "f", "parameters": {"type": "object", "properties": {"a": {"ty
 
 
 def template(opening, closing, call, end):
-    """A template whose messages and calls stand between these markers."""
+    """Return a template with these markers around messages and calls."""
     before, after, start, stop = (f"{{{{ {text!r} }}}}" for text in (opening, closing, call, end))
     shown = "{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}"
     return (
@@ -61,7 +62,7 @@ MARKERS = {
 
 @pytest.mark.parametrize("name", MARKERS)
 def test_markers_that_make_trouble(name):
-    """Something is said of each; what is found, parser and grammar can work with."""
+    """Check that the template has a format or an issue, and that its format is usable."""
     markers = MARKERS[name]
     fmt = analyze(template(*markers))
     assert fmt.verified or fmt.issues
@@ -113,7 +114,7 @@ NAMES = ["f", "f" * 300, "a b", "f\n", "<|end|>", 'f"', "f)", "\0", "f:1"]
 
 
 def allowed(fmt, called):
-    """Whether a grammar can be made in which this function is called."""
+    """Return True if a grammar can be built that allows a call of this function."""
     try:
         return bool(gbnf(fmt, [TOOLS[0] | {"name": called}]))
     except UsageError:

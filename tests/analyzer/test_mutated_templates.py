@@ -1,7 +1,7 @@
-"""Templates with parts of them left out, said twice, moved, replaced or cut off.
+"""Tests of templates with parts removed, repeated, moved, replaced or truncated.
 
-Real ones, those of these tests, and generated ones. What the analysis reports of such a template
-must be true: of one that it calls verified, the message that the template renders comes back.
+The templates are real, generated or written for these tests. The report of the analysis must be
+true: if a mutant is verified, its rendered messages round-trip.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ TURNS = {
 
 
 def written(template, fmt, message, tools):
-    """What the model may have written where the template shows a turn, with the header before it.
+    """Return possible model outputs for a rendered turn, each with the header before it.
 
-    The turn is shown at the end and before another, and what ends it may stand in it several
-    times; it is enough if one of all these comes back, for the rest is the template's, not the
-    model's. Nothing where the template shows it twice, or in one place only.
+    The turn is rendered at the end and before another turn. It may contain its end marker several
+    times, so each cut is returned, and one of them must round-trip. Return [] if the template
+    shows the turn twice, or in one place only.
     """
     turns = []
     for after in ([], [NEXT]):
@@ -87,7 +87,7 @@ def places(part, text):
 
 
 def comes_back(fmt, message, tools, header, turn):
-    """Whether what the template shows of a message is what is parsed."""
+    """Return True if the rendered message is parsed to the same message."""
     if fmt.reasoning.mode is ReasoningMode.DELIMITER and THOUGHT["thinking"] not in turn:
         turn = fmt.reasoning.end + turn  # without it, all is reasoning
     got = parse(turn, fmt, prompt=header, tools=tools)
@@ -99,7 +99,7 @@ def comes_back(fmt, message, tools, header, turn):
 
 
 def check(fmt, template):
-    """Parse what the template renders of what the format says it knows: it comes back."""
+    """Check that the renderings of all parts known to the format round-trip."""
     kinds = ["content"]
     if fmt.tools.format is not ToolFormat.NONE:
         kinds.append("a call")
@@ -165,7 +165,7 @@ def test_templates_that_were_taken_wrong(turn):
     analysis_is_true(MESSAGES + turn + "{% endif %}{% endfor %}")
 
 
-def test_reasoning_that_nothing_ends_is_reported():
+def test_reasoning_without_end_marker_is_reported():
     turn = "<a>{% if m.thinking %}<mind>{{ m.thinking }}{% endif %}{{ m.content }}</e>"
     fmt = analyze(MESSAGES + turn + "{% endif %}{% endfor %}")
     assert not fmt.verified

@@ -73,12 +73,12 @@ ODD = {
     ),
     "it refuses to be a prompt, and more follows an answer than ends it": (
         "{% if add_generation_prompt %}" + REFUSE + "{% endif %}" + OWN.reasoning_beside_calls_only,
-        "renders no prompt for an answer",
+        "renders no generation prompt",
     ),
     "what ends a turn is longer than a marker may be": (
         "{% for m in messages %}<{{ m.role }}>{{ m.content }}" + "and so on, " * 40 + "{% endfor %}"
         "{% if add_generation_prompt %}<assistant>{% endif %}",
-        "makes no format",
+        "do not form a valid format",
     ),
     "it writes nothing": (
         "{% for m in messages %}{% endfor %}",

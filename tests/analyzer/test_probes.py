@@ -1,4 +1,4 @@
-"""What probes are made of: texts that no template writes, messages and tools as APIs have them."""
+"""Tests of the probes: unique texts, and messages and tools in the form of the APIs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_messages_are_those_of_the_system_and_the_user():
     assert user("a") == {"role": "user", "content": "a"}
 
 
-def test_reasoning_stands_under_every_key_that_is_read_at_once():
+def test_thinking_sets_reasoning_under_every_key():
     keys = ["reasoning_content", "reasoning", "thinking", "thought"]
     thought = dict.fromkeys([*keys, "musing"], probes.REASONING)
     said = assistant(None, calls=[call(1)])
@@ -58,7 +58,7 @@ def test_all_of_tools_is_more_of_the_same():
         assert all(parts[name].items() < more[name].items() for name in parts)
 
 
-def test_what_all_of_tools_says_besides_are_schemas():
+def test_additional_members_of_all_of_tools_are_schemas():
     (typed, *_) = probes.TOOLS[0]["function"]["parameters"]["properties"].values()
     for made in probes.ALL_OF_TOOLS:
         function = made["function"]
@@ -107,7 +107,7 @@ def test_what_all_of_tools_says_besides_are_schemas():
         (lambda: assistant("a", key="content.thinking"), {"content": "a"}),
     ],
 )
-def test_a_turn_of_the_model_has_no_key_for_what_is_absent(made, message):
+def test_assistant_turn_has_no_keys_for_absent_parts(made, message):
     assert made() == {"role": "assistant", **message}
 
 

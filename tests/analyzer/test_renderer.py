@@ -68,12 +68,12 @@ def test_when_the_time_is_up_everything_is_refused(monkeypatch):
     assert not fmt.verified
 
 
-def test_time_that_is_left_is_not_up(monkeypatch):
+def test_remaining_time_is_not_exhausted(monkeypatch):
     monkeypatch.setattr(renderer, "MAX_SECONDS", LESS)
     assert not Renderer(ChatTemplate("{{ messages[0].content }}")).exhausted
 
 
-def test_each_rendering_has_the_time_that_is_left(monkeypatch):
+def test_each_rendering_is_limited_to_the_remaining_time(monkeypatch):
     given, clock = [], itertools.count(0, 5)
     monkeypatch.setattr(renderer, "MAX_SECONDS", 13.0)
     monkeypatch.setattr(renderer, "thread_time", lambda: next(clock))
@@ -101,7 +101,7 @@ def test_of_which_conversation_a_refusal_is():
     assert made.refusals == ["no tools"]
 
 
-def test_what_was_refused_until_it_was_known_how_to_ask_is_forgotten():
+def test_refusals_during_setup_are_forgotten():
     made = Renderer(ChatTemplate("{{ raise_exception('tools!') if not tools }}{{ messages }}"))
     assert made([user()]) is not None
     assert made.refusals == []
@@ -115,7 +115,7 @@ def test_markers_of_several_tokens_are_written_as_tags():
     assert plain([user()], tools=TOOLS) is None
 
 
-def test_more_may_be_said_of_tools():
+def test_all_members_of_tools_can_be_rendered():
     source = "{% for t in tools or [] %}{{ t.function.returns.type }}{% endfor %}"
     made = Renderer(ChatTemplate(source))
     assert made([user()], tools=TOOLS) is None
@@ -163,7 +163,7 @@ def test_a_style_changes_messages_with_calls_and_the_ids_of_results():
     assert next(style.applied([beside]))["content"] == "words"
 
 
-def test_content_that_is_absent_is_no_key():
+def test_absent_content_has_no_key():
     (called,) = CallStyle(content=ABSENT).applied([assistant("", calls=[call()])])
     assert "content" not in called
     bare = {key: value for key, value in called.items() if key != "content"}
@@ -177,7 +177,7 @@ def test_only_results_of_calls_get_their_ids():
     assert last == user()
 
 
-def test_calls_that_nothing_follows_are_answered_on_request():
+def test_trailing_calls_are_answered_on_request():
     said = [user(), assistant("", calls=[call(1), call()])]
     style = CallStyle(answered=True, ids="{name}")
     *_, first, second = style.applied(said)
@@ -195,13 +195,13 @@ def test_switches_are_taken_back_and_the_rest_stays():
     assert under.unswitched()([user()]) == made([user()]) == "1|"
 
 
-def test_tools_are_shown_where_one_is_called():
+def test_tools_are_passed_if_a_tool_is_called():
     made = Renderer(ChatTemplate("{{ tools | length if tools else 'none' }}"))
     assert made.turn() == "none"
     assert made.turn(calls=[call()]) == str(len(TOOLS))
 
 
-def test_what_was_rendered_is_not_rendered_again():
+def test_renderings_are_cached():
     trace = Trace()
     made = Renderer(ChatTemplate("{{ messages[0].content }}"), trace)
     before = sum(trace.rendered.values())

@@ -1,4 +1,4 @@
-"""How turns are held against another parser, which is here one of our own that fails on purpose."""
+"""Tests of the comparison with another parser, here a double that fails on purpose."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ JUDGE = Judge("a parser", lambda template: template, StreamParser)
 
 
 class Reader:
-    """Reads as we do; `spoilt` says of a text whether its message is lost."""
+    """Double of a reader. It loses the messages of texts for which `spoilt` is true."""
 
     def __init__(self, spoilt=lambda text: False):
         self.spoilt = spoilt
@@ -89,12 +89,12 @@ def check(reader, *shown):
     return _Trial(FORMAT, reader).check({}, JUDGE, shown)
 
 
-def test_what_is_read_alike_is_proved():
+def test_turn_with_equal_results_is_proved():
     found = check(Reader(), said("content"), called("a call"))
     assert (found.proved, found.lost) == (("content", "a call"), ())
     assert [words.startswith(CUT_CALL) for words in found.limits] == [True]
     assert found.judge == "a parser"
-    assert not any("ids of calls" in words for words in found.limits)  # nobody has written them
+    assert not any("ids of calls" in words for words in found.limits)  # this format has no ids
 
 
 def test_a_turn_with_calls_is_cut_off_in_them_and_not_in_its_texts():
@@ -103,7 +103,7 @@ def test_a_turn_with_calls_is_cut_off_in_them_and_not_in_its_texts():
     assert [one.wire.text.partition("words")[0] + "wo"] not in reader.read
 
 
-def test_a_turn_that_shows_no_reasoning_proves_none():
+def test_turn_without_reasoning_does_not_prove_reasoning():
     found = check(Reader(), said("reasoning and content"), said("content"))
     assert (found.proved, found.lost) == (("content",), ())
     one = said("reasoning and content")
@@ -122,7 +122,7 @@ def test_one_turn_of_a_kind_is_read_in_chunks_and_cut_off():
     assert len(twice.read) == len(once.read) + 2  # whole, with its end and without
 
 
-def test_white_space_behind_the_end_of_a_turn_is_not_read():
+def test_whitespace_after_the_end_of_a_turn_is_not_read():
     wire = Wire("<assistant>", WORDS, "</assistant>\n", WORDS, "", 0)
     reader = Reader()
     check(reader, Shown(Turn("content", WORDS), wire, tools=False))
@@ -149,7 +149,7 @@ def test_a_turn_is_read_with_the_tools_that_it_was_rendered_with():
         ("words\n", "words\n"),
     ],
 )
-def test_a_turn_is_read_up_to_its_end_where_that_is_all_of_it(text, read):
+def test_turn_is_read_up_to_its_end_marker_if_complete(text, read):
     one = said("content")
     assert _Trial(FORMAT, Reader())._to_its_end(one, text) == read
     spaced = FORMAT.replace(turn={"ends": ("\n</assistant>",)})
@@ -160,27 +160,27 @@ def test_a_turn_is_read_up_to_its_end_where_that_is_all_of_it(text, read):
     assert _Trial(unended, Reader())._to_its_end(one, text) == text
 
 
-def test_of_two_ends_the_first_ends_what_is_read_of_a_turn():
+def test_turn_is_read_up_to_the_first_of_two_ends():
     two = FORMAT.replace(turn={"ends": ("</s>", "</assistant>")})
     assert _Trial(two, Reader())._to_its_end(said("content"), "words</assistant></s>") == "words"
 
 
-def test_what_is_lost_is_not_read_in_chunks():
+def test_failed_turn_is_not_read_in_chunks():
     reader = Reader(lambda text: True)
     found = check(reader, said("content"))
     assert len(reader.read) == 2
     assert found.proved == ()
-    assert found.lost == (f"content: read as '', where it was {WORDS!r} (content)",)
+    assert found.lost == (f"content: read as '' instead of {WORDS!r} (content)",)
 
 
-def test_what_one_turn_of_a_kind_loses_is_not_proved():
+def test_kind_with_one_failed_turn_is_not_proved():
     reader = Reader(lambda text: WORDS.upper() in text)
     found = check(reader, said("content"), said("content", WORDS.upper()))
     assert found.proved == ()
     assert len(found.lost) == 1
 
 
-def test_what_is_lost_where_a_turn_is_cut_off():
+def test_losses_of_a_truncated_turn_are_reported():
     def cut(text):
         return WORDS not in text and "</do>" not in text
 
@@ -188,20 +188,20 @@ def test_what_is_lost_where_a_turn_is_cut_off():
     found = check(Reader(cut), said("content"), called("a call"))
     assert found.proved == ("content", "a call")
     assert found.lost == (
-        f"cut off in a text: content: read as '', where it was {half!r} (content)",
+        f"truncated in a text: content: read as '' instead of {half!r} (content)",
     )
     (limit,) = found.limits
-    assert limit.startswith(f"{CUT_CALL}: calls: of []")
+    assert limit.startswith(f"{CUT_CALL}: calls: read as []")
 
 
-def test_arguments_that_we_repair_are_beyond_what_can_be_said():
+def test_repaired_arguments_are_a_limit():
     one = called("a call", '{"text": "words",}')
     made = theirs(one.wire.text)
     made["tool_calls"][0]["function"]["arguments"] = {"text": "others"}
     found = check(lambda chunks, prompt, tools: made, one)
     assert found.limits[0] == "arguments that are not quite JSON (a call)"
     sound = check(lambda chunks, prompt, tools: made, called("a call"))
-    assert sound.lost == ("argument text: read as 'others', where it was 'words' (a call)",)
+    assert sound.lost == ("argument text: read as 'others' instead of 'words' (a call)",)
 
 
 @pytest.mark.parametrize(
@@ -209,13 +209,13 @@ def test_arguments_that_we_repair_are_beyond_what_can_be_said():
     [
         ({}, []),
         ({"content": None}, []),
-        ({"content": ["a"]}, ["content: read as ['a'], where it was ''"]),
-        ({"thinking": "why"}, ["reasoning: read as 'why', where it was ''"]),
-        ({"tool_calls": None}, ["calls: of [], where it was of ['zqfirstzq']"]),
-        ({"tool_calls": ["a"]}, ["calls: of [None], where it was of ['zqfirstzq']"]),
+        ({"content": ["a"]}, ["content: read as ['a'] instead of ''"]),
+        ({"thinking": "why"}, ["reasoning: read as 'why' instead of ''"]),
+        ({"tool_calls": None}, ["calls: read as [] instead of ['zqfirstzq']"]),
+        ({"tool_calls": ["a"]}, ["calls: read as [None] instead of ['zqfirstzq']"]),
     ],
 )
-def test_what_another_message_has_otherwise(change, problems):
+def test_differences_between_messages_are_reported(change, problems):
     text = called("a call").wire.text
     found = _problems(message(text), theirs(text) | change, ids=False)
     assert [words for words, _ in found] == problems
@@ -226,12 +226,12 @@ def test_reasoning_may_have_any_of_its_usual_names(key):
     ours = Message([Reasoning("hm"), Content("Dry.")])
     assert [*_problems(ours, {key: "hm ", "content": " Dry."}, ids=True)] == []
     (problem,) = _problems(ours, {"musing": "hm", "content": "Dry."}, ids=True)
-    assert problem == ("reasoning: read as '', where it was 'hm'", None)
+    assert problem == ("reasoning: read as '' instead of 'hm'", None)
 
 
 def test_a_message_that_another_parser_could_not_read():
     assert [*_problems(Message([]), "KeyError", ids=False)] == [
-        ("the whole message: KeyError", None)
+        ("the complete message: KeyError", None)
     ]
 
 
@@ -239,15 +239,15 @@ def test_a_message_that_another_parser_could_not_read():
     ("mine", "other", "words"),
     [
         ('{"a": 1}', {"a": 1}, ""),
-        ('{"a": 1}', '{"a": 1}', "arguments: a text, not an object"),
-        ('{"a": 1}', None, "arguments: read as None, where it was {'a': 1}"),
-        ('{"a": 1', {"a": 1}, "arguments: read as {'a': 1}, where it was '{\"a\": 1'"),
+        ('{"a": 1}', '{"a": 1}', "arguments: read as a string, not an object"),
+        ('{"a": 1}', None, "arguments: read as None instead of {'a': 1}"),
+        ('{"a": 1', {"a": 1}, "arguments: read as {'a': 1} instead of '{\"a\": 1'"),
         ("[1]", [1], ""),
-        ('{"a": 1}', {"a": True}, "argument a: read as True, where it was 1"),
-        ('{"a": 1}', {"a": 1.0}, "argument a: read as 1.0, where it was 1"),
-        ('{"a": 1}', {}, "argument a: read as nothing, where it was 1"),
-        ("{}", {"a": 1}, "argument a: read as 1, where it was nothing"),
-        ('{"a": 1, "b": 2}', {"b": 3, "a": 1}, "argument b: read as 3, where it was 2"),
+        ('{"a": 1}', {"a": True}, "argument a: read as True instead of 1"),
+        ('{"a": 1}', {"a": 1.0}, "argument a: read as 1.0 instead of 1"),
+        ('{"a": 1}', {}, "argument a: read as missing instead of 1"),
+        ("{}", {"a": 1}, "argument a: read as 1 instead of missing"),
+        ('{"a": 1, "b": 2}', {"b": 3, "a": 1}, "argument b: read as 3 instead of 2"),
     ],
 )
 def test_arguments_that_are_read_otherwise(mine, other, words):
@@ -287,7 +287,7 @@ ENDED = Message([Reasoning("hm"), ToolCall("zqid", "f", "{}", complete=True)])
             {},
             {"in_doubt": True},
             None,
-            "a text that holds what is a marker elsewhere, as only its place tells",
+            "a text that contains a marker, which only its position shows to be text",
         ),
         (
             {},
@@ -314,25 +314,25 @@ def judge_with(reader):
 
 @pytest.mark.parametrize("given", ["{}", [{}], 7])
 def test_a_response_template_is_a_dict(given):
-    with pytest.raises(UsageError, match="a response template is a dict"):
+    with pytest.raises(UsageError, match="response_template must be a dict"):
         check_response_template(TEMPLATE, given)
 
 
-def test_where_none_can_be_written_nothing_is_lost_and_nothing_is_right():
+def test_format_without_a_response_template_is_not_ok():
     found = check_response_template(OWN.names_as_keys)
     assert found.limits == ("a response template cannot say: names that are keys",)
     assert (found.response_template, found.judge, found.lost) == (None, "", ())
     assert not found.ok
 
 
-def test_what_the_parser_refuses_loses_everything(monkeypatch):
+def test_refused_response_template_loses_everything(monkeypatch):
     monkeypatch.setattr(response_template, "judge", judge_with(lambda template: "not so"))
     found = check_response_template(TEMPLATE, {"fields": {}})
     assert (found.judge, found.lost) == ("a parser", ("everything: not so",))
     assert not found.ok
 
 
-def test_what_is_given_is_checked_and_stays_as_it_is(monkeypatch):
+def test_given_response_template_is_checked_and_not_changed(monkeypatch):
     monkeypatch.setattr(
         response_template, "judge", judge_with(lambda made: made.clear() or Reader())
     )
@@ -344,7 +344,7 @@ def test_what_is_given_is_checked_and_stays_as_it_is(monkeypatch):
     assert "content" in found.proved
 
 
-def test_doubts_of_the_analysis_are_losses_of_what_is_written_from_it(monkeypatch):
+def test_issues_of_the_analysis_are_losses(monkeypatch):
     def doubtful(template, *, trace, **switches):
         assert switches == {}
         return analyze(template, trace=trace).replace(issues=("a doubt",))

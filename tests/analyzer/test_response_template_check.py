@@ -1,8 +1,8 @@
-"""Response templates held against what chat templates render, by transformers' own parser.
+"""Tests of response templates against renderings, with the parser of transformers.
 
-The property: whatever template we prove, and the standard can express, the response template that
-is written for it makes transformers' parser read the same messages as ours. Beside it, what is
-said of response templates that lose something.
+The property: if a template is proved and the standard can express its format, transformers parses
+the same messages with the written response template as this library. Other tests check the reports
+on response templates with losses.
 """
 
 from __future__ import annotations
@@ -118,11 +118,11 @@ class TestShipped:
         assert found.ok is (not found.lost)
         return " ".join(found.lost)
 
-    def test_one_that_we_write_loses_nothing(self):
+    def test_written_response_template_has_no_losses(self):
         assert self.lost(lambda fields: None) == ""
 
     def test_calls(self):
-        assert "calls: of []" in self.lost(lambda fields: fields.pop("tool_calls"))
+        assert "calls: read as []" in self.lost(lambda fields: fields.pop("tool_calls"))
 
     def test_reasoning(self):
         assert "content: read as '<note>" in self.lost(lambda fields: fields.pop("thinking"))
@@ -133,15 +133,13 @@ class TestShipped:
 
         assert self.lost(rename) == ""
 
-    def test_white_space_of_a_value(self):
+    def test_whitespace_of_a_value(self):
         def strip(fields):
             arguments = fields["tool_calls"]["content_args"]
             arguments["value_parser"] = {"name": "text", "args": {}}
 
         words = self.lost(strip)
-        assert (
-            "argument padded: read as 'two spaces before, a newline behind', where it was" in words
-        )
+        assert "argument padded: read as 'two spaces before, a newline behind' instead of" in words
         assert "content:" not in words
 
     def test_values_that_look_like_others(self):
@@ -150,7 +148,7 @@ class TestShipped:
             arguments["value_parser"] = {"name": "json", "args": {"allow_non_json": True}}
 
         words = self.lost(parsed)
-        assert "argument said_true: read as True, where it was 'true'" in words
+        assert "argument said_true: read as True instead of 'true'" in words
 
     def test_calls_that_are_not_repeated(self):
         def once(fields):
@@ -158,22 +156,22 @@ class TestShipped:
 
         assert "AttributeError" in self.lost(once) or "calls" in self.lost(once)
 
-    def test_a_marker_that_only_comes_whole(self):
+    def test_marker_that_is_matched_only_complete(self):
         def end(fields):
             close = fields["tool_calls"]["close_pattern"]
             fields["tool_calls"]["close_pattern"] = rf"{close}|\Z"
 
-        assert "in chunks, it is read differently" in self.lost(end)
+        assert "the result in chunks differs from the result at once" in self.lost(end)
 
-    def test_what_no_response_template_could_say_is_no_loss(self):
+    def test_limits_of_the_standard_are_not_losses(self):
         found = check_response_template(TEMPLATE)
         assert found.ok
         (words,) = found.limits
-        assert words.startswith("a call that is cut off: ")
+        assert words.startswith("a truncated call: ")
 
 
 def of_transformers():
-    """The response templates that transformers has for checkpoints without, by what is in them."""
+    """Return the response templates shipped with transformers, by content."""
     home = importlib.util.find_spec("transformers")
     path = Path(home.origin).parent / "cli" / "serving" / "utils.py" if home else None
     if path is None or not path.is_file():
@@ -217,7 +215,7 @@ def corpus_template(name):
     return ChatTemplate(corpus.template(name))
 
 
-def test_without_transformers_nothing_was_proved(monkeypatch):
+def test_without_transformers_no_turn_is_proved(monkeypatch):
     monkeypatch.setattr(response_template, "judge", lambda: None)
     found = check_response_template(TEMPLATE)
     assert (found.judge, found.proved, found.lost, found.limits) == ("", (), (), ())
@@ -236,13 +234,13 @@ def test_a_limit_of_the_format_is_named_once():
     kinds = [words.partition(" (")[0].partition(":")[0] for words in found.limits]
     assert kinds == [
         "objects and lists that are not JSON",
-        "a call that is cut off",
+        "a truncated call",
         "an argument that has the name of a marker",
     ]
 
 
 @pytest.mark.transformers
-def test_what_the_analysis_could_not_prove_is_a_loss_of_what_is_written_from_it():
+def test_unproved_parts_of_the_format_are_losses():
     found = check_response_template(ENDED)
     (words,) = found.lost
     assert "eos_token" in words

@@ -1,8 +1,7 @@
-"""What transformers' own parser makes of outputs, through the response templates that we write.
+"""Tests of the written response templates with the parser of transformers.
 
-The property: of every format that can be written, and of every output in it, transformers' parser
-makes the message that ours makes, or `response_template_limits` names what it leaves out. No output
-is lost in silence.
+The property: for every output in every format with a response template, transformers parses the
+same message as this library, or `response_template_limits` names the difference.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ WRITTEN = [family for family in FAMILIES if family.name not in ("Python", "code"
 
 
 def written(fmt):
-    """The response template of a format, None where there is none."""
+    """Return the response template of a format, or None."""
     try:
         return dp.to_response_template(fmt)
     except dp.FormatError:
@@ -58,7 +57,7 @@ EXACT = 2**53
 
 
 def same(mine, theirs):
-    """Whether two values of arguments are one, 1 being no True."""
+    """Return True if two values are equal. 1 and True are different."""
     if isinstance(mine, dict) and isinstance(theirs, dict):
         return mine.keys() == theirs.keys() and all(same(mine[key], theirs[key]) for key in mine)
     if isinstance(mine, list) and isinstance(theirs, list):
@@ -69,7 +68,7 @@ def same(mine, theirs):
 
 
 def assert_same(fmt, template, text, tools, prompt):
-    """Hold what transformers' parser makes of an output against what ours makes of it."""
+    """Check that transformers and this library parse an output to the same message."""
     ours = dp.parse(text, fmt, tools=tools, prompt=prompt)
     limits = dp.response_template_limits(fmt)
     calls = ours.tool_calls
@@ -99,7 +98,7 @@ def assert_same(fmt, template, text, tools, prompt):
 
 @pytest.mark.parametrize("family", WRITTEN)
 @given(data=st.data())
-def test_what_is_written_in_a_format_is_read_by_transformers(family, data):
+def test_generated_turns_are_read_by_transformers(family, data):
     fmt, _, text = data.draw(family.written.filter(lambda case: written(case[0]) is not None))
     tools = (TOOLS if family.name == "named" else family.tools[0]) or None
     assert_same(fmt, written(fmt), text, tools, f"Hi\n{fmt.turn.generation_prompt}")
@@ -111,14 +110,14 @@ EXPRESSIBLE = [name for name in sorted(WIRES) if written(dp.get_format(name)) is
 @pytest.mark.costly
 @pytest.mark.parametrize("name", EXPRESSIBLE)
 @given(data=st.data())
-def test_what_a_model_may_write_in_a_named_format_is_read_by_transformers(name, data):
+def test_turns_of_built_in_formats_are_read_by_transformers(name, data):
     fmt = dp.get_format(name)
     prompt = f"Hi\n{fmt.turn.generation_prompt}"
     text = data.draw(outputs(fmt, TOOLS, prompt=prompt))
     assert_same(fmt, written(fmt), text, TOOLS, prompt)
 
 
-def test_what_separates_calls_that_nothing_closes_is_in_neither():
+def test_separator_of_unclosed_calls_belongs_to_neither_call():
     fmt = dp.WireFormat().replace(
         turn={"headers": ("<|header|>\n",), "ends": ("<final>",)},
         tools={"format": "TAG_WITH_JSON", "section_start": "<calls>", "section_end": "</calls>"},

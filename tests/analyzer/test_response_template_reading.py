@@ -1,8 +1,8 @@
-"""What our parser makes of outputs, through response templates as checkpoints have them.
+"""Tests of parsing outputs with the response templates of checkpoints.
 
-The property: a response template is refused by the name of the field, or our parser makes the
-message of it that transformers' own parser makes: of whole outputs, and of outputs that are cut
-off, where our parser reports no issue.
+The property: a response template is refused with the name of the field, or this library parses the
+same message as transformers. This holds for complete outputs, and for truncated outputs without an
+issue.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ OPENS = {"open", "open_pattern"}
 
 
 def read(template, text, prompt, tools=TOOLS):
-    """What transformers' parser makes of an output: a message, or why there is none."""
+    """Parse an output with transformers and return the message, or the error."""
     reader = judge().reader(copy.deepcopy(template))
     return reader if isinstance(reader, str) else reader([text], prompt, tools)
 
 
 def ours(fmt, text, prompt, reason, tools=TOOLS):
-    """What our parser makes of it: a message with its issues."""
+    """Parse an output with this library and return the message."""
     parser = dp.StreamParser(fmt, tools=tools, prompt=prompt)
     parser.feed(text)
     parser.finish(reason)
@@ -54,7 +54,7 @@ def assert_same(template, mine, theirs, *, typed=True):
     for call, whole in zip(mine.tool_calls, found, strict=True):
         values, others = json.loads(call.arguments), whole["function"]["arguments"]
         assert values.keys() == others.keys()
-        # Where there are no tools, what stands in tags is what it looks like, and text there.
+        # Without tools, we parse values in tags by their form, and transformers keeps them as text.
         texts = {key for key in others if not typed and isinstance(others[key], str)}
         assert [(key, values[key]) for key in values if key not in texts] == [
             (key, others[key]) for key in others if key not in texts
@@ -94,7 +94,7 @@ def test_outputs_that_are_cut_off_are_read_so_too_or_reported(case, part):
 
 
 def of_transformers():
-    """What the tests of a checkout of transformers parse: templates, outputs, prompts and tools."""
+    """Return templates, outputs, prompts and tools from the tests of transformers."""
     path = Path(os.environ["DELTAPARSE_TRANSFORMERS"], "tests", "utils", "test_chat_parsing.py")
     spec = importlib.util.spec_from_file_location("transformers_chat_parsing", path)
     module = importlib.util.module_from_spec(spec)
@@ -102,7 +102,7 @@ def of_transformers():
     cases = []
 
     class Parser(module.ResponseParser):
-        """Theirs, which notes what it is given."""
+        """The parser of transformers, which records its arguments."""
 
         def __init__(self, template, prefix=None, *, tools=None):
             cases.append((copy.deepcopy(template), [], prefix or "", tools))

@@ -1,4 +1,4 @@
-"""Which named format is suggested to a template that renders no calls, and on what evidence."""
+"""Tests of suggested formats for templates that render no calls."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ DESCRIBED = "{% if tools %}{{ tools | tojson }} Write <tool_call>{...}</tool_cal
         ("{% if tools %}{{ tools | tojson }}{% endif %}" + TURNS, (), ""),
     ],
 )
-def test_a_format_is_suggested_where_exactly_one_fits(source, tokens, name):
+def test_format_is_suggested_if_exactly_one_matches(source, tokens, name):
     fmt = analyze(ChatTemplate(source, added_tokens=tokens))
     assert fmt.suggested == name
     assert not fmt.proved.calls
 
 
-def test_what_is_suggested_is_not_verified_when_it_is_taken():
+def test_accepted_suggestion_is_not_verified():
     fmt = analyze(LISTED, accept_suggestion=True)
     named = get_format("lfm2")
     assert (fmt.tools, fmt.function, fmt.arguments) == (
@@ -57,15 +57,15 @@ def test_what_is_suggested_is_not_verified_when_it_is_taken():
     assert {"<|tool_call_start|>", "<|tool_call_end|>"} <= set(fmt.preserved_tokens)
     assert fmt.turn == analyze(LISTED).turn != named.turn
     assert not fmt.verified
-    assert fmt.issues[-1].startswith("calls are read as in the named format lfm2")
+    assert fmt.issues[-1].startswith("calls are read as in the built-in format lfm2")
     assert fmt.issues[:-1] == analyze(LISTED).issues
 
 
-def test_nothing_is_suggested_to_a_template_that_refuses_all():
+def test_no_suggestion_for_a_template_that_refuses_all():
     assert suggested_format(Renderer(ChatTemplate("{{ raise_exception('no') }}"))) == ""
 
 
-def test_nothing_to_accept():
+def test_accepted_without_suggestion_changes_no_format():
     fmt = WireFormat()
     assert accepted(fmt) is fmt
 

@@ -1,4 +1,4 @@
-"""What an analysis notes: renderings, comparisons, evidence."""
+"""Tests of the trace: renderings, comparisons and evidence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def traced():
     return analyze(OWN.reasoning_beside_calls_only, trace=trace), trace
 
 
-def test_a_trace_changes_nothing(traced):
+def test_trace_does_not_change_the_format(traced):
     fmt, _ = traced
     assert fmt == analyze(OWN.reasoning_beside_calls_only)
 
@@ -50,7 +50,7 @@ def test_every_phase_is_noted(traced):
     assert phases[-1] == "proof"
 
 
-def test_what_came_back_is_noted(traced):
+def test_proved_turns_are_recorded(traced):
     fmt, trace = traced
     assert fmt.verified
     labels = [turn.label for turn in TURNS if not turn.label.startswith("reasoning and content")]
@@ -59,7 +59,7 @@ def test_what_came_back_is_noted(traced):
     assert trace.disproved == ()
 
 
-def test_what_did_not_come_back_is_noted():
+def test_failed_turns_are_recorded():
     trace = Trace()
     fmt = analyze(OWN.calls_in_prose, trace=trace)
     assert not fmt.verified
@@ -84,7 +84,7 @@ def _shows_two_calls(made):
     return made.phase == "T1-T7, A1, A2" and "zqotherzq" in made.label
 
 
-def test_the_first_rendering_has_nothing_to_be_compared_with(traced):
+def test_first_rendering_has_no_base(traced):
     _, trace = traced
     first = next(trace.comparisons())
     assert first.base is None
@@ -99,7 +99,7 @@ def test_a_refusal_is_noted_and_not_compared():
     assert all(made.diff is None for made in refused)
 
 
-def test_evidence_shows_each_marker_beside_its_probe(traced):
+def test_evidence_shows_each_marker_next_to_its_probe(traced):
     fmt, trace = traced
     found = {made.field: made for made in trace.evidence(fmt)}
     assert found["reasoning.start"].text == "<plan>"
@@ -115,13 +115,13 @@ def test_evidence_shows_each_marker_beside_its_probe(traced):
         assert made.before + made.text + made.after in made.rendering.text
 
 
-def test_what_stands_in_no_rendering_has_no_evidence(traced):
+def test_text_without_a_rendering_has_no_evidence(traced):
     fmt, trace = traced
     fmt = fmt.replace(tools={"section_end": "<never>"})
     assert "tools.section_end" not in {made.field for made in trace.evidence(fmt)}
 
 
-def test_labels_say_what_was_asked(traced):
+def test_labels_describe_the_conversations(traced):
     _, trace = traced
     labels = [made.label for made in trace.renderings]
     assert "user('zqaskedzq')" in labels
@@ -157,7 +157,7 @@ def test_a_rendering_is_compared_with_no_refusal():
     assert (last.base, last.diff.left) == (first.rendering, "x")
 
 
-def test_the_generation_prompt_is_seen_where_there_is_one(traced):
+def test_evidence_of_the_generation_prompt_is_in_a_prompt(traced):
     fmt, trace = traced[0].replace(turn={"generation_prompt": "<g>"}), Trace()
     for prompted in (False, True):
         trace.note(
@@ -169,7 +169,7 @@ def test_the_generation_prompt_is_seen_where_there_is_one(traced):
     assert made.rendering.label.endswith("generation prompt")
 
 
-def test_what_is_rendered_for_the_first_time_is_counted_by_phases():
+def test_first_renderings_are_counted_by_phase():
     trace = Trace()
     trace.count()
     with trace.phase("X"):
@@ -178,7 +178,7 @@ def test_what_is_rendered_for_the_first_time_is_counted_by_phases():
     assert trace.rendered == {"frame": 1, "X": 2}
 
 
-def test_settings_stand_in_labels_with_their_values_or_where_they_are_on():
+def test_labels_contain_values_and_enabled_settings():
     trace, messages = Trace(), [{"role": "user", "content": "a"}]
     trace.note(messages, {"deep": False, "tools": True, "add_generation_prompt": True}, "")
     trace.note(messages, {"deep": None, "tools": False, "add_generation_prompt": False}, "")
@@ -216,7 +216,7 @@ def test_a_separator_is_seen_between_two(traced, before):
         assert seen(noted(text), fmt, "separator") is None
 
 
-def test_a_marker_is_seen_nearest_to_its_probe_behind_the_question(traced):
+def test_marker_nearest_to_its_probe_is_the_evidence(traced):
     fmt = traced[0].replace(tools={"section_start": "<c>"})
     text = f"<c>{ONE} {USER} <c> is how tools are called <c>{ONE} or <c>{'long ' * 20}"
     made = seen(noted(text), fmt, "section_start")
@@ -226,7 +226,7 @@ def test_a_marker_is_seen_nearest_to_its_probe_behind_the_question(traced):
     fmt = traced[0].replace(tools={"section_start": "\n<c>\n"})
     assert seen(noted(f"{text}\n"), fmt, "section_start").text == "<c>"
     assert seen(noted(f"{text}\n<c>\n"), fmt, "section_start").text == "\n<c>\n"
-    # What the analysis itself asked is none.
+    # Text inserted by the probes is not evidence.
     assert seen(noted(f"{USER} <c>"), fmt, "section_start") is None
     assert seen(noted(f"<c>{ONE} {USER}"), fmt, "section_start") is None
 
@@ -339,7 +339,7 @@ def test_separators_are_seen_between_two():
         ("p<", None, [1]),
         ("p<aa<p", None, [1]),
         ("{}p", None, []),
-        ("{} <p", None, []),  # what the analysis asked
+        ("{} <p", None, []),  # text inserted by the probes
         ("<{}p<q", "pq", [4]),
         ("p<{}p<<q<", "pq", [6]),
         ("p<q", "pq", [1]),
@@ -348,7 +348,7 @@ def test_separators_are_seen_between_two():
     ],
 )
 def test_the_place_nearest_to_a_probe(whole, two, places):
-    """The user's message stands where "{}" does; places are counted with these two letters."""
+    """The user's message replaces "{}", and offsets count these two characters."""
     text = whole.replace("{}", USER)
     counted = [
         at - (len(USER) - 2) * text.count(USER, 0, at)
@@ -357,7 +357,7 @@ def test_the_place_nearest_to_a_probe(whole, two, places):
     assert counted == places
 
 
-def test_evidence_is_shown_with_some_of_what_stands_round_it():
+def test_evidence_has_some_context():
     long = "ab" * CONTEXT
     made = _seen("turn.ends", "<>", Rendering("", (), f"{long}<>{long}"), len(long))
     assert (made.before, made.after) == (long[-CONTEXT:], long[:CONTEXT])

@@ -1,4 +1,4 @@
-"""The parser that judges response templates is found without a word, and raises nothing."""
+"""Tests of the reference parser, which is found silently and never raises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deltaparse.analyzer.transformers_parser import HOME, Judge, judge
 
 
 class Parser:
-    """Stands for transformers' parser: repeats what it gets, and fails of "!"."""
+    """Double of transformers' parser, which repeats its input and fails on "!"."""
 
     def __init__(self, loaded, *, prefix, tools):
         self.made = {"loaded": loaded, "prefix": prefix, "tools": tools, "content": ""}
@@ -29,11 +29,11 @@ def load(template):
     return template
 
 
-def test_a_template_that_is_refused_makes_no_reader():
+def test_refused_template_has_no_reader():
     assert Judge("x 1", load, Parser).reader("a") == "transformers refuses it: not a mapping"
 
 
-def test_chunks_are_read_behind_a_prompt():
+def test_chunks_are_read_after_a_prompt():
     given, tools = {"a": 1}, [{"b": [2]}]
     read = Judge("x 1", load, Parser).reader(given)
     made = read(["some ", "words"], "prompt", tools)
@@ -42,13 +42,13 @@ def test_chunks_are_read_behind_a_prompt():
     assert read([], "", None)["tools"] is read([], "", [])["tools"] is None
 
 
-def test_what_the_parser_raises_is_told_in_a_line():
+def test_parser_error_is_reported_in_one_line():
     words = Judge("x 1", load, Parser).reader({})(["a", "!"], "", None)
     assert words.startswith("RuntimeError: no such xxx")
     assert len(words) < 120
 
 
-def test_nothing_is_advised_while_the_parser_is_looked_for(monkeypatch):
+def test_import_of_the_parser_logs_no_advice(monkeypatch):
     seen = []
 
     def note(name):

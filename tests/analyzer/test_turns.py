@@ -1,4 +1,4 @@
-"""Turns: asked for by what is in them, and cut out of what the template renders."""
+"""Tests of assistant turns, extracted from renderings by their parts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def turns_of(source):
     return Turns(render, find_frame(render))
 
 
-def test_a_turn_is_what_stands_between_its_header_and_its_end():
+def test_turn_is_the_text_between_header_and_end():
     assert turns_of(OWN.reasoning_beside_calls_only).body() == f"<say>{CONTENT}</say>"
 
 
@@ -37,7 +37,7 @@ def test_a_turn_is_the_same_last_or_in_the_middle():
     assert turns.body(then=[user(NEXT_USER)]) == CONTENT
 
 
-def test_a_turn_has_what_is_asked_for_and_nothing_else():
+def test_turn_has_only_the_requested_parts():
     turns = turns_of(OWN.reasoning_beside_calls_only)
     assert FUNCTIONS[0] not in turns.body()
     called = turns.body(content="", calls=[call()], reasoning=REASONING)
@@ -96,7 +96,7 @@ def test_an_end_may_begin_with_the_markers_before_it(ends, before, longer):
     assert frame.with_longer_end(before).turn.ends == longer
 
 
-def test_a_header_without_what_had_got_into_it():
+def test_header_is_cut_before_a_marker():
     frame = Frame(TurnFormat(headers=("<a><mind>", "<a>")), "<a><mind>", "")
     assert frame.without("<mind>") == Frame(TurnFormat(headers=("<a>", "<a>")), "<a>", "")
     assert frame.without("<other>") is frame.without("") is frame
@@ -138,7 +138,7 @@ def test_a_turn_is_cut_at_its_end(answer, parts):
         ("</a>", "words\n", ("words\n", "")),
     ],
 )
-def test_white_space_at_the_end_of_a_turn_may_be_another(end, answer, parts):
+def test_whitespace_at_the_end_of_a_turn_may_differ(end, answer, parts):
     frame = Frame(TurnFormat(headers=("<a>",), ends=(end,)), "<a>\n", "")
     for space in ("", "\n"):  # at the end of the header too
         assert [*frame.bodies_and_ends(f"{USER}<a>{space}{answer}", USER)] == [parts]
@@ -154,13 +154,13 @@ def test_white_space_at_the_end_of_a_turn_may_be_another(end, answer, parts):
         ("<s>", f"words<r>{RESULT}", []),
     ],
 )
-def test_what_begins_a_result_ends_a_turn_that_nothing_else_ends(returned, answer, parts):
+def test_start_of_a_result_ends_a_turn_without_end_marker(returned, answer, parts):
     turn = TurnFormat(headers=("<a>",), ends=("</a>",))
     frame = Frame(turn, "<a>", "", returned=returned)
     assert [*frame.bodies_and_ends(f"{USER}<a>{answer}", USER)] == parts
 
 
-def test_behind_a_result_a_turn_may_have_any_header():
+def test_turn_after_a_result_may_have_any_header():
     frame = Frame(TurnFormat(headers=("<a>", "<b>"), ends=("</a>",)), "<a>", "")
     assert [*frame.bodies_and_ends(f"{RESULT}<b>words</a>", RESULT)] == [("words", "</a>")]
     assert [*frame.bodies_and_ends(f"{RESULT}<c>words</a>", RESULT)] == []
@@ -178,7 +178,7 @@ def test_behind_a_result_a_turn_may_have_any_header():
         ("one<a>2", [], []),
     ],
 )
-def test_a_message_with_the_header_behind_its_end_goes_on(answer, several, one):
+def test_turn_continues_if_a_header_follows_its_end(answer, several, one):
     for many, parts in ((True, several), (False, one)):
         turn = TurnFormat(headers=("<a>",), ends=("</a>",), several_messages=many)
         frame = Frame(turn, "<a>\n", "")
@@ -213,7 +213,7 @@ def test_a_turn_without_an_end_goes_up_to_the_next_message(answer, ends, parts):
         (None, False),
     ],
 )
-def test_a_turn_of_several_messages_has_its_header_behind_its_end(body, several):
+def test_turn_of_several_messages_has_a_header_after_its_end(body, several):
     frame = Frame(TurnFormat(headers=("<a>",), ends=("</e>", "</a>\n")), "<a>\n", "")
     assert frame.with_several_messages(body).turn.several_messages is several
     bare = Frame(TurnFormat(ends=("</a>",)), "\n", "")
@@ -230,7 +230,7 @@ def test_a_turn_of_several_messages_has_its_header_behind_its_end(body, several)
         ("<a><m>", "<a><m>", ("<a>", ("<a>",), "<a><m>")),
     ],
 )
-def test_a_turn_without_a_header_begins_behind_what_ends_the_users_message(header, prompt, wanted):
+def test_turn_without_header_begins_after_the_user_message(header, prompt, wanted):
     turn = TurnFormat(headers=(header,), generation_prompt=prompt)
     made = Frame(turn, header, "", asked="</u>").without("<m>")
     assert (made.header, made.turn.headers, made.turn.generation_prompt) == wanted

@@ -223,7 +223,7 @@ def test_line_ends_round_all_arguments_are_no_markers_of_them():
 def test_a_name_behind_a_value_in_no_marker_is_not_repeated():
     fmt = analyzed(FOR + "<a={{ k }}>" + V + "</a {{ k }} end>" + END)
     assert fmt.arguments.key_suffix == ""
-    assert any(f"{ARGUMENT!r} got into the format" in issue for issue in fmt.issues)
+    assert any(f"contains the probe {ARGUMENT!r}" in issue for issue in fmt.issues)
 
 
 def test_a_name_that_the_marker_behind_its_value_repeats():

@@ -13,7 +13,7 @@ USUAL = Limits(seconds=5)
 
 
 def run(source, limits=USUAL, **variables):
-    """What a template writes."""
+    """Render a template."""
     room = sandbox(limits)
     return room.run(room.from_string(room.guarded(source)), variables, limits)
 
@@ -28,7 +28,7 @@ def assert_refused(source, limits, words):
 
 
 def paid(source, **variables):
-    """What a template pays in all."""
+    """Return the total cost of a template."""
     costs = []
 
     class Counted(Budget):

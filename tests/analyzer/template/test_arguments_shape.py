@@ -94,7 +94,7 @@ def test_the_probes_find_templates_that_show_calls_at_times(condition):
     assert ChatTemplate(source).arguments_shape == "string"
 
 
-def test_what_no_probe_shows_is_tried_with_the_messages():
+def test_unknown_shape_is_tried_with_the_messages():
     strict = (
         "{% if messages[0].content != 'please' %}{{ raise_exception('say please') }}{% endif %}"
     )
@@ -126,7 +126,7 @@ def test_arguments_that_hold_no_object_are_rendered_as_an_object(given, text):
     assert ChatTemplate(CALLS + "{{ f.arguments | tojson }}" + END).render([calling(given)]) == text
 
 
-def test_arguments_are_found_wherever_calls_stand():
+def test_arguments_are_found_in_every_form_of_call():
     source = "{{ messages[0].tool_calls[0].arguments | tojson }}{{ messages[0].function_call.arguments | tojson }}{{ messages[0].tool_calls[1] }}{{ messages[1].tool_calls }}{{ messages[2] }}"
     calls = [{"name": "f", "arguments": '{"a": 1}'}, "not a call"]
     old = {"name": "f", "arguments": '{"b": 2}'}
@@ -138,7 +138,7 @@ def test_arguments_are_found_wherever_calls_stand():
     )
 
 
-def test_the_shape_is_looked_for_only_where_there_are_calls():
+def test_shape_is_detected_only_for_conversations_with_calls():
     template = ChatTemplate("{{ messages | length }}")
 
     template.render([USER])
@@ -147,7 +147,7 @@ def test_the_shape_is_looked_for_only_where_there_are_calls():
     assert "_known_shape" in vars(template)
 
 
-def test_a_shape_is_wanted_where_only_it_is_shown():
+def test_shape_is_chosen_if_only_this_shape_is_shown():
     shown = " ".join(PROBE_TEXTS)
     assert _shape_shown(None, None) is None
     assert _shape_shown(None, "") == "string"

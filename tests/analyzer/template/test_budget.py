@@ -1,4 +1,4 @@
-"""The budget: what is paid for, weighed and refused, without a template."""
+"""Tests of the budget without a template: charges, weights and refusals."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ def test_values_that_are_read_are_paid_for_each_with_a_step_more():
             budget(seconds=0).pay_for(*values)
 
 
-def test_what_is_weighed_is_paid_for_by_its_items():
+def test_weighing_costs_a_step_per_item():
     budget(seconds=0).weigh(["a" * 99_999])
     with pytest.raises(LimitExceeded, match="processor time"):
         budget(seconds=0).weigh([0] * 1001)
 
 
-def test_what_is_kept_is_paid_for_and_counted():
+def test_kept_value_is_charged_and_counted():
     budget(seconds=0, memory=31_968).keep(31_968)
     with pytest.raises(LimitExceeded, match=r"^more than 31967 characters of values$"):
         budget(seconds=0, memory=31_967).keep(31_968)
@@ -144,7 +144,7 @@ def test_a_value_is_weighed_with_all_it_holds(value, size, depth):
         assert scales.size(value) == size
 
 
-def test_a_list_that_is_too_long_is_not_gone_through():
+def test_too_long_list_is_not_iterated():
     class Long(list):
         __slots__ = ()
 
@@ -182,17 +182,17 @@ def test_a_list_is_weighed_once():
         ("ab", {"memory": 1}, "more than 1 characters of values"),
     ],
 )
-def test_what_is_made_must_not_be_too_much(value, limits, message):
+def test_created_value_over_a_limit_is_refused(value, limits, message):
     with pytest.raises(LimitExceeded, match=f"^{message}$"):
         budget(**limits).made(value)
 
 
 @pytest.mark.parametrize("value", ["a" * 10, ["a"], nested(3), 2**64 - 1, None, 1.5, [1, 2]])
-def test_what_is_made_is_returned(value):
+def test_made_returns_its_value(value):
     assert budget(text=10, value=99, depth=3, memory=200).made(value) is value
 
 
-def test_all_that_is_made_adds_up():
+def test_created_values_add_up_to_the_memory_limit():
     spent = budget(memory=100)
 
     for _ in range(10):
@@ -201,7 +201,7 @@ def test_all_that_is_made_adds_up():
         spent.made("a")
 
 
-def test_a_list_is_kept_once_and_what_a_filter_returns_as_it_is_not_at_all():
+def test_list_is_counted_once_and_unchanged_filter_value_not_at_all():
     spent, made, text = budget(memory=STEP), ["a" * 99], "a" * 99
     for _ in range(3):
         assert spent.made(made) is made
@@ -219,7 +219,7 @@ def test_an_estimate_is_checked_and_paid_for():
         spent.allow(1 << 20)
 
 
-def test_a_generator_weighs_what_it_will_read():
+def test_generator_weighs_as_much_as_its_origin():
     scales, origin = budget(), ["a", "b"]
     items = (item for item in origin)
 
@@ -250,7 +250,7 @@ def test_a_list_that_the_template_made_may_change():
     assert scales.size(items) == 4 * STEP + 4
 
 
-def test_a_list_stays_as_deep_as_what_it_held():
+def test_list_keeps_its_depth_after_pop():
     scales = budget()
     items = scales.made([[["a"]]])
 
@@ -277,7 +277,7 @@ def test_a_list_that_was_given_or_is_held_may_not_change():
 
     for items, args in ((given, (1,)), (held, (1,)), (itself, (itself,))):
         before = list(items)
-        with pytest.raises(SecurityError, match=r"^append needs a list that the template made"):
+        with pytest.raises(SecurityError, match=r"^append needs a list that the template created"):
             scales.change(items, "append", args)
         assert items == before
 

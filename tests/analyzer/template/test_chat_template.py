@@ -72,14 +72,14 @@ def test_constants_are_the_texts_in_order_and_once():
     assert ChatTemplate(source).constants == ("<a>", "b", "c", "d", "e", "f", "g", "tail")
 
 
-def test_keys_of_contents_are_those_under_which_their_parts_are_read():
+def test_keys_of_contents_are_the_keys_read_from_content():
     read = "{{ m.content.blocks }}{{ m['content']['parts'][0].text }}{{ content[0].kind }}"
     other = "{{ m.content.strip() }}{{ m.content['split']('x') }}{{ content[name] }}{{ m.content }}"
 
     assert ChatTemplate(read + other).keys_of_contents == {"blocks", "parts"}
 
 
-# What can be wrong.
+# Errors.
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_keys_of_contents_are_those_under_which_their_parts_are_read():
             "{{ 1 | nosuch }}",
             "the chat template does not compile at line 1: No filter named 'nosuch'.|",
         ),
-        ("{{ " + "(" * 5000 + " }}", "the chat template does not compile: it nests too deep"),
+        ("{{ " + "(" * 5000 + " }}", "the chat template does not compile: it is nested too deeply"),
         (
             "{% for a in b %}" * 30 + "{% endfor %}" * 30,
             "the chat template does not compile: SyntaxError: too many statically nested blocks",
@@ -108,11 +108,11 @@ def test_keys_of_contents_are_those_under_which_their_parts_are_read():
         ),
         (
             "a" * (MAX_SOURCE + 1),
-            "the chat template asks for too much: more than 131072 characters of source",
+            "the chat template exceeds its limits: more than 131072 characters of source",
         ),
     ],
 )
-def test_what_does_not_compile_is_reported_at_once(source, message):
+def test_compile_error_is_raised_at_construction(source, message):
     with pytest.raises(TemplateError) as caught:
         ChatTemplate(source)
 
@@ -160,15 +160,15 @@ def test_what_does_not_compile_is_reported_at_once(source, message):
         ("{{ raise_exception('') }}", "the chat template refuses the conversation"),
         (
             "a\n{{ 'a' * 10**9 }}",
-            "the chat template asks for too much at line 2: a value of more than 4194304 characters",
+            "the chat template exceeds its limits at line 2: a value of more than 4194304 characters",
         ),
         (
             "{% macro f() %}{{ f() }}{% endmacro %}\n\n{{ f() }}",
-            "the chat template asks for too much at line 1: calls nested more than 100 deep",
+            "the chat template exceeds its limits at line 1: calls nested more than 100 deep",
         ),
     ],
 )
-def test_what_does_not_render_is_reported_in_one_line(source, message):
+def test_render_error_is_reported_in_one_line(source, message):
     with pytest.raises(TemplateError) as caught:
         render(source)
 
@@ -180,7 +180,7 @@ def test_running_out_of_memory_or_stack_is_a_template_error(monkeypatch):
     template = ChatTemplate("{{ x }}")
     for error, words in (
         (MemoryError(), "fails: MemoryError$"),
-        (RecursionError("deep"), "fails: it nests too deep$"),
+        (RecursionError("deep"), "fails: it is nested too deeply$"),
     ):
 
         def fail(*_, error=error):
@@ -194,10 +194,10 @@ def test_running_out_of_memory_or_stack_is_a_template_error(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([None], "source must be the text of a template, not NoneType"),
-        ([b"a"], "source must be the text of a template, not bytes"),
-        (["a", None], 'bos_token must be a text ("" for none), not NoneType'),
-        (["a", "", 3], 'eos_token must be a text ("" for none), not int'),
+        ([None], "source must be a str of Jinja source, not NoneType"),
+        ([b"a"], "source must be a str of Jinja source, not bytes"),
+        (["a", None], 'bos_token must be a str (default: ""), not NoneType'),
+        (["a", "", 3], 'eos_token must be a str (default: ""), not int'),
     ],
 )
 def test_a_template_must_be_text(arguments, message):
@@ -220,40 +220,44 @@ HOLDS_ITSELF.append(HOLDS_ITSELF)
         (
             "hi",
             {},
-            "messages must be a list of dicts such as {'role': 'user', 'content': 'Hi'}, not str",
+            "messages must be a list of dicts like {'role': 'user', 'content': 'Hi'}, not str",
         ),
         (
             USER,
             {},
-            "messages must be a list of dicts such as {'role': 'user', 'content': 'Hi'}, not dict",
+            "messages must be a list of dicts like {'role': 'user', 'content': 'Hi'}, not dict",
         ),
         (
             None,
             {},
-            "messages must be a list of dicts such as {'role': 'user', 'content': 'Hi'}, not NoneType",
+            "messages must be a list of dicts like {'role': 'user', 'content': 'Hi'}, not NoneType",
         ),
         (
             [USER, "hi"],
             {},
-            "messages[1] must be a dict such as {'role': 'user', 'content': 'Hi'}, not str",
+            "messages[1] must be a dict like {'role': 'user', 'content': 'Hi'}, not str",
         ),
         (
             [USER],
             {"tools": TOOL},
-            "tools must be a list of dicts such as {'type': 'function', 'function': {...}}, not dict",
+            "tools must be a list of dicts like {'type': 'function', 'function': {...}}, not dict",
         ),
         (
             [USER],
             {"tools": [len]},
-            "tools[0] must be a dict such as {'type': 'function', 'function': {...}}, not builtin_function_or_method",
+            "tools[0] must be a dict like {'type': 'function', 'function': {...}}, not builtin_function_or_method",
         ),
         (
             [USER],
             {"documents": ["a"]},
-            "documents[0] must be a dict such as {'title': '...', 'text': '...'}, not str",
+            "documents[0] must be a dict like {'title': '...', 'text': '...'}, not str",
         ),
-        ([{"content": HOLDS_ITSELF}], {}, "messages must not hold itself, nor nest hundreds deep"),
-        ([USER], {"x": HOLDS_ITSELF}, "context must not hold itself, nor nest hundreds deep"),
+        (
+            [{"content": HOLDS_ITSELF}],
+            {},
+            "messages must not contain itself or nest hundreds of levels",
+        ),
+        ([USER], {"x": HOLDS_ITSELF}, "context must not contain itself or nest hundreds of levels"),
     ],
 )
 def test_wrong_arguments_are_the_callers_fault(messages, context, message):
@@ -261,7 +265,7 @@ def test_wrong_arguments_are_the_callers_fault(messages, context, message):
         render("a", messages, **context)
 
 
-# What a template finds.
+# The environment of a template.
 
 
 def test_the_context_is_that_of_transformers():
@@ -338,7 +342,7 @@ def test_names_that_a_model_card_asks_for_are_supplied():
         "{{ functions | map(attribute='name') | join }}",
     ],
 )
-def test_functions_are_a_text_only_where_they_are_used_as_one(source):
+def test_functions_are_a_text_only_if_used_as_a_text(source):
     assert render(source, tools=[TOOL]) == TOOL["function"]["name"]
 
 
@@ -352,10 +356,10 @@ def test_tojson_writes_a_generator():
     )
 
 
-# What it shows of calls.
+# Rendering of calls.
 
 
-def test_a_call_of_the_older_kind_has_its_arguments_in_the_shape_that_works():
+def test_function_call_arguments_have_the_shape_that_works():
     source = "{% for m in messages %}{% if m.function_call %}{{ m.function_call.arguments.a }}{% endif %}{% endfor %}"
     call = {"name": "f", "arguments": '{"a": 1}'}
     assert ChatTemplate(source).render([USER, {"role": "assistant", "function_call": call}]) == "1"
@@ -386,7 +390,7 @@ def test_ids_and_arguments_are_written_as_they_are_wanted(wanted, arguments):
 
 
 @pytest.mark.parametrize("refused", ["false", "m.tool_calls and m.content and m.reasoning_content"])
-def test_content_is_left_out_only_where_it_is_refused_beside_reasoning_and_calls(refused):
+def test_content_is_removed_only_if_refused_with_reasoning_and_calls(refused):
     source = (
         "{% for m in messages %}{{ raise_exception('both') if " + refused + " }}"
         "({{ m.reasoning_content }}){{ m.content }}{{ m.tool_calls }}{% endfor %}"
@@ -394,7 +398,7 @@ def test_content_is_left_out_only_where_it_is_refused_beside_reasoning_and_calls
     template = ChatTemplate(source)
     said = calling({}, "Dry.", reasoning_content="hm")
     assert template.render([said]).startswith("(hm)Dry.[" if refused == "false" else "(hm)[")
-    # Where no reasoning is shown it is not what stands in the way of the content.
+    # If no reasoning is shown, it cannot be the reason for refusing the content.
     blind = source.replace("and m.reasoning_content", "").replace("({{ m.reasoning_content }})", "")
     if refused == "false":
         assert ChatTemplate(blind).render([said]).startswith("Dry.[")
@@ -403,7 +407,7 @@ def test_content_is_left_out_only_where_it_is_refused_beside_reasoning_and_calls
             ChatTemplate(blind).render([said])
 
 
-def test_parts_are_not_tried_where_their_texts_are_not_read(monkeypatch):
+def test_parts_are_not_tried_if_their_texts_are_not_read(monkeypatch):
     runs = []
     made = ChatTemplate("{% for m in messages %}{{ m.content[0] }}{% endfor %}")
     monkeypatch.setattr(type(made._program.room), "run", lambda *_: runs.append(1) or "")
@@ -432,7 +436,7 @@ def test_a_template_without_end_is_stopped_soon(guard):
     assert thread_time() - began < 2
 
 
-def test_what_takes_too_long_is_not_tried_again(monkeypatch):
+def test_slow_template_is_not_tried_again(monkeypatch):
     """Neither with the arguments of calls in the other shape nor with more of the tools."""
     template, runs = ChatTemplate("{{ tools }}{{ messages[0].content.nothing }}"), []
     assert template.arguments_shape == "object"  # no probe tells
@@ -442,7 +446,7 @@ def test_what_takes_too_long_is_not_tried_again(monkeypatch):
         raise LimitExceeded("too much")
 
     monkeypatch.setattr(type(template._program.room), "run", exceed)
-    with pytest.raises(TemplateError, match=r"asks for too much: too much$"):
+    with pytest.raises(TemplateError, match=r"exceeds its limits: too much$"):
         template.render_within(template.limits, [calling({})], [{"name": "f"}], {})
     assert runs == [1]
 

@@ -1,4 +1,4 @@
-"""The time of day in templates: while renderings are compared it stands still."""
+"""Tests of the time of day in templates, frozen while renderings are compared."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ticking(monkeypatch):
     monkeypatch.setattr(clock, "datetime", Ticking)
 
 
-def test_a_moment_ends_with_what_runs_in_it():
+def test_frozen_moment_ends_with_its_block():
     with one_moment():
         first = time_of_day()
         with one_moment():
@@ -59,7 +59,7 @@ NAMES = ["reasoning_beside_calls_only", "json_list_behind_words", "reasoning_for
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("asks", ASKS)
-def test_what_is_found_does_not_depend_on_when_a_second_ends(asks, name):
+def test_analysis_does_not_depend_on_the_end_of_a_second(asks, name):
     source = asks + getattr(OWN, name)
     with one_moment():
         still = analyze(source, trace=Trace())

@@ -1,4 +1,4 @@
-"""Compiling a template, and what its syntax tree says."""
+"""Tests of compiling templates and of facts from the syntax tree."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def test_the_code_is_that_of_jinja(source):
         ("{{ f('a' | trim) }}{% if 'b' == x in y %}{% endif %}", ("a", "b")),
     ],
 )
-def test_what_is_sought_is_not_only_written(source, sought):
+def test_sought_texts_are_not_only_written(source, sought):
     assert set(compiled(source, Limits()).sought) == set(sought)
 
 
-def test_keys_are_the_names_of_what_is_read():
+def test_keys_are_the_names_that_are_read():
     source = "{{ x.a }}{{ x['b'] }}{{ x.get('c', 'd') }}{{ x[0] }}{{ x.get() }}{{ f(1) }}{{ 'e' }}"
     assert compiled(source, Limits()).keys == {"a", "b", "c", "get"}
 
@@ -115,7 +115,7 @@ def test_switches_are_names_that_the_template_does_not_set_for_itself(source, sw
         ("{% set y = 1 %}{% set y = x %}{% if y == 'a' %}{% endif %}", {"x": ("a",)}),
     ],
 )
-def test_choices_are_what_a_variable_is_compared_with(source, choices):
+def test_choices_are_the_texts_compared_with_a_variable(source, choices):
     assert compiled(source, Limits()).choices == choices
 
 
@@ -129,5 +129,5 @@ def test_choices_are_what_a_variable_is_compared_with(source, choices):
         ("{% set x = y %}{{ x.a }}", set()),
     ],
 )
-def test_what_is_taken_apart_is_no_text(source, names):
+def test_taken_apart_variables_are_not_texts(source, names):
     assert compiled(source, Limits()).taken_apart == names

@@ -1,4 +1,4 @@
-"""Estimates: never less than what is made."""
+"""Tests of estimates, which are never less than the size of the result."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_no_operator_makes_more_than_its_estimate(operator, left, right, made):
         ("**", 2, 0.5),
     ],
 )
-def test_numbers_cost_nothing(operator, left, right):
+def test_numbers_are_free(operator, left, right):
     assert operator_estimate(Budget(Limits(), []), operator, left, right) == 0
 
 
@@ -146,7 +146,7 @@ SLOW = [
 
 
 @pytest.mark.parametrize(("name", "value", "args"), SLOW, ids=[name for name, *_ in SLOW])
-def test_what_is_slow_or_large_is_estimated_to_be_more_than_is_allowed(name, value, args):
+def test_slow_or_large_results_exceed_the_limits_in_the_estimate(name, value, args):
     limits = Limits()
     assert ESTIMATES[name](Budget(limits, []), value, args, {}) > limits.text
 
@@ -165,7 +165,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("name", "value", "args"), HARMLESS)
-def test_what_is_harmless_is_not_estimated_to_be_too_much(name, value, args):
+def test_harmless_results_are_within_the_limits_in_the_estimate(name, value, args):
     limits = Limits()
     assert ESTIMATES[name](Budget(limits, []), value, args, {}) < limits.text
 
@@ -195,11 +195,11 @@ def test_widths_are_all_numbers_of_a_form():
         (("q", "xyz"), {}, 3),
     ],
 )
-def test_what_is_replaced_is_estimated_by_its_places(args, kwargs, size):
+def test_replace_is_estimated_by_the_number_of_matches(args, kwargs, size):
     assert ESTIMATES["replace"](Budget(Limits(), []), "aab", args, kwargs) == size
 
 
-def test_what_is_joined_by_nothing_is_as_long_as_it_is():
+def test_join_with_empty_separator_keeps_length():
     assert ESTIMATES["join"](Budget(Limits(), []), "abc", (), {}) == 3
     assert METHOD_ESTIMATES["join"](Budget(Limits(), []), ", ", (), {}) == 0
 
@@ -220,7 +220,7 @@ def test_a_text_is_not_rounded():
         ("%(a)s%(a)s%(a)s", (), {"a": "x"}, 0, 3),
     ],
 )
-def test_what_is_formatted_is_estimated_by_widths_and_arguments(form, args, kwargs, widths, times):
+def test_formatting_is_estimated_by_widths_and_arguments(form, args, kwargs, widths, times):
     size = len(form) + widths + weight((*args, kwargs)) * times
     assert ESTIMATES["format"](Budget(Limits(), []), form, args, kwargs) == size
 
@@ -238,5 +238,5 @@ def test_what_is_formatted_is_estimated_by_widths_and_arguments(form, args, kwar
         ("**", 2, "a", 0),
     ],
 )
-def test_what_an_operator_makes_is_estimated(operator, left, right, size):
+def test_operator_results_are_estimated(operator, left, right, size):
     assert operator_estimate(Budget(Limits(), []), operator, left, right) == size

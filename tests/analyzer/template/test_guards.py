@@ -1,4 +1,4 @@
-"""Guards: what costs much is refused before it is made, whichever way a template asks for it."""
+"""Tests of guards, which refuse expensive operations before they run."""
 
 # ruff: noqa: E501 - a template is read more easily in one line
 
@@ -77,7 +77,7 @@ def test_too_much_is_refused_before_it_is_made(source):
         "{{ [1] - [1] }}",
     ],
 )
-def test_what_makes_no_sense_is_a_type_error(source):
+def test_invalid_operands_raise_a_type_error(source):
     with pytest.raises(TypeError):
         run(source)
 
@@ -97,11 +97,11 @@ def test_a_guarded_test_answers():
     assert run("{{ 3 is odd }}{{ 3 is even }}{{ 3 is in [3] }}") == "TrueFalseTrue"
 
 
-def test_a_slice_is_what_jinja_makes():
+def test_slice_matches_plain_jinja():
     assert run("{{ 'hello'[1:3] }}{{ [1, 2, 3][::-1] }}") == "el[3, 2, 1]"
 
 
-def test_what_is_concatenated_is_not_made_where_it_is_too_much():
+def test_too_large_concatenation_is_not_created():
     written = []
 
     class Noted(str):
@@ -141,7 +141,7 @@ READS = {
 
 
 @pytest.mark.parametrize("source", READS.values(), ids=READS.keys())
-def test_what_is_read_is_paid_for(source):
+def test_read_values_are_charged(source):
     a = "a" * 5000
     assert paid(source, a=a, b="b" * 5000, xs=[a, a], d={"k": a}) >= 5000
     assert paid(source, a="a", b="b", xs=["a"], d={"k": "a"}) < 1000
@@ -158,7 +158,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize(("source", "most"), COPIES.values(), ids=COPIES.keys())
-def test_what_is_copied_is_kept_in_memory(source, most):
+def test_copies_count_as_memory(source, most):
     limits = Limits(memory=10_000)
     given = {"a": "a" * 200} | ({"xs": [0] * 100} if "xs" in source else {})
 
@@ -185,7 +185,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("source", BODIES.values(), ids=BODIES.keys())
-def test_what_runs_more_than_once_is_paid_for_each_time(source):
+def test_repeated_bodies_are_charged_each_time(source):
     assert paid(source.replace("BODY", "{% if a %}{% endif %}" * 200)) >= 200 * STEP
     assert paid(source.replace("BODY", "")) < 20 * STEP
 
@@ -201,7 +201,7 @@ def test_a_filter_that_would_make_too_much_does_not_run():
 
 
 @pytest.mark.parametrize(("on", "text"), [("false", "<>"), ("true", "&lt;>")])
-def test_texts_are_escaped_only_where_a_template_asks_for_it(on, text):
+def test_texts_are_escaped_only_on_request(on, text):
     source = "{{ '<' ~ ('>' | safe) }}"
     assert run(f"{{% autoescape {on} %}}{source}{{% endautoescape %}}") == text
     assert run(source) == "<>"
@@ -217,11 +217,11 @@ CONSTANTS = [
 
 
 @pytest.mark.parametrize("source", CONSTANTS)
-def test_what_stands_in_the_template_is_not(source):
+def test_constants_of_the_template_are_not_charged(source):
     assert paid(source.replace("AAAA", "a" * 5000), x="") < 1000
 
 
-def test_a_comparison_with_what_stands_in_the_template_ends_where_that_does():
+def test_comparison_with_a_constant_costs_the_constant_only():
     assert paid("{% if 'a' == x %}{% endif %}", x="a" * 5000) < 1000
 
 

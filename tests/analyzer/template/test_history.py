@@ -1,4 +1,4 @@
-"""A parsed message goes back into the history, and what is rendered of it is parsed to the same."""
+"""Tests of history: parsed messages are rendered, and parse to the same messages again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def message_of(turn):
 
 
 def conversations(turn):
-    """The turn as the last, and before what the tools returned and another question."""
+    """Yield the turn at the end, and before tool results and another question."""
     message = message_of(turn)
     results = [
         {"role": "tool", "tool_call_id": call.id, "content": RESULT} for call in message.tool_calls
@@ -42,7 +42,7 @@ def conversations(turn):
 
 
 def rendered(one, chat, **given):
-    """What the template makes of a conversation, None if it refuses it."""
+    """Render a conversation, or return None if the template refuses it."""
     try:
         return one.template.render([*one.first, *chat], **one.context, **given)
     except TemplateError:
@@ -50,7 +50,7 @@ def rendered(one, chat, **given):
 
 
 def problem(one, turn):
-    """What is wrong with what comes back of a turn that a template shows; "" if nothing."""
+    """Return the first error in a turn that is rendered and parsed again, or ""."""
     tools = TOOLS if turn.calls else one.turns.render._tools
     prompt = rendered(one, [user()], tools=tools, add_generation_prompt=True)
     problems = []
@@ -65,7 +65,7 @@ def problem(one, turn):
 
 
 def shown(one):
-    """The turns that come back where their messages are made for the template by hand."""
+    """Yield the turns that round-trip with messages adapted to the template by hand."""
     trial = Trial(one.turns, one.turns.render, one.reasoning, one.fmt)
     for turn in (beside(turn, one.turns.render) for turn in one.messages()):
         if not turn.calls or one.has_calls:
@@ -75,7 +75,7 @@ def shown(one):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_message_that_goes_back_comes_back(name):
+def test_message_in_history_round_trips(name):
     one = opened(name)
     turns = list(shown(one))
     assert turns or not one.fmt.verified
@@ -97,7 +97,7 @@ def returned(made, **more):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_written_that_nobody_said(name):
+def test_history_contains_no_none_or_escaped_json(name):
     one = opened(name)
     chat = [QUESTION, called(CALL_ID), returned(CALL_ID)]
     text = rendered(one, chat, tools=one.turns.render._tools) or ""
@@ -107,7 +107,7 @@ def test_nothing_is_written_that_nobody_said(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_was_made_for_a_template_stays_as_it_is(name):
+def test_history_is_idempotent(name):
     template = opened(name).template
     said = Message([Reasoning("hm"), Content("See."), *called("a", "b").parts])
     for results in ([returned("a"), returned("b")], [returned("b"), returned("a")]):
@@ -120,7 +120,7 @@ def test_what_was_made_for_a_template_stays_as_it_is(name):
 
 
 def template_of(turn, result="{{ m.content }}"):
-    """A template that writes the model's turn, and what a tool returned, so."""
+    """Return a template with these texts for assistant turns and tool results."""
     return ChatTemplate(
         "{% for m in messages %}{% if m.role == 'assistant' %}<a>" + turn + "</a>"
         "{% elif m.role == 'tool' %}<r>" + result + "</r>"
@@ -139,7 +139,7 @@ NINE = template_of(
 )
 
 
-def test_ids_of_nine_characters_are_made_where_they_are_asked_for():
+def test_ids_of_nine_characters_are_made_on_demand():
     ids = ["abcdefgh1", CALL_ID, "call_other"]
     results = [returned(made) for made in (CALL_ID, "abcdefgh1", "call_other")]
     chat = NINE.history([QUESTION, called(*ids), *results])
@@ -156,7 +156,7 @@ def test_ids_of_nine_characters_are_made_where_they_are_asked_for():
     assert NINE.history([results[0]]) == [chat[2]]
 
 
-def test_ids_that_hold_the_name_are_made_where_only_they_show_it():
+def test_ids_with_the_name_are_made_if_only_they_show_it():
     template = opened("names_in_ids").template
     chat = template.history([QUESTION, called("c1", "functions.look1:7"), returned("c1")])
 
@@ -176,7 +176,7 @@ def test_results_without_ids_get_those_of_their_calls_in_turn_or_by_name():
         assert [one["tool_call_id"] for one in chat[2:]] == ids[::-1]
 
 
-def test_results_have_the_name_of_their_tool_where_that_is_read():
+def test_results_get_the_tool_name_if_it_is_read():
     reads = template_of("{{ m.content }}" + CALLS.replace("BAD", "false"), "{{ m.name }}")
     assert reads.render([QUESTION, called("c1", "c2"), returned("c2")]).endswith("<r>look1</r>")
     assert "name" not in NINE.history([QUESTION, called("c1"), returned("c1")])[2]
@@ -196,21 +196,21 @@ def test_results_have_the_name_of_their_tool_where_that_is_read():
         ),
     ],
 )
-def test_no_content_is_said_as_the_template_takes_it(turn, said):
+def test_missing_content_is_rendered_in_the_accepted_form(turn, said):
     template = template_of(turn.replace("CALLS", CALLS.replace("BAD", "false")))
     for content in ("", None):
         message = called("c1").to_openai() | {"content": content}
         assert said in template.render([QUESTION, message])
         del message["content"]
         assert said in template.render([QUESTION, message])
-    # What has no calls says nothing too, whatever a client dumps.
+    # A message without calls has empty content too, whatever a client dumps.
     for tool_calls in (None, []):
         message = {"role": "assistant", "content": None, "tool_calls": tool_calls, "refusal": None}
         assert "None" not in template.render([QUESTION, message])
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking", "thought", "musing"])
-def test_reasoning_stands_under_the_key_that_is_read(key):
+def test_reasoning_is_under_the_key_that_is_read(key):
     template = template_of(
         "{% if m.KEY %}({{ m.KEY }}){% endif %}{{ m.content }}".replace("KEY", key)
     )
@@ -235,7 +235,7 @@ def test_reasoning_may_be_a_part_of_the_content_or_under_a_switch():
     assert opened("reasoning_under_a_switch").template.reasoning_key == "reasoning_content"
 
 
-def test_a_call_that_was_cut_off_goes_back_as_far_as_it_came():
+def test_truncated_call_is_rendered_as_far_as_it_was_received():
     template = template_of("{{ m.content }}" + CALLS.replace("BAD", "false"))
     cut = Message([ToolCall("c1", "look", '{"city": "Gh', complete=False)])
 
@@ -258,7 +258,7 @@ def test_arguments_that_are_no_object_are_healed_for_strict_templates():
         assert template.render([QUESTION, message]) == f"<u>Rain?</u><a>[c1 look0 {shown}]</a>"
 
 
-def test_a_content_of_texts_is_joined_where_the_template_would_write_the_list():
+def test_text_parts_are_joined_if_the_template_would_print_the_list():
     plain = template_of("{{ m.content }}")
     parts = [{"type": "text", "text": "Rain"}, {"type": "text", "text": "or snow?"}]
     image = [*parts, {"type": "image_url", "image_url": {"url": "x"}}]
@@ -273,7 +273,7 @@ def test_a_content_of_texts_is_joined_where_the_template_would_write_the_list():
     assert reads.render([{"role": "user", "content": parts}]) == "Rainor snow?"
 
 
-def test_a_text_is_a_part_where_the_template_wants_parts():
+def test_text_is_converted_to_a_part_if_parts_are_required():
     looks = ChatTemplate(
         "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}{% if p.type == 'image' %}[i]"
         "{% else %}{{ p.text }}{% endif %}{% endfor %}{% endfor %}"
@@ -295,7 +295,7 @@ def test_messages_of_openais_client_are_taken_as_they_are():
     assert len(texts) == 1
 
 
-def test_what_is_read_is_found_once_and_with_few_renderings():
+def test_facts_are_found_once_with_few_renderings():
     template = ChatTemplate(NINE.source)
     runs = []
     run = template._run
@@ -341,7 +341,7 @@ def test_odd_messages_are_no_errors_of_ours_and_stay_as_they_are(name, messages)
 
 
 class Read:
-    """What a template reads, said by hand."""
+    """Facts about a template, given by hand."""
 
     roles_in_parts = frozenset()
 
@@ -400,7 +400,7 @@ def test_results_without_ids_are_those_of_calls_without_ids_in_turn(ids):
     assert [first, second] == made
 
 
-def test_calls_get_no_ids_where_none_are_asked_for():
+def test_calls_without_ids_get_no_ids_if_any_id_is_accepted():
     said = asked("a")
     del said["tool_calls"][0]["id"]
     assert as_read(Read(), [said]) == [said]
@@ -420,7 +420,7 @@ def test_a_result_is_known_by_its_role_or_by_the_id_of_a_call():
     assert "name" not in as_read(Read(names=True), chat)[1]
 
 
-def test_what_is_null_is_left_out_but_for_content():
+def test_null_members_are_removed_except_content():
     said = {"role": "assistant", "content": None, "refusal": None, "audio": None}
     assert as_read(Read(), [said]) == [{"role": "assistant", "content": ""}]
     assert as_read(Read(), [said | {"tool_calls": []}]) == [{"role": "assistant", "content": ""}]
@@ -440,20 +440,20 @@ def test_what_is_null_is_left_out_but_for_content():
         ("assistant", {"type": "text", "text": "b"}, None),
     ],
 )
-def test_parts_that_are_texts_are_joined_where_the_role_wants_a_text(role, part, content):
+def test_text_parts_are_joined_if_the_role_requires_a_text(role, part, content):
     parts = [{"type": "text", "text": "a"}, part]
     (made,) = as_read(Read(), [{"role": role, "content": parts}])
     assert made["content"] == (content or parts)
 
 
-def test_where_there_is_no_reasoning_nothing_is_said_of_it():
+def test_message_without_reasoning_is_unchanged():
     said = {"role": "assistant", "content": "See.", "reasoning": ""}
     assert as_read(Read(key="thinking"), [said]) == [said]
 
 
 @pytest.mark.parametrize("content", [{}, {"content": ""}, {"content": None}])
 @pytest.mark.parametrize("at", range(3))
-def test_no_content_is_said_as_it_is_read(content, at):
+def test_missing_content_has_the_form_that_is_read(content, at):
     wanted = NO_CONTENT[at]
     said = {"empty": {"content": ""}, "null": {"content": None}, "absent": {}}[wanted]
     (made,) = as_read(Read(wanted), [asked("a", **content)])
@@ -462,7 +462,7 @@ def test_no_content_is_said_as_it_is_read(content, at):
     assert as_read(Read(wanted), [asked("a", content="See.")]) == [asked("a", content="See.")]
 
 
-def test_what_is_read_as_it_is_keeps_its_order():
+def test_unchanged_message_keeps_the_order_of_its_keys():
     for no_content in ((), ("empty",)):
         (made,) = as_read(Read(*no_content), [asked("a", content="")])
         assert list(made) == ["role", "content", "tool_calls"]
@@ -486,7 +486,7 @@ def test_only_the_models_reasoning_is_moved():
     assert made["thinking"] == "hm"
 
 
-def test_a_result_gets_the_name_of_its_call_where_it_is_read():
+def test_result_gets_the_name_of_its_call_if_it_is_read():
     chat = [asked("a"), returned("a"), returned("a", name="own"), returned("b")]
     assert [one.get("name") for one in as_read(Read(names=True), chat)[1:]] == ["look", "own", None]
     assert as_read(Read(), chat)[1] == returned("a")
@@ -553,7 +553,7 @@ def test_arguments_that_are_no_object_render_as_healed_in_real_templates(path):
     assert rendered({}) == rendered({"arguments": {}})
 
 
-def test_content_is_left_out_where_a_template_refuses_it_beside_reasoning_and_calls():
+def test_content_is_removed_if_refused_with_reasoning_and_calls():
     refused = "m.tool_calls and m.content and m.thinking"
     template = template_of(
         "{% if " + refused + " %}{{ raise_exception('both') }}{% endif %}"

@@ -1,4 +1,4 @@
-"""What a template can call and name: as in transformers, and harmless."""
+"""Tests of the functions and filters for templates: as in transformers, and safe."""
 
 # ruff: noqa: E501 - a template is read more easily in one line
 
@@ -50,7 +50,7 @@ def test_an_undefined_name_is_named(source):
     assert str(caught.value) == "'x' is undefined: pass it to render(x=...)"
 
 
-def test_what_jinja_says_of_a_value_that_is_not_there_stays():
+def test_jinja_error_for_a_missing_item_is_unchanged():
     with pytest.raises(UndefinedError, match=r"^No first item, sequence was empty\.$"):
         run("{{ ([] | first).x }}")
 
@@ -68,12 +68,12 @@ def test_an_undefined_attribute_is_not_the_callers_business():
         "{{ 1() }}",
     ],
 )
-def test_what_makes_no_sense_is_a_type_error(source):
+def test_invalid_arguments_raise_a_type_error(source):
     with pytest.raises(TypeError):
         run(source)
 
 
-def test_dict_makes_one_and_changes_none():
+def test_dict_creates_but_cannot_update():
     assert run("{{ dict(a=1) }}{{ dict.fromkeys([2]) }}") == "{'a': 1}{2: None}"
     given = {}
     with pytest.raises(UndefinedError):
@@ -90,11 +90,11 @@ def test_the_time_of_day():
     assert len(run("{{ strftime_now('%Y-%m-%d') }}")) == 10
 
 
-def test_a_namespace_prints_nothing_that_it_holds():
+def test_namespace_does_not_print_its_values():
     assert run("{% set n = namespace(a=1) %}{% set n.b = n %}{{ n }}") == "<namespace>"
 
 
-def test_what_tojson_cannot_write_is_named():
+def test_tojson_error_names_the_type():
     with pytest.raises(TypeError, match=r"^type cannot be written as JSON"):
         run("{{ namespace | tojson }}")
 
@@ -119,14 +119,14 @@ def test_json_may_be_as_long_as_any_text():
         run("{{ [1] | tojson(indent=1) }}", Limits(text=5))
 
 
-def test_each_sum_of_lists_is_a_list_that_is_made():
+def test_each_partial_sum_of_lists_is_counted():
     limits = Limits(memory=20_000)
     assert run("{{ xs | sum(start=[]) }}", limits, xs=[[1]] * 9) == str([1] * 9)
     with pytest.raises(LimitExceeded, match="more than 20000 characters of values"):
         run("{{ xs | sum(start=[]) }}", limits, xs=[[1]] * 100)
 
 
-def test_what_stands_before_an_item_of_json_is_short():
+def test_json_indent_is_limited():
     assert run("{{ [1] | tojson(indent='-' * 100) }}") == "[\n" + "-" * 100 + "1\n]"
     with pytest.raises(LimitExceeded, match="more than 100 characters between two items"):
         run("{{ [1] | tojson(indent='-' * 101) }}")

@@ -1,4 +1,4 @@
-"""Templates come from tokenizers, files, models' folders and GGUF files, with their tokens."""
+"""Tests of loading templates from tokenizers, files, model folders and GGUF files."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_one_of_more_templates_has_the_tokens_of_its_folder(folder):
 
 
 @pytest.mark.parametrize("source", [7, None, object()])
-def test_what_has_no_template_is_refused(source):
+def test_source_without_a_template_is_refused(source):
     with pytest.raises(UsageError, match="a path or a tokenizer"):
         load_template(source, None)
 
@@ -98,7 +98,7 @@ def test_folders_and_their_files_give_the_same(folder):
         assert load_template(source, None) == Loaded("beside", *("<s>", "</s>"), WHOLE.added_tokens)
 
 
-def test_a_file_that_is_named_comes_before_what_is_beside_it(folder):
+def test_named_file_takes_precedence_over_its_folder(folder):
     write(folder / "chat_template.jinja", "beside")
     assert load_template(folder / "tokenizer_config.json", None) == WHOLE
     capitals = write(folder / "OTHER.JSON", {"chat_template": "o"})
@@ -111,11 +111,11 @@ def test_a_file_that_is_named_comes_before_what_is_beside_it(folder):
 def test_a_folder_has_its_template_in_one_of_three_configurations(tmp_path, file):
     write(tmp_path / file, {"chat_template": "t"})
     assert load_template(tmp_path, None).source == "t"
-    with pytest.raises(UsageError, match=r"no chat_template named 'rag'; .*one without a name$"):
+    with pytest.raises(UsageError, match=r"no chat_template named 'rag'; .*an unnamed one$"):
         load_template(tmp_path, "rag")
 
 
-def test_what_is_no_token_is_passed_over(tmp_path):
+def test_invalid_tokens_are_ignored(tmp_path):
     path = write(
         tmp_path / "tokenizer_config.json",
         {
@@ -128,20 +128,20 @@ def test_what_is_no_token_is_passed_over(tmp_path):
     assert load_template(path, None) == Loaded("t", "", "")
 
 
-def test_more_templates_stand_in_a_folder_of_their_own(folder):
+def test_additional_templates_are_read_from_their_folder(folder):
     (folder / "additional_chat_templates").mkdir()
     write(folder / "additional_chat_templates" / "tool_use.jinja", "tools")
     assert load_template(folder, None).source == "tools"
     assert load_template(folder, "default").source == SOURCE
 
 
-def test_templates_with_names_stand_in_a_list(tmp_path):
+def test_named_templates_are_read_from_a_list(tmp_path):
     path = write(tmp_path / "tokenizer_config.json", {"chat_template": NAMED})
     assert load_template(path, None).source == "t"
     assert load_template(path, "default").source == "d"
 
 
-def test_what_is_no_template_in_such_a_list_is_passed_over(tmp_path):
+def test_invalid_entries_in_a_list_of_templates_are_ignored(tmp_path):
     path = write(tmp_path / "tokenizer_config.json", {"chat_template": ["x", *NAMED, None]})
     assert load_template(path, None).source == "t"
 
@@ -151,17 +151,17 @@ def test_the_tokens_of_a_configuration_are_asked_for_nowhere_else(folder):
     assert load_template(folder, None) == WHOLE
 
 
-def test_a_configuration_without_a_template_has_it_beside_it(tmp_path):
+def test_configuration_without_a_template_uses_the_file_in_its_folder(tmp_path):
     path = write(tmp_path / "tokenizer_config.json", {"eos_token": "</s>"})
     with pytest.raises(UsageError, match="no chat_template in it"):
         load_template(path, None)
-    with pytest.raises(UsageError, match="no chat template in it"):
+    with pytest.raises(UsageError, match="no chat template found"):
         load_template(tmp_path, None)
     write(tmp_path / "chat_template.jinja", "beside")
     assert load_template(path, None) == Loaded("beside", "", "</s>")
 
 
-def test_tokens_may_stand_in_files_of_their_own(tmp_path):
+def test_tokens_are_read_from_separate_files(tmp_path):
     write(tmp_path / "chat_template.jinja", "beside")
     write(tmp_path / "special_tokens_map.json", {"bos_token": "<s>"})
     write(tmp_path / "tokenizer.json", {"added_tokens": [{"content": "<call>"}]})
@@ -172,19 +172,19 @@ def test_tokens_may_stand_in_files_of_their_own(tmp_path):
     ("text", "why"),
     [
         ("{", "not JSON"),
-        ("[]", "no JSON object"),
-        ('{"chat_template": 7}', "not a text"),
-        ('{"chat_template": [{"name": "a"}]}', "not a text"),
-        ('{"chat_template": {"a": "t", "b": 7}}', "not a text"),
+        ("[]", "expected a JSON object"),
+        ('{"chat_template": 7}', "must be a string"),
+        ('{"chat_template": [{"name": "a"}]}', "must be a string"),
+        ('{"chat_template": {"a": "t", "b": 7}}', "must be a string"),
     ],
 )
-def test_what_is_no_configuration_is_refused(tmp_path, text, why):
+def test_invalid_configuration_is_refused(tmp_path, text, why):
     path = write(tmp_path / "tokenizer_config.json", text)
     with pytest.raises(UsageError, match=why):
         load_template(path, None)
 
 
-def test_what_cannot_be_read_is_refused(tmp_path):
+def test_unreadable_file_is_refused(tmp_path):
     (tmp_path / "x.jinja").write_bytes(b"ab\xff")
     for name, why in (
         ("x.jinja", "not UTF-8 text: byte 0xff at 2$"),
@@ -207,7 +207,7 @@ def test_what_cannot_be_read_is_refused(tmp_path):
         ("../nowhere", False),
     ],
 )
-def test_what_is_an_id_of_a_hub_is_told_to_be_fetched_first(tmp_path, monkeypatch, source, is_id):
+def test_hub_id_is_refused_with_a_hint_to_download(tmp_path, monkeypatch, source, is_id):
     monkeypatch.chdir(tmp_path)
     Path("here").mkdir()
     with pytest.raises(UsageError, match=f"^{source}: No such file") as raised:
@@ -226,14 +226,14 @@ TOKENS = [
 def test_a_gguf_file_holds_templates_and_tokens(tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(gguf(TOKENS))
-    with pytest.raises(UsageError, match="no chat template in it"):
+    with pytest.raises(UsageError, match="no chat template found"):
         load_template(path, None)
     templates = [("tokenizer.chat_template", 8, "d"), ("tokenizer.chat_template.tool_use", 8, "t")]
     path.write_bytes(gguf([*TOKENS, *templates]))
     special = ("<s>", "</s>", "<call>")
     assert load_template(path, None) == Loaded("t", "<s>", "</s>", special)
     assert load_template(tmp_path, "default") == Loaded("d", "<s>", "</s>", special)
-    with pytest.raises(UsageError, match=r"there is 'default', 'tool_use'$"):
+    with pytest.raises(UsageError, match=r"available: 'default', 'tool_use'$"):
         load_template(path, "rag")
     path.write_bytes(gguf(templates))
     assert load_template(path, None) == Loaded("t", "", "")
@@ -256,11 +256,11 @@ TEMPLATE = ("tokenizer.chat_template", 8, b"t\xff")
         ([("tokenizer.chat_template.tool_use", 4, 7)], ("", "")),
     ],
 )
-def test_what_is_odd_in_a_gguf_file_is_no_token_and_no_template(tmp_path, fields, tokens):
+def test_odd_values_in_a_gguf_file_are_ignored(tmp_path, fields, tokens):
     (tmp_path / "model.gguf").write_bytes(gguf([TEMPLATE, *fields]))
     made = load_template(tmp_path, None)
     assert (made.source, made.bos_token, made.eos_token) == ("t\ufffd", *tokens)
-    with pytest.raises(UsageError, match=r"there is 'default'$"):
+    with pytest.raises(UsageError, match=r"available: 'default'$"):
         load_template(tmp_path, "rag")
 
 
@@ -275,11 +275,11 @@ def test_what_is_odd_in_a_gguf_file_is_no_token_and_no_template(tmp_path, fields
 )
 def test_a_gguf_file_whose_tokens_are_something_else_is_refused(tmp_path, field):
     (tmp_path / "model.gguf").write_bytes(gguf([TEMPLATE, field]))
-    with pytest.raises(UsageError, match="is of another type"):
+    with pytest.raises(UsageError, match="has the wrong type"):
         load_template(tmp_path, None)
 
 
-def test_of_a_gguf_file_only_what_says_something_of_the_template_is_read():
+def test_only_template_keys_of_a_gguf_file_are_read():
     assert all(key in GgufKeys() for key, _, _ in [*TOKENS, ("tokenizer.chat_template.x", 8, "")])
     assert not any(key in GgufKeys() for key in ("general.name", "tokenizer.ggml.merges", 7, None))
 
@@ -291,6 +291,6 @@ def test_a_gguf_file_is_known_by_its_beginning(tmp_path, name):
     assert load_template(path, None) == Loaded("d", "", "")
 
 
-def test_what_is_no_gguf_file_is_refused(tmp_path):
+def test_invalid_gguf_file_is_refused(tmp_path):
     with pytest.raises(UsageError, match="GGUF"):
         load_template(write(tmp_path / "model.gguf", "GGU"), None)

@@ -1,4 +1,4 @@
-"""What a caller gives a template, copied into plain values."""
+"""Tests of copying the caller's values to plain types."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Image:
         raise AssertionError
 
 
-def test_what_goes_in_is_made_plain(monkeypatch):
+def test_values_are_copied_to_plain_types(monkeypatch):
     monkeypatch.setattr(Scalar, "__module__", "numpy")
     messages = [
         Turn("user", [Colour.RED, Level.HIGH, Number(2.5)]),
@@ -79,11 +79,11 @@ def test_an_array_is_not_a_number(monkeypatch):
     assert plain_copy("x", Scalar()) == "<Scalar>"
 
 
-def test_what_looks_like_a_number_of_numpys_is_none():
+def test_lookalike_of_a_numpy_number_is_not_a_number():
     assert plain_copy("x", Scalar()) == "<Scalar>"
 
 
-def test_a_copy_shares_nothing_with_what_was_given():
+def test_copy_is_deep():
     given = {"content": [{"type": "text"}]}
     made = plain_copy("x", given)
 
@@ -91,17 +91,17 @@ def test_a_copy_shares_nothing_with_what_was_given():
     assert given == {"content": [{"type": "text"}]}
 
 
-def test_what_holds_itself_cannot_be_copied():
+def test_recursive_value_cannot_be_copied():
     given = []
     given.append(given)
 
-    with pytest.raises(UsageError, match=r"^x must not hold itself, nor nest hundreds deep$"):
+    with pytest.raises(UsageError, match=r"^x must not contain itself or nest hundreds of levels$"):
         plain_copy("x", given)
 
 
 def test_dicts_are_asked_for_by_an_example():
     assert plain_dicts("tools", ({"a": 1},), "{...}") == [{"a": 1}]
-    with pytest.raises(UsageError, match=r"^tools must be a list of dicts such as"):
+    with pytest.raises(UsageError, match=r"^tools must be a list of dicts like"):
         plain_dicts("tools", "a", "{...}")
-    with pytest.raises(UsageError, match=r"^tools\[1\] must be a dict such as"):
+    with pytest.raises(UsageError, match=r"^tools\[1\] must be a dict like"):
         plain_dicts("tools", [{}, 1], "{...}")

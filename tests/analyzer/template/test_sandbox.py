@@ -1,4 +1,4 @@
-"""The sandbox: the same text as plain Jinja for what templates do, an early end for what they must not."""
+"""Tests of the sandbox: harmless templates render as in plain Jinja, others are stopped early."""
 
 # ruff: noqa: E501 - a template is read more easily in one line
 
@@ -18,7 +18,7 @@ QUICK = Limits(seconds=0.02)
 
 
 def plain(source, **variables):
-    """What Jinja makes of it without any guard."""
+    """Render a template with plain Jinja, without guards."""
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
     )
@@ -102,7 +102,7 @@ STATEMENTS = [
 
 
 @pytest.mark.parametrize("source", LOOPS + EXPRESSIONS + FILTERS + STATEMENTS)
-def test_what_templates_do_comes_out_as_in_plain_jinja(source):
+def test_templates_render_as_in_plain_jinja(source):
     messages = [{"role": "user", "n": 2}, {"role": "tool", "n": 1}, {"role": "user", "n": 3}]
     variables = {"xs": [1, 2, 3], "ys": [1, 2], "d": {"k": 1, "j": [2]}, "ms": messages}
 
@@ -230,7 +230,7 @@ def test_long_templates_are_not_compiled(monkeypatch):
         "{{ ([1] | map('loop over', 1) | first)._budget.pay }}",
     ],
 )
-def test_a_template_reaches_nothing_inside_and_changes_nothing_given(source):
+def test_template_cannot_reach_internals_or_change_its_input(source):
     messages = [{"role": "user", "l": [1]}]
 
     with pytest.raises((SecurityError, UndefinedError)):
@@ -257,18 +257,18 @@ def test_a_template_may_change_a_list_of_its_own(source, text):
     assert run(source, messages=[1, 2]) == text
 
 
-def test_there_is_nothing_to_include():
+def test_include_finds_no_templates():
     with pytest.raises(TypeError, match="no loader"):
         run("{% include 'x' %}")
 
 
 @pytest.mark.parametrize("source", ["{% generation %}", "{% if %}", "{{ x | nosuch }}"])
-def test_what_is_no_template_does_not_compile(source):
+def test_invalid_template_does_not_compile(source):
     with pytest.raises(TemplateSyntaxError):
         run(source)
 
 
-def test_limits_are_those_of_the_rendering():
+def test_limits_of_the_rendering_apply():
     limits = Limits(text=10, depth=3)
 
     with pytest.raises(LimitExceeded, match="more than 10 characters of output"):
@@ -279,7 +279,7 @@ def test_limits_are_those_of_the_rendering():
         run("{{ [[[[]]]] }}", limits)
 
 
-def test_a_list_weighs_what_was_appended():
+def test_appended_items_count_until_they_are_popped():
     source = "{% set l = [] %}{% for a in range(9) %}{% set _ = l.append('a' * 99) %}{% set _ = l.pop() %}{% endfor %}"
     limits = Limits(value=400)
 
@@ -294,7 +294,7 @@ def test_the_limit_of_the_text_is_the_most_that_is_written():
         run("{{ 'a' * 3 }}bcd", Limits(text=5))
 
 
-def test_only_a_format_shows_what_has_no_text():
+def test_only_formatting_prints_values_without_a_text():
     for source in ("{{ '%s' % f }}", "{{ ('' | safe).join([f]) | striptags }}"):
         assert run(source, f=len) == "<builtin_function_or_method>"
     for source in ("{{ 'a' + f }}", "{{ 5 % f }}"):
@@ -372,7 +372,7 @@ CALLS += ["'b'.startswith(xs)", "namespace(k=a)", "a.format(1)", "a.format_map(d
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_call_reads_is_paid_for(call):
+def test_values_read_by_a_call_are_charged(call):
     source, a = f"{{% set x = {call} %}}", "a" * 5000
     assert paid(source, a=a, xs=(a,), d={"k": a}) >= 5000
     assert paid(source, a="a", xs=("a",), d={"k": "a"}) < 1000
@@ -395,7 +395,7 @@ def test_a_call_is_paid_for_with_each_of_its_arguments():
     ("call", "most"),
     [("a.upper()", 50), ("a.split()", 37), ("a.partition(' ')", 33), ("xs.copy()", 30)],
 )
-def test_what_a_method_makes_is_kept_in_memory(call, most):
+def test_results_of_methods_count_as_memory(call, most):
     """Its characters, and 32 for each item; `xs` itself is counted, too."""
     source, limits = f"{{% set x = {call} %}}", Limits(memory=10_000)
     given = {"a": "b " + "a" * 198} | ({"xs": [0] * 10} if "xs" in call else {})
@@ -409,14 +409,14 @@ def test_a_method_that_makes_no_text_takes_no_memory():
     run("{% set x = a.count('b') %}" * 300, Limits(memory=10_000), a="a" * 200)
 
 
-def test_what_a_macro_writes_is_not_joined_where_it_is_too_much():
+def test_too_large_output_of_a_macro_is_not_joined():
     room = sandbox(Limits(text=100))
     assert room.concat(["a" * 60, "b" * 40]) == "a" * 60 + "b" * 40
     with pytest.raises(LimitExceeded, match="more than 100 characters"):
         room.concat(["a" * 60, "b" * 41])
 
 
-def test_a_text_that_is_filled_in_ends_where_it_is_too_long():
+def test_formatting_stops_if_the_text_is_too_long():
     class Counted(str):
         __slots__ = ()
         times = 0
@@ -430,7 +430,7 @@ def test_a_text_that_is_filled_in_ends_where_it_is_too_long():
     assert Counted.times == 2
 
 
-def test_what_a_dict_has_for_a_key_costs_little():
+def test_dict_get_costs_little():
     d = {"k": "a" * 5000}
     nothing = paid("{% set x = d %}", d=d)
     assert nothing < paid("{% set x = d.get('k') %}", d=d) < 1000

@@ -1,4 +1,4 @@
-"""What is shown of a value has no address in it, and is the value itself wherever that has none."""
+"""Tests of printable values: without addresses, and unchanged if they have none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ODD = odd()
         *({"a": 1}.items(), {"a": 1}.keys(), {"a": 1}.values()),
     ],
 )
-def test_what_has_a_text_is_shown_as_it_is(value):
+def test_printable_values_are_unchanged(value):
     assert shown(value) is value
 
 
@@ -42,10 +42,10 @@ def test_what_has_a_text_is_shown_as_it_is(value):
         ({"a": ODD}.items(), "'<dict_items>'"),
     ],
 )
-def test_what_has_none_is_shown_as_its_type(value, text):
+def test_values_without_a_text_are_shown_as_their_type(value, text):
     assert repr(shown(value)) == text
 
 
-def test_an_error_says_no_address():
+def test_error_contains_no_address():
     said = f"{ODD!r} and {odd!r} cannot be added"
     assert without_addresses(said) == "<generator object odd> and <function odd> cannot be added"

@@ -37,7 +37,7 @@ def tool(**members):
         ({"parameters": {"properties": {"at": {"description": "it"}}}}, "look: <at|it>"),
     ],
 )
-def test_a_template_is_given_what_it_needs(members, shown):
+def test_template_receives_required_members(members, shown):
     assert NEEDS_ALL.render([USER], tools=[tool(**members)]) == shown
 
 
@@ -79,7 +79,7 @@ EMPTY = {"type": "object", "properties": {}}
         ("look", "look"),
     ],
 )
-def test_name_and_description_come_first_and_what_there_is_stays(function, whole):
+def test_name_and_description_are_first_and_members_are_kept(function, whole):
     tools = [{"function": function, "type": "function"}]
     (made,) = with_all_members(tools)
     assert json.dumps(made) == json.dumps({"function": whole, "type": "function"})
@@ -87,12 +87,12 @@ def test_name_and_description_come_first_and_what_there_is_stays(function, whole
         assert json.dumps(with_all_members([function])) == json.dumps([whole])
 
 
-def test_a_template_that_copes_is_given_what_there_is():
+def test_template_without_requirements_receives_the_given_tool():
     template = ChatTemplate("{% for t in tools %}{{ t.function | tojson }}{% endfor %}")
     assert template.render([USER], tools=[tool()]) == '{"name": "look"}'
 
 
-def test_words_of_a_refusal_are_those_of_the_first():
+def test_error_is_the_error_of_the_first_rendering():
     wants = "{% for t in tools %}{% if 'description' not in t.function %}{{ raise_exception('describe it') }}{% endif %}{% endfor %}"
     with pytest.raises(TemplateError, match=r"^describe it$"):
         ChatTemplate(wants).render([USER], tools=[tool()])
@@ -113,7 +113,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(["type", "function", "name"]), VALUES)))
-def test_any_tools_are_taken_and_whole_ones_stay(tools):
+def test_any_tools_are_accepted_and_complete_tools_are_unchanged(tools):
     whole = with_all_members(tools)
     assert with_all_members(whole) == whole
     assert [one.get("type") for one in whole] == [one.get("type") for one in tools]

@@ -1,4 +1,4 @@
-"""What a template reads is found, of templates that read one thing in one way."""
+"""Tests of detecting the message form, with templates that read one thing in one way."""
 
 # ruff: noqa: E501 - a template is read more easily in one line
 
@@ -51,7 +51,7 @@ def test_which_ids_are_taken(refused, ids, shown):
         ("m.content is not none and m.content is not undefined", ("null", "absent")),
     ],
 )
-def test_how_no_content_is_said(refused, no_content):
+def test_form_of_missing_content_is_found(refused, no_content):
     assert template(refused).calls_read.no_content == no_content
 
 
@@ -61,14 +61,14 @@ STRICT = "{% for m in messages %}{% if m.tool_calls and (loop.last or messages[l
 
 @pytest.mark.parametrize("content", ["{{ m.content }}", "{{ m['content'] if 'content' in m }}"])
 @pytest.mark.parametrize("beginning", [STRICT, "{% for m in messages %}<{{ m.role }}>"])
-def test_what_is_written_as_none_is_not_read(content, beginning):
+def test_content_rendered_as_none_is_not_accepted(content, beginning):
     turns = beginning + content + CALLS + "{% endfor %}"
     assert template(turns=turns).calls_read.no_content == ("empty", "absent")
     asked = turns.replace(content, "{{ m.get('content') }}")
     assert template(turns=asked).calls_read.no_content == ("empty",)
 
 
-def test_none_that_stands_there_anyway_is_no_content():
+def test_unrelated_none_in_a_rendering_is_ignored():
     assert template(before="None").calls_read.no_content == NO_CONTENT
     beside_results = "{{ none if m.role == 'tool' }}<{{ m.role }}>"
     for beginning in (STRICT, "{% for m in messages %}<{{ m.role }}>"):
@@ -88,7 +88,7 @@ def test_calls_are_tried_with_the_type_that_apis_give_them():
     assert template("c.id | length != 9", turns=turns).calls_read.ids == "nine"
 
 
-def test_a_call_that_stands_before_the_question_is_none():
+def test_call_before_the_question_does_not_count():
     turns = TURNS.replace("in messages", "in messages | reverse")
     assert template("c.id | length != 9", turns=turns).calls_read.ids == "any"
 
@@ -111,7 +111,7 @@ RESULT = "{% if m.role == 'tool' and REFUSED %}{{ raise_exception('no') }}{% end
         ),
     ],
 )
-def test_calls_are_taken_without_results_where_no_result_is(calls, results, ids, no_content):
+def test_calls_without_results_count_if_results_are_refused(calls, results, ids, no_content):
     turns = TURNS.replace("<{{ m.role }}>", RESULT.replace("REFUSED", results))
     read = template(calls, turns=turns).calls_read
     assert (read.ids, read.no_content) == (ids, no_content)
@@ -121,7 +121,7 @@ FIRST = "{% if messages[0].role != 'system' IF %}{{ raise_exception('no') }}{% e
 
 
 @pytest.mark.parametrize("condition", ["", "and tools", "or not tools", "or tools"])
-def test_a_system_message_comes_first_where_it_must(condition):
+def test_system_message_is_added_if_required(condition):
     first = FIRST.replace("IF", condition)
     ids = "any" if condition == "or tools" else "nine"  # no call is shown without tools
     assert template("c.id | length != 9", first).calls_read.ids == ids
@@ -151,7 +151,7 @@ def test_the_key_of_reasoning_is_found(key):
     assert template(turns=switched).reasoning_key == (key if usual else "")
 
 
-def test_the_key_of_reasoning_beside_calls_that_must_be_answered_is_found():
+def test_reasoning_key_is_found_if_calls_must_be_answered():
     thought = "{{ m.musing if m.tool_calls else '' }}{{ m.content or '' }}"
     assert template(turns=STRICT + thought + CALLS + "{% endfor %}").reasoning_key == "musing"
 
@@ -164,7 +164,7 @@ def test_the_key_of_reasoning_beside_calls_that_must_be_answered_is_found():
         ("m.musing if not m.tool_calls and messages[-1].role == 'tool'", ""),
     ],
 )
-def test_reasoning_is_looked_for_in_the_last_turn_and_in_one_that_is_answered(thought, key):
+def test_reasoning_key_is_searched_in_last_and_answered_turns(thought, key):
     turns = TURNS.replace("<{{ m.role }}>", "<{{ m.role }}>{{ (" + thought + ") or '' }}: ")
     assert template(turns=turns).reasoning_key == key
     refused = "{% if messages[-1].role == 'assistant' and not messages[-1].tool_calls %}{{ raise_exception('no') }}{% endif %}"
@@ -180,7 +180,7 @@ def test_reasoning_is_looked_for_in_the_last_turn_and_in_one_that_is_answered(th
     ],
     ids=["in the header", "calls as text", "instead of all else"],
 )
-def test_what_a_key_shows_elsewhere_is_no_reasoning(turn):
+def test_key_shown_outside_the_turn_is_not_reasoning(turn):
     turns = "{% for m in messages %}<{{ m.role }}>" + turn.replace("CALLS", CALLS) + "{% endfor %}"
     assert template(turns=turns).reasoning_key == ""
     messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Dry."}]
@@ -206,7 +206,7 @@ def test_reasoning_may_be_a_part_of_the_content(kind):
 
 
 @pytest.mark.parametrize("kind", ["thinking", "reasoning"])
-def test_reasoning_may_be_a_part_beside_calls_or_without_tools_only(kind):
+def test_reasoning_part_may_require_calls_or_no_tools(kind):
     for beside in ("m.tool_calls", "m.tool_calls and tools", "not tools"):
         source = PARTS.replace("p.type == 'KIND'", f"{beside} and p.type == '{kind}'")
         assert ChatTemplate(source.replace("KIND", kind)).reasoning_key == f"content.{kind}"
@@ -224,7 +224,7 @@ def test_reasoning_may_be_a_part_beside_calls_or_without_tools_only(kind):
         "{% for m in messages %}{{ m.content | tojson }}{% endfor %}",
     ],
 )
-def test_what_shows_parts_as_they_are_or_not_all_reads_no_reasoning(source):
+def test_dumped_or_missing_parts_are_not_reasoning(source):
     assert ChatTemplate(source).reasoning_key == ""
 
 
@@ -252,7 +252,7 @@ IN_TURN = "{% for m in messages %}{% if m.role == 'user' and not loop.first and 
 
 @pytest.mark.parametrize("beginning", ["{% for m in messages %}", IN_TURN])
 @pytest.mark.parametrize("role", ROLES)
-def test_parts_are_joined_where_only_a_text_is_read(role, beginning):
+def test_parts_are_joined_if_only_a_text_is_read(role, beginning):
     source = (
         beginning
         + "<{{ m.role }}>{% if m.content is string or m.role == 'ROLE' %}{{ m.content }}{% else %}{% for p in m.content or [] %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}"
@@ -276,7 +276,7 @@ def test_parts_are_tried_in_conversations_that_no_template_refuses():
     assert ChatTemplate(taken_apart).roles_in_parts == set(ROLES)
 
 
-def test_parts_are_not_joined_where_no_text_is_read_either():
+def test_parts_are_not_joined_if_a_text_is_not_read_either():
     asked = ChatTemplate("{% for m in messages %}{{ m.content is string }}{% endfor %}")
     assert not any(map(asked.joins_parts, ROLES))
     assert not any(map(ChatTemplate("{{ messages | length }}").joins_parts, ROLES))
@@ -309,7 +309,7 @@ def test_which_roles_have_parts_for_a_content(user, other, roles):
     assert made.roles_in_parts == roles
 
 
-def test_what_is_read_is_found_of_templates_that_want_parts():
+def test_facts_are_found_for_templates_that_require_parts():
     parted = template(turns=TURNS.replace("{{ m.content or '' }}", REFUSING))
     assert parted.calls_read.no_content == ("empty", "absent")
     assert parted.arguments_shape == "object"
@@ -321,7 +321,7 @@ def test_what_is_read_is_found_of_templates_that_want_parts():
 WHOLE = "{% for t in tools or [] %}{% set f = t.function %}{% if t.type != 'function' or not f.description or 'parameters' not in f or f.parameters.type != 'object' %}{{ raise_exception('no') }}{% endif %}{% for p in f.parameters.properties.values() %}{% if p.type != 'string' or not p.description %}{{ raise_exception('no') }}{% endif %}{% endfor %}{% endfor %}"
 
 
-def test_calls_are_tried_with_whole_tools():
+def test_calls_are_tried_with_complete_tools():
     assert template("c.id | length != 9", WHOLE).calls_read.ids == "nine"
 
 
@@ -330,7 +330,7 @@ IN_THE_CONVERSATION += ["tools", "available_tools", "custom_tools", "functions"]
 IN_THE_CONVERSATION += ["continue_final_message"]
 
 
-def test_what_is_in_the_conversation_is_no_setting():
+def test_variables_of_the_conversation_are_not_settings():
     choices = {"zeal": ("low", "high"), "tools": ("none",)}
     settings = list(settings_of(["zeal", "a", *IN_THE_CONVERSATION], choices))
     zeal = [{"zeal": value} for value in (True, False, "low", "high")]
