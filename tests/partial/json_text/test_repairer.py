@@ -15,7 +15,7 @@ S = JsonState
 QUOTE = "<|'|>"
 
 
-BEHIND_COMMA = "a comma that nothing follows"
+BEHIND_COMMA = "a trailing comma"
 
 
 def repaired(chunks, quote="", overrun=None, **switched):

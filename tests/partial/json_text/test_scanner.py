@@ -162,7 +162,7 @@ def test_what_is_wrong_and_where():
     assert (scanner.state, scanner.unread) == (S.DONE, " x")
     scanner, out = fed(["[1, x"])
     assert (scanner.state, out, scanner.unread) == (S.BROKEN, "[1", ", x")
-    assert scanner.problem == "a comma that nothing follows"
+    assert scanner.problem == "a trailing comma"
     assert scanner.end is None
     assert scanner.feed("more") == ""
 
