@@ -21,7 +21,8 @@ from .lexer import IN_STRING, match_end, whole_end
 
 __all__ = ["CompactJson", "compact_json", "sound_escapes", "sound_json", "spelled"]
 
-# A pair, half a pair, or another escape. Matching all escapes keeps `\\\\ud83d` from being read as one.
+# A pair, half a pair, or another escape. All escapes are matched, so that an escaped backslash
+# does not start one.
 ESCAPES = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
 )

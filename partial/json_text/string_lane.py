@@ -1,4 +1,4 @@
-"""The text that may bypass the reader of an open JSON string: plain characters, complete escapes."""
+"""The text that may bypass the reader of a JSON string: plain characters and whole escapes."""
 
 from __future__ import annotations
 

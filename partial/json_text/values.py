@@ -168,7 +168,7 @@ class JsonValues:
         return self._parse(text)
 
     def _parse(self, text: str) -> list[JsonValue]:
-        """Feed the parser text that ends between tokens, and return the values that it completes."""
+        """Feed the parser text that ends between tokens, and return completed values."""
         if self._string:
             text = "".join(self._string) + text
             self._string.clear()
