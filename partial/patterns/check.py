@@ -96,8 +96,8 @@ def _check_repeat(node: Repeat, *, backwards: bool) -> None:
     is_any = isinstance(item, Atom) and item.kind is Kind.ANY
     if node.mode == "?" and (backwards or node.high is not None or not is_any):
         raise UsageError(
-            f"{whole}: only (?s:.*?) may be lazy, without a limit, and not together with a"
-            " lookbehind or (?m:^): write a greedy repeat of the allowed characters,"
+            f"{whole}: only (?s:.*?) may be lazy, without a limit, and not with a lookbehind"
+            " or (?m:^): write a greedy repeat of the allowed characters,"
             " for example [^<]*"
         )
     if any(isinstance(inner, Repeat) and inner.mode == "?" for inner in _walk(item)):
