@@ -91,7 +91,7 @@ def test_the_probe(pattern, probe):
         (f"(?<=a{{{MAX_BEHIND}}})b", MAX_BEHIND),
     ],
 )
-def test_how_far_it_looks_behind(pattern, behind):
+def test_number_of_characters_examined_before_a_match(pattern, behind):
     assert check_pattern(pattern).behind == behind
 
 
