@@ -1,13 +1,13 @@
-"""Primitives over text that is not all there yet; nothing here knows of chat or models.
+"""Incremental parsers for incomplete text (JSON, Python, markers), independent of chat formats.
 
     literals and patterns   Markers, Pattern, search, PatternSearch
-    JSON, cut off           heal_json
-    JSON, as it comes       JsonScanner, JsonValues, argument_events, JsonLexer, Repairs
+    truncated JSON          heal_json
+    streaming JSON          JsonScanner, JsonValues, argument_events, JsonLexer, Repairs
     Python literals         python_value, python_arguments
     bytes                   TextDecoder
-    sub-parsers             Window, Steps, Lane, Waiter, and the readers in small letters
+    sub-parsers             Window, Steps, Lane, Waiter, and the readers in lower case
 
-Users import what is here; `docs/primitives.md` shows it at work.
+Users import these names. `docs/primitives.md` has examples.
 """
 
 from typing import TYPE_CHECKING

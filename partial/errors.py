@@ -1,13 +1,13 @@
-"""The exceptions of the library; the class says whose fault it is.
-
-The replay adds two: `BadRecord`, a `UsageError`, and `Interrupted`. Functions that the caller
-passed in raise what they raise.
+"""The exceptions of the library, by cause.
 
     DeltaParseError
-        UsageError          the caller: a call out of order, an argument that makes no sense
+        UsageError          the caller: a call out of order, an invalid argument
         FormatError         a WireFormat that contradicts itself or cannot be read
         TemplateError       a chat template that does not compile, render, or stop
-        MalformedOutput     the model, only where a policy says "error"
+        MalformedOutput     the model, only if a policy is "error"
+
+The replay adds `BadRecord`, a `UsageError`, and `Interrupted`. An exception from a function of the
+caller passes through unchanged.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ __all__ = [
 ]
 
 
-AFTER_FINISH = "feed() after finish(): make a new one for the next text"
+AFTER_FINISH = "feed() after finish(): create a new parser for the next text"
 
 
 class DeltaParseError(Exception):
-    """Base of every exception that this library raises."""
+    """Base class of all exceptions of this library."""
 
 
 class UsageError(DeltaParseError, ValueError):
-    """The caller used the library in a way that cannot work; the text says what to do instead."""
+    """Invalid use of the library by the caller. The message contains the remedy."""
 
 
 class FormatError(DeltaParseError, ValueError):
-    """A wire format that contradicts itself, or a text that does not hold one."""
+    """A wire format that contradicts itself, or text that does not contain a wire format."""
 
 
 class TemplateError(DeltaParseError, ValueError):
@@ -41,10 +41,11 @@ class TemplateError(DeltaParseError, ValueError):
 
 
 class MalformedOutput(DeltaParseError, ValueError):
-    """Model output that breaks its format, where the policy in force says "error".
+    """Model output that breaks its format, while the policy in force is "error".
 
-    `kind` is that of the `Issue` which says the same; `span` is the half-open range of characters
-    of the output that it is about.
+    Attributes:
+        kind: the kind of the `Issue` that other policies would report.
+        span: the range of the output, in characters, half-open.
     """
 
     def __init__(self, detail: str, *, kind: str = "malformed", span: tuple[int, int] = (0, 0)):

@@ -1,9 +1,8 @@
-"""Literal markers, looked for together, in text that is not all there yet.
+"""Literal markers, searched together in incomplete text.
 
-The answer is that of one search of the whole text: the leftmost marker, the longest of those
-that begin at the same place. So a marker is reported only when no text that may still come
-can change the answer, and of the text before it nothing is held back but the longest tail
-that may still become a marker.
+The result equals one search of the complete text: the leftmost marker, and the longest of the
+markers at the same place. So a marker is reported only if no later text can change the result.
+Of the text before it, only the longest tail that may become a marker is buffered.
 """
 
 from __future__ import annotations
@@ -24,22 +23,27 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_MARKER", "Markers", "marker_set"]
 
 LONGEST_MARKER = 256
-"""Characters that a marker may have: no real one has 40, and all its beginnings are kept."""
+"""The maximum length of a marker in characters. Real markers have fewer than 40; all their prefixes
+are stored."""
 
 NEVER = "(?!)"
 
 KNOWN = 3
-"""Characters of a marker's beginning that a pattern knows: `\n\nTh` and `</p` are none."""
+r"""The number of characters of a prefix that a pattern compares: `\n\nTh` and `</p` differ."""
 
 Search = Callable[..., re.Match[str] | None]
-"""The `search` of a pattern."""
+"""The `search` method of a pattern."""
 
 
 class Markers:
-    """A set of literal markers; empty ones are left out.
+    """A set of literal markers, without empty ones.
 
-    `longest` is the length of the longest, `firsts` are the characters that they begin with. A
-    marker of more than `LONGEST_MARKER` characters raises `UsageError`.
+    Attributes:
+        longest: the length of the longest marker.
+        firsts: the characters that markers start with.
+
+    Raises:
+        UsageError: a marker has more than `LONGEST_MARKER` characters.
 
     >>> Markers(["<tool_call>", "</s>"]).find("hi <tool")
     (3, 3)
@@ -62,13 +66,13 @@ class Markers:
         self.firsts = "".join(sorted({text[0] for text in self.literals}))
         self._pattern = re.compile("|".join(map(re.escape, self.literals)) or NEVER)
 
-    # Compiled when they are asked for: of the markers of a format, a text meets a few.
+    # Compiled on first use, because a text meets few of a format's markers.
 
     @cached_property
     def exact(self) -> Search:
-        """Finds a marker, what may become one at the end of the text, and half a character."""
-        # `re` leaps to where one of the characters stands that a pattern begins with, so that this
-        # costs no more than a search for these; it does not where alternatives begin with them.
+        """Search for a marker, a prefix of one at the end of the text, and half a character."""
+        # `re` skips to the first characters of a pattern if it starts with a set, so the cost is
+        # that of a search for the set. `re` does not skip if alternatives start with characters.
         odd = f"(?<=[{SURROGATES}])"
         rests = (f"(?<={re.escape(first)})(?:{rest})" for first, rest in self._rests())
         any_of_them = "|".join([odd, *rests])
@@ -113,12 +117,12 @@ class Markers:
             yield re.escape(first) + self._tail(first)
 
     def _tail(self, first: str) -> str:
-        """The same without the first character."""
+        """Return a pattern of the rests of prefixes that start with `first`, at the end of text."""
         rests = [text[1:] for text in self.literals if text[0] == first]
         return self._beginning(rests, KNOWN - 1) + r"\Z"
 
     def _beginning(self, texts: Sequence[str], known: int) -> str:
-        """A pattern of beginnings of texts that knows so many of their characters."""
+        """Return a pattern of prefixes of `texts` that compares `known` of their characters."""
         if not known:
             return f".{{0,{self.longest}}}+"
         ways = [
@@ -129,7 +133,7 @@ class Markers:
         return f"(?:{'|'.join(ways)})?+" if ways else ""
 
     def _rests(self) -> Iterator[tuple[str, str]]:
-        """Yield each first character, and a pattern of what follows it in whole and cut markers."""
+        """Yield each first character with a pattern of the rest of markers and their prefixes."""
         for first in self.firsts:
             rests = [re.escape(text[1:]) for text in self.literals if text[0] == first]
             yield first, "|".join([*rests, self._tail(first)])
@@ -137,10 +141,15 @@ class Markers:
     def find(self, text: str, pos: int = 0, *, final: bool = False) -> tuple[int, int]:
         """Find the first marker in `text` from index `pos` on.
 
-        Returns `(start, end)`. With `end > start` that is a marker. With `end == start` there is
-        none yet: the text before `start` is free of markers for good, the text from `start` on
-        is held back because it may become one. `final` says that no more text comes: then
-        nothing is held back.
+        Args:
+            text: the text to search.
+            pos: the index to start at.
+            final: True if no more text follows; then no text is buffered.
+
+        Returns:
+            `(start, end)`. With `end > start` that is the span of a marker. With `end == start` the
+            text
+            before `start` has no marker, and the text from `start` on may become one.
         """
         if final:
             found = self._pattern.search(text, pos)
@@ -149,7 +158,7 @@ class Markers:
         found = search(text, pos)
         while found:
             start, end = found.span()
-            # At the same place, what is held may become a longer marker than the one found.
+            # The tail may become a longer marker than the one found at the same place.
             if len(text) - start < self.longest and text[start:] in self._beginnings:
                 return start, start
             if end < len(text) or text[start:] in self._whole:
@@ -158,7 +167,7 @@ class Markers:
         return len(text), len(text)
 
     def split(self, text: str) -> int:
-        """Where the tail of `text` begins that may become a marker; -1 if one stands before it."""
+        """Return the index of the tail that may become a marker; -1 if a marker precedes it."""
         found = self._search(text)
         if found is None:
             return len(text)
@@ -169,9 +178,9 @@ class Markers:
         return start if start == end else -1
 
     def match(self, text: str, pos: int = 0, *, final: bool = False) -> int:
-        """Where the marker that begins at index `pos` ends.
+        """Return the end of the marker that starts at index `pos`.
 
-        `pos` itself if text that may come could make one; -1 if none begins here.
+        Returns `pos` if later text could complete a marker there, and -1 if no marker starts there.
         """
         if len(text) - pos < self.longest and not final:
             if pos == len(text) or text[pos:] in self._beginnings:
@@ -181,7 +190,7 @@ class Markers:
 
 
 def marker_set(literals: Iterable[str]) -> Markers:
-    """The same `Markers` object for the same literals: patterns are compiled once."""
+    """Return one `Markers` object for equal literals, so that patterns are compiled once."""
     return _markers(frozenset(literals))
 
 

@@ -1,12 +1,12 @@
-r"""Surrogates: halves of characters, which a `str` can hold and no encoding can.
+r"""Surrogates: halves of characters that a `str` can hold and no encoding can.
 
-UTF-16 writes a character beyond U+FFFF as two surrogates. Tokenizers and languages whose strings
-are UTF-16 cut text between the two, and JSON spells such a character as two escapes. A surrogate
-alone has no bytes in UTF-8, so to emit one would make an HTTP layer raise far away from here.
-What stands for it depends on the text: in JSON its escape (`\ud83d`), elsewhere U+FFFD.
+UTF-16 writes a character beyond U+FFFF as two surrogates. Tokenizers, and languages with UTF-16
+strings, cut text between the two. JSON spells such a character as two escapes. A single surrogate
+has no bytes in UTF-8, so emitting one would raise later, in an HTTP layer. Its replacement is its
+escape in JSON (`\ud83d`), and U+FFFD elsewhere.
 
-To encode a text says whether it holds one in a twentieth of the time that a search for them
-takes, so each function here asks that first.
+Encoding a text detects surrogates twenty times faster than searching for them, so each function
+here encodes first.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ __all__ = [
 ]
 
 SURROGATES = "\ud800-\udfff"
-"""All surrogates, for use within a class of characters in a pattern."""
+"""All surrogates, for a character class in a pattern."""
 
 SURROGATE = re.compile(f"[{SURROGATES}]")
 
 REPLACEMENT = "\ufffd"
-"""What stands for bytes or surrogates that are no character."""
+"""The replacement of invalid bytes and surrogates."""
 
 
 def is_whole(text: str) -> bool:
-    r"""Return whether `text` holds no surrogate, and so can be encoded.
+    r"""Return True if `text` has no surrogate, so that it can be encoded.
 
     >>> is_whole("\U0001f600"), is_whole("\ud83d")
     (True, False)
@@ -45,7 +45,7 @@ def is_whole(text: str) -> bool:
 
 
 def escape_surrogates(text: str) -> str:
-    r"""Return the JSON `text` with each surrogate in it spelled as an escape.
+    r"""Return the JSON `text` with each surrogate spelled as an escape.
 
     >>> print(escape_surrogates('["\ud83d"]'))
     ["\ud83d"]
@@ -56,7 +56,7 @@ def escape_surrogates(text: str) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    r"""Return `text` with U+FFFD for each surrogate in it.
+    r"""Return `text` with U+FFFD in place of each surrogate.
 
     >>> replace_surrogates("a\ud83d") == "a\ufffd"
     True

@@ -1,20 +1,19 @@
-r"""Text from chunks that were cut anywhere: UTF-8 bytes, or strings that hold surrogates.
+"""Decode text from chunks that were cut at any place: UTF-8 bytes, or strings with surrogates.
 
-Whoever reads bytes from a socket, or makes them token by token, cuts them within characters. So
-are strings cut: a tokenizer that falls back to bytes, or a language with UTF-16 strings, yields
-surrogates, of which two make a character (see `surrogates`).
+Bytes from a socket or a tokenizer are cut inside characters. Strings are too: a tokenizer with byte
+fallback, or a language with UTF-16 strings, yields surrogates, of which two form a character (see
+`surrogates`).
 
-The decoder must never emit half a character, must not lose one that was merely cut, and must not
-let one bad byte end a stream. Python's own incremental decoder does that for bytes, and is not
-used: it takes no strings, which a caller may mix with bytes, and it does not say how many U+FFFD
-it made and where. The issue `invalid_text` reports that, and it cannot be counted afterwards, for
-a model may write U+FFFD itself.
+The decoder never emits half a character, never loses a character that was only cut, and survives
+invalid bytes. Python's incremental decoder does this for bytes, but it takes no strings, which a
+caller may mix with bytes. It also does not report the number and place of U+FFFD replacements. The
+issue `invalid_text` needs them, and they cannot be counted later, because a model may write U+FFFD.
 
-So bytes are decoded strictly first, in one call of C. Only where that fails they are decoded twice
-more, to replace what is wrong and to mark it: "surrogateescape" puts a surrogate where "replace"
-puts U+FFFD, so the first and the last mark are the places of the first and the last replacement.
-Strings go through UTF-16 and back, which joins pairs and leaves halves that stand alone. While
-nothing waits, a string that `is_whole` passes as it is, which most chunks do.
+So bytes are decoded strictly first, in one C call. Only if that fails are they decoded twice more,
+to replace invalid bytes and to mark them: "surrogateescape" puts a surrogate where "replace" puts
+U+FFFD. So the first and last mark are the places of the first and last replacement. Strings pass
+through UTF-16 and back, which joins pairs and leaves single surrogates. While the decoder is not
+waiting, a string without surrogates passes unchanged, as most chunks do.
 """
 
 from __future__ import annotations
@@ -31,21 +30,20 @@ FIRST_HIGH, LAST_HIGH = "\ud800", "\udbff"
 
 
 class TextDecoder:
-    r"""Decodes chunks, each a `str`, or UTF-8 in `bytes`, `bytearray` or `memoryview`.
+    r"""Decoder of chunks, each a `str`, or UTF-8 in `bytes`, `bytearray` or `memoryview`.
 
-    The text that `feed` and `finish` return, joined, does not depend on where the chunks were cut.
-    Bytes that are not UTF-8 become U+FFFD, as in `bytes.decode("utf-8", "replace")` of the whole;
-    a surrogate that stands alone becomes one U+FFFD. Half a character at the end of a chunk waits
-    for the next chunk, and becomes U+FFFD where a string follows bytes or bytes follow a string.
+    The joined result of `feed` and `finish` does not depend on where the chunks were cut. Bytes
+    that are not UTF-8 become U+FFFD, as in `bytes.decode("utf-8", "replace")` of all bytes. A
+    single surrogate becomes one U+FFFD. Half a character at the end of a chunk waits for the next
+    chunk. It becomes U+FFFD if a string follows bytes or bytes follow a string.
 
     Attributes:
-        waiting: whether half a character waits.
-        offset: how many characters were returned so far. While the decoder is not `waiting`, a
-            caller may use a string that `is_whole` without the decoder, and sets `offset` then.
-        replaced: how many U+FFFD stand for something else; those that were in the input do not
-            count.
-        first_replaced: the offset of the first of them, in characters; None for none.
-        last_replaced: the offset of the last of them.
+        waiting: True while half a character waits.
+        offset: the number of characters returned so far. While the decoder is not `waiting`, a
+            caller may bypass it with a string that `is_whole`, and must then update `offset`.
+        replaced: the number of replacements by U+FFFD; U+FFFD in the input does not count.
+        first_replaced: the offset of the first replacement in characters, or None.
+        last_replaced: the offset of the last replacement.
 
     >>> decoder = TextDecoder()
     >>> decoder.feed(b"caf\xc3"), decoder.feed(b"\xa9 \xff"), decoder.feed("?\ud83d")
@@ -74,7 +72,7 @@ class TextDecoder:
         self._high = ""
 
     def feed(self, chunk: str | bytes | bytearray | memoryview) -> str:
-        """Decode the next chunk; return the text that is certain now, "" for an empty chunk.
+        """Decode the next chunk, and return the text that is certain now.
 
         Raises:
             UsageError: the chunk is neither a string nor bytes.
@@ -95,10 +93,10 @@ class TextDecoder:
         return text
 
     def finish(self) -> str:
-        """End the input; return U+FFFD for the half character that still waits, else ""."""
+        """End the input, and return U+FFFD for half a character that waits, else ""."""
         if not self.waiting:
             return ""
-        # Python lets two bytes of an encoded surrogate wait: each of them is replaced.
+        # Python's decoder keeps two bytes of an encoded surrogate, and each is replaced.
         text = self._bytes.decode(errors="replace") or REPLACEMENT
         self.waiting = False
         self._bytes = b""
@@ -121,12 +119,12 @@ class TextDecoder:
         return text
 
     def _decoded(self, chunk: bytes) -> str:
-        """Return bytes as text, with what is not UTF-8 replaced."""
+        """Return bytes as text, with invalid bytes replaced."""
         data = self._bytes + chunk
         try:
             text, end = utf_8_decode(data, "strict", False)
         except UnicodeDecodeError:
-            # (Not from one error to the next: each error holds a copy of `data`.)
+            # Decoding from error to error would be quadratic: each error holds a copy of `data`.
             text, end = utf_8_decode(data, "replace", False)
             self._note(text, utf_8_decode(data, "surrogateescape", False)[0])
         self._bytes = data[end:]
@@ -134,7 +132,7 @@ class TextDecoder:
         return text
 
     def _note(self, text: str, marked: str) -> None:
-        """Count what of `text` was replaced: `marked` is the same with surrogates there."""
+        """Count the replacements in `text`; `marked` has surrogates in their place."""
         self.replaced += text.count(REPLACEMENT) - marked.count(REPLACEMENT)
         before, after = (len(SURROGATE.split(each, 1)[0]) for each in (marked, marked[::-1]))
         if self.first_replaced is None:

@@ -1,4 +1,4 @@
-"""Sub-parsers over plain text: up to a marker, one of some markers here, white space."""
+"""Sub-parsers for plain text: up to a marker, a marker at the current position, whitespace."""
 
 from __future__ import annotations
 
@@ -21,12 +21,19 @@ def until(
     certain: bool = False,
     string: StringSink | None = None,
 ) -> Steps[str]:
-    """Read text up to the first marker, emitting it as soon as it is certain.
+    """Read text up to the first marker, and emit it as soon as it is certain.
 
-    Returns the marker, which is left unread, or "" at the end of input. Holds back only the
-    tail that may become a marker; the end of input makes that text, unless only what is
-    `certain` is wanted: then it is left unread. `string` says that `emit` spells the text as the
-    inside of a JSON string, and where that goes.
+    Buffers only the tail that may become a marker.
+
+    Args:
+        src: the window to read from.
+        markers: the markers to stop at.
+        emit: takes the text.
+        certain: leave the buffered tail unread at the end of the input, instead of emitting it.
+        string: the receiver of the text, if `emit` spells it as the inside of a JSON string.
+
+    Returns:
+        The marker, which stays unread, or "" at the end of the input.
     """
     while True:
         closed = src.closed
@@ -43,7 +50,7 @@ def until(
 
 
 def at(src: Window, markers: Markers) -> Steps[str]:
-    """Return the marker that begins right here, left unread, or "" when none does."""
+    """Return the marker that starts at the current position, unread, or ""."""
     while True:
         end = markers.match(src.text, src.pos, final=src.closed)
         if end > src.pos:
@@ -55,7 +62,7 @@ def at(src: Window, markers: Markers) -> Steps[str]:
 
 
 def skip_if_here(src: Window, markers: Markers) -> Steps[bool]:
-    """Read one of the markers if one stands here; return whether it did."""
+    """Read a marker at the current position, and return True if there was one."""
     if not markers.literals:
         return False
     marker = yield from at(src, markers)
@@ -64,7 +71,7 @@ def skip_if_here(src: Window, markers: Markers) -> Steps[bool]:
 
 
 def peek(src: Window) -> Steps[str]:
-    """Return the next character, left unread, or "" at the end of input."""
+    """Return the next character, unread, or "" at the end of the input."""
     while src.pos == len(src.text):
         if src.closed:
             return ""
@@ -73,7 +80,7 @@ def peek(src: Window) -> Steps[str]:
 
 
 def whitespace(src: Window, limit: int) -> Steps[None]:
-    """Skip white space, at most `limit` characters of it."""
+    """Skip at most `limit` characters of whitespace."""
     stop = src.base + src.pos + limit
     while True:
         text, room = src.text, stop - src.base
@@ -85,9 +92,15 @@ def whitespace(src: Window, limit: int) -> Steps[None]:
 
 
 def skip(src: Window, marker: str, space: str) -> Steps[str]:
-    """Read `marker`, which stands here, and as much of `space` as stands after it.
+    """Read `marker`, which is at the current position, and the part of `space` after it.
 
-    `space` is the white space that the template writes there. Returns what was read.
+    Args:
+        src: the window to read from.
+        marker: the marker.
+        space: the whitespace that the template writes after the marker.
+
+    Returns:
+        The text that was read.
     """
     text, end = src.text, src.pos + len(marker)
     for char in space:

@@ -1,25 +1,24 @@
-"""What a sub-parser leaves behind while it waits for more text.
+"""The ways in which text can bypass a sub-parser that needs more text.
 
-To resume a generator costs as much as many chunks of text are worth, the more so the deeper it
-stands. So a sub-parser that is about to `yield` may leave a `Waiter` in `window.waiter`, which
-says how the next text is read without it:
+Resuming a generator costs as much as many chunks of text, more so for nested generators. So a
+sub-parser may leave a `Waiter` in `window.waiter` before it yields. The waiter determines how the
+next text is read without the sub-parser:
 
-    passing by   text of the waiter's `Lane` is emitted and never read: nothing is in it
-    splitting    text with nothing in it but a tail that may become a marker: the text before
-                 the tail passes by, the tail waits for more
-    a step       the waiter's function reads the text in the place of the sub-parser
-    resuming     the sub-parser goes on, and leaves a waiter again if it waits again
+    bypassing    text in the waiter's `Lane` is emitted without being read
+    splitting    only the tail may become a marker: the text before it bypasses, the tail waits
+    a step       the waiter's function reads the text in place of the sub-parser
+    resuming     the sub-parser continues, and may leave a waiter again
 
-What each is worth, in nanoseconds a chunk of four characters on CPython 3.11: passing by 281 for
-855 (content), splitting 728 for 990 (content full of `<`). Nested JSON passes by too, with a lexer
-that goes along (`value_lane`): 1700 for 2500 that a step takes. A step may also do no more than
-wait: while what is unread may still become a marker or the head of a call, it reads nothing and
-returns "", for 800 where resuming takes 3000 (`Markers.waiter`). Nor is it asked where the unread
-text is `known`, which it is in nearly each call, for markers and names are few: that takes 420.
+The gain, in nanoseconds for a chunk of four characters on CPython 3.11: bypassing takes 281 instead
+of 855 (content), splitting 728 instead of 990 (content full of `<`). Nested JSON bypasses in 1700
+with a lexer that follows the text (`value_lane`), instead of 2500 for a step. A step may return ""
+without reading, while the unread text may become a marker or the start of a call. That takes 800,
+and resuming takes 3000 (`Markers.waiter`). If the unread text is in `known`, the step is not even
+called, which takes 420. Most texts are known, because markers and names are few.
 
-A waiter is good until the next text arrives that does not pass by: whoever resumes the sub-parser
-takes it away. It must not refer to the window, nor a step to its own waiter: what goes round in a
-circle is freed by the garbage collector alone, and servers run without it for long.
+A waiter is valid until text arrives that does not bypass it. The code that resumes the sub-parser
+removes the waiter. A waiter must not refer to the window, nor a step to its waiter: only the
+garbage collector frees a reference cycle, and servers run for a long time without it.
 """
 
 from __future__ import annotations
@@ -34,34 +33,33 @@ Emit = Callable[[str], None]
 """Takes text that is certain."""
 
 Step = Callable[[Any], str | None]
-"""Takes the window and reads in it; returns what is to be emitted, None to be resumed."""
+"""Reads in the window; returns the text to emit, or None if the sub-parser must be resumed."""
 
 
 def nowhere(text: str) -> None:
-    """Take text that is not emitted."""
+    """Discard text."""
 
 
 def never_split(text: str) -> int:  # noqa: ARG001 - whatever it is
-    """The `split` of a lane whose text is never cut in two: the sub-parser reads it."""
+    """Return -1: the `split` of a lane whose text the sub-parser must read."""
     return -1
 
 
 class Lane:
-    """Which text may pass a waiting sub-parser.
+    """A test of the text that may bypass a waiting sub-parser.
 
-    Most lanes are made once for a set of markers; some go along with what passes (`value_lane`).
-    So of a text one asks once: `quick`, if that finds something `exact`, unless the two are one,
-    and if that does, `split`.
+    Most lanes are made once for a set of markers. Some follow the text (`value_lane`), so each text
+    is tested once: with `quick`, then with `exact` unless it is the same function, then with
+    `split`.
 
     Args:
-        quick: finds nothing in most texts that may pass, in the least time, and something in all
-            others; it may be `exact`. Where the text is spelled anew, it finds what is not spelled
-            as it stands, too.
-        exact: finds nothing in a text that may pass, and something in all others. Nobody looks
-            at that text again, so half characters (`SURROGATES`) may not pass.
-        split: takes a text in which `exact` finds something; returns where the tail begins that
-            is to wait for more, if nothing else is in it, and -1 if the sub-parser must read it.
-        spell: spells text for `Waiter.sink`, where it does not arrive as it stands.
+        quick: returns None for most texts that may pass, as fast as possible, and a match for all
+            others. If `spell` changes a text, `quick` must match it. May be `exact`.
+        exact: returns None for a text that may pass, and a match for all others. Passed text is not
+            examined again, so half characters (`SURROGATES`) must match.
+        split: takes a text that `exact` matches, and returns the index of the tail that must wait,
+            or -1 if the sub-parser must read the text.
+        spell: spells text for `Waiter.sink`, if it is not emitted unchanged.
     """
 
     __slots__ = ("exact", "quick", "spell", "split")
@@ -83,13 +81,15 @@ NONE: frozenset[str] = frozenset()
 
 
 class Waiter:
-    """What one waiting sub-parser leaves behind.
+    """The way in which the next text is read without the waiting sub-parser.
 
-    `emit` takes text that passes by, and what `step` returns of the text that it read: that is
-    None where the sub-parser must be resumed. `lane` is the text that may pass now, None for none
-    (`Window.let_pass`). `sink` is where that text arrives in the end, spelled as the lane has it:
-    whoever knows it can take the text there and leave `emit` out. `known` are unread texts of which
-    the step reads nothing and returns "": whoever finds the unread text there need not ask it.
+    Args:
+        emit: takes text that bypasses the sub-parser, and the text that `step` returns.
+        step: reads in the window; returns None if the sub-parser must be resumed.
+        sink: receives the text in the end, spelled by the lane. A caller that knows `sink` may skip
+            `emit`.
+        lane: the text that may pass now, None for no text (`Window.let_pass`).
+        known: unread texts for which the step returns "" without reading, so it need not be called.
     """
 
     __slots__ = ("emit", "known", "lane", "sink", "step")
@@ -110,9 +110,9 @@ class Waiter:
 
 
 class StringSink:
-    """Where the text of a JSON string goes, spelled as its inside.
+    """The receiver of the text of a JSON string, spelled as the inside of the string.
 
-    `sink` is None before it is known that all text goes there; `until` looks each time it waits.
+    `sink` is None until it is known that all text goes there. `until` checks it at each wait.
     """
 
     __slots__ = ("sink",)

@@ -1,22 +1,21 @@
-"""The window: the text that has come and is not yet read.
+"""The window: the received text that is not yet read.
 
 A sub-parser is a generator function `name(src, ...) -> Steps[T]`. It reads `src.text` from
-`src.pos`, moves `src.pos`, and does a bare `yield` when it needs more text; composition is
-`yield from`, and the result is its return value. Rules that every sub-parser keeps:
+`src.pos` and moves `src.pos`. It needs more text at a bare `yield`. Sub-parsers compose with
+`yield from`, and return their result. Every sub-parser keeps three rules:
 
-1. After a `yield` every index into `src.text` is stale: what was read has been cut off.
-2. The end of input is `src.closed`; no more text comes then, and nothing is thrown.
-3. `src.pos` moves before what was read is emitted, so nothing can be emitted twice.
+1. After a `yield`, every index into `src.text` is stale, because read text was removed.
+2. `src.closed` marks the end of the input. No exception is thrown into a sub-parser.
+3. `src.pos` moves before text is emitted, so no text can be emitted twice.
 
-What must hold of the window itself: it keeps the unread text and nothing else (and from a mark
-on, what was read since), so that no buffer grows with the output; a chunk costs the same however
-much came before it, so a chunk is appended only to what is unread, which is nothing nearly
-always; and text that needs no reading goes past it (`partial/waiting.py`) for the price of a
-search in C. The obvious other way, one growing string and an index, costs a copy of all that came
-with each chunk.
+The window keeps the unread text, and the text read since a mark. So no buffer grows with the
+output. The cost of a chunk does not depend on the text before it, because a chunk is appended to
+unread text only, of which there is usually none. Text without anything to read bypasses the window
+for the price of one search in C (`partial/waiting.py`). One growing string with an index would be
+simpler, but would copy all received text with each chunk.
 
-Offsets count characters of the model's output. Text that was fed before it, the end of the
-prompt, lies below zero: it moves the parser into the right state and is never emitted.
+Offsets count characters of the model's output. The end of the prompt is fed before it and has
+negative offsets. It sets the parser's state and is never emitted.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ __all__ = ["Steps", "Window"]
 T = TypeVar("T")
 
 Steps = Generator[None, None, T]
-"""What a sub-parser is: it yields when it needs more text, and returns a `T`."""
+"""Type of a sub-parser: it yields when it needs more text, and returns a `T`."""
 
-# What nothing was kept in: shared, and so never added to.
+# The values of a window without marks. They are shared, so they are never modified.
 NO_TEXTS: list[str] = []
 NO_OFFSETS: list[int] = []
 
@@ -42,10 +41,14 @@ NO_OFFSETS: list[int] = []
 class Window:
     """The unread text of one stream.
 
-    `text` from `pos` on is unread; `base` is the offset of its beginning, and `before` the
-    character that stood before it, "" where none did. `waiter` is what the sub-parser that waits
-    left behind; while it has a lane, the window is empty. `emits_prompt`: the prompt's text is
-    emitted too, for what is read now must come out whole.
+    Attributes:
+        text: the text of the window. The part from `pos` on is unread.
+        base: the offset of the start of `text`.
+        before: the character before `text`, "" at the start of the stream.
+        waiter: the `Waiter` of the sub-parser that needs more text. The window is empty while the
+            waiter has a lane.
+        emits_prompt: True if the prompt's text is emitted too, because the current part must be
+            emitted completely.
     """
 
     __slots__ = (
@@ -72,8 +75,8 @@ class Window:
         self.emits_prompt = False
         self.base = offset
         self.before = ""
-        # What was read since the first mark up to `_kept_to`, in chunks, where each begins, and the
-        # character before all of it.
+        # The text read since the first mark up to `_kept_to`: its chunks, their offsets, and the
+        # character before the first. Chunks are joined only on request, so marks stay linear.
         self._behind = ""
         self._marks = self._kept_to = 0
         self._kept = NO_TEXTS
@@ -81,48 +84,48 @@ class Window:
 
     @property
     def offset(self) -> int:
-        """Where the parser stands: the offset of the next unread character."""
+        """The offset of the next unread character."""
         return self.base + self.pos
 
     @property
     def ended(self) -> bool:
-        """Whether all is read, and no more text comes."""
+        """True if all text is read and the input is closed."""
         return self.closed and self.pos == len(self.text)
 
     @property
     def previous(self) -> str:
-        """The character right before the next unread one, "" where there is none."""
+        """The character before the next unread one, "" at the start."""
         return self.text[self.pos - 1] if self.pos else self.before
 
     @property
     def end(self) -> int:
-        """The offset of the end of the text that has come."""
+        """The offset of the end of the received text."""
         return self.base + len(self.text)
 
     @property
     def prompt_end(self) -> int:
-        """The index into `text` before which it is the prompt's, and is not emitted."""
+        """The index into `text` where the prompt ends; text before it is not emitted."""
         return 0 if self.emits_prompt else max(-self.base, 0)
 
     @property
     def held(self) -> int:
-        """How many characters have come and may be read again: what is unread, or behind a mark."""
+        """The number of received characters that are unread or may be read again."""
         return self.end - max(self.held_from, 0) if self.end > 0 else 0
 
     @property
     def unread(self) -> str:
-        """The unread text, for a look ahead or for what follows the end of a parse."""
+        """The unread text, for lookahead or for the text after the end of a parse."""
         return self.text[self.pos :]
 
     @property
     def held_from(self) -> int:
-        """From which offset on text is kept, to be read or to be read again: what is undecided."""
+        """The offset from which text is kept because its meaning is undecided."""
         if not self._marks:
             return self.offset
         return self._offsets[0] if self._offsets else self._kept_to
 
     def feed(self, text: str) -> None:
-        """Append `text` to the window and cut off what was read."""
+        """Append `text` to the window and remove the text that was read."""
         pos = self.pos
         if self._marks:
             self._keep()
@@ -131,7 +134,7 @@ class Window:
         self.base, self.pos = self.base + pos, 0
 
     def receive(self, text: str) -> bool:
-        """Take the next text; return whether the sub-parser must be resumed to read it."""
+        """Take the next text, and return True if the sub-parser must be resumed to read it."""
         waiter = self.waiter
         if waiter is not None and waiter.lane is not None:
             if waiter.lane.exact(text) is None:
@@ -145,9 +148,9 @@ class Window:
         return chunk is None
 
     def step(self) -> str | None:
-        """Let the waiter read the text; return what `Waiter.emit` is to take.
+        """Let the waiter read the text, and return the text for `Waiter.emit`.
 
-        None, and no waiter any more, where the sub-parser must be resumed.
+        Returns None, and removes the waiter, if the sub-parser must be resumed.
         """
         waiter = self.waiter
         if waiter is not None and waiter.step is not None:
@@ -158,7 +161,7 @@ class Window:
         return None
 
     def pass_by(self, text: str) -> None:
-        """Emit `text` unread: the waiter's lane lets it pass."""
+        """Emit `text` without reading it, because the waiter's lane lets it pass."""
         self.move_behind(text)
         if self.base < len(text):
             text = text[len(text) - max(self.base, 0) :]
@@ -166,39 +169,44 @@ class Window:
             self.waiter.emit(text)
 
     def move_behind(self, text: str) -> None:
-        """Count `text` as read, which follows all that was read and never came here."""
+        """Count `text`, which follows the text of the window and was not fed, as read."""
         self.base += self.pos + len(text)
         self.before = text[-1:] or self.previous
         self.text, self.pos = "", 0
 
     def take(self, end: int) -> str:
-        """Read up to `end`, an index into `text`; return what of it is the model's."""
+        """Read up to `end`, an index into `text`, and return the model's part of it."""
         start = self.pos
         self.pos = end
         return self.clipped(start, end) if self.base < 0 else self.text[start:end]
 
     def clipped(self, start: int, end: int) -> str:
-        """The text between two indices, without what of it is the prompt's."""
+        """Return the text between two indices, without the prompt's part."""
         if self.base < 0 and not self.emits_prompt:
             start = max(start, -self.base)
         return self.text[start:end]
 
     def wait(self, emit: Emit, lane: Lane, sink: Emit | None = None) -> None:
-        """Let text in which nothing is found bypass the sub-parser, until some is found.
+        """Let text without a match bypass the sub-parser until its lane finds a match.
 
-        To be said before a `yield`; `emit`, `lane` and `sink` are those of a `Waiter`. It has no
-        effect while something is unread or marked, which the sub-parser must see again.
+        Call this before a `yield`. It has no effect while text is unread or marked, because the
+        sub-parser must see that text again.
+
+        Args:
+            emit: takes the text that bypasses the sub-parser.
+            lane: decides which text may pass.
+            sink: see `Waiter`; default `emit`.
         """
         if self.pos == len(self.text) and not self._marks:
             self.waiter = Waiter(emit, None, sink or emit, lane)
 
     def let_pass(self, lane: Lane) -> None:
-        """Open a lane past the waiter that has a step, under the same conditions as `wait`."""
+        """Open a lane past a waiter with a step, under the conditions of `wait`."""
         if self.pos == len(self.text) and not self._marks and self.waiter is not None:
             self.waiter.lane = lane
 
     def mark(self) -> int:
-        """Keep all that is read from here on, until `release`; return the offset for `since`."""
+        """Keep the text that is read until `release`, and return the offset for `since`."""
         here = self.base + self.pos
         if not self._marks:
             self._kept_to = here
@@ -207,12 +215,12 @@ class Window:
         return here
 
     def since(self, mark: int, *, prompt: bool = False) -> str:
-        """The model's text from `mark` to here, as it came; with `prompt`, the prompt's too."""
+        """Return the model's text from `mark` to here; with `prompt`, the prompt's text too."""
         self._keep()
         return self._kept_from(mark if prompt else max(mark, 0))
 
     def back(self, mark: int) -> None:
-        """Make the text from an offset on unread again, the last `mark` or one behind it."""
+        """Make the text from `mark` unread again, the last mark or a later offset."""
         self._keep()
         self.before = self._kept_before(mark)
         self.text, self.base, self.pos = self._kept_from(mark) + self.unread, mark, 0
@@ -224,20 +232,20 @@ class Window:
 
     @property
     def marks(self) -> int:
-        """How many marks were not released."""
+        """The number of marks that were not released."""
         return self._marks
 
     def release(self, *, to: int | None = None) -> None:
-        """Stop keeping for the last `mark` that was not released, or for all but the first `to`."""
+        """Release the last mark, or all marks but the first `to`."""
         self._marks = marks = self._marks - 1 if to is None else to
         if not marks:
             self._kept, self._offsets = NO_TEXTS, NO_OFFSETS
 
     def rewind(self) -> None:
-        """Go back to the first mark that was not released, and release all: for who gives up."""
+        """Return to the first mark and release all marks, for a reader that gives up."""
         if self._marks:
             text = self.since(self.held_from)
-            # Of the prompt, nothing is unread any more.
+            # The prompt was read for good.
             base = self.offset - len(text)
             self.before = self._kept_before(base)
             self.base, self.text, self.pos = base, text + self.unread, 0
@@ -252,12 +260,12 @@ class Window:
         """What is kept from `mark` on."""
         if not self._kept:
             return ""
-        # From the chunk that holds the mark on: what was kept before it costs nothing.
+        # Join from the chunk with the mark on, so that the cost does not depend on earlier chunks.
         first = bisect_right(self._offsets, mark) - 1
         return "".join(self._kept[first:])[mark - self._offsets[first] :]
 
     def _keep(self) -> None:
-        """Keep what was read since the last time."""
+        """Keep the text that was read since the last call."""
         here = self.base + self.pos
         if here > self._kept_to:
             if not self._kept:

@@ -1,1 +1,1 @@
-"""JSON that is not all there yet: lexed, emitted, repaired, healed, and read for its values."""
+"""Incomplete JSON: lexed, emitted, repaired, healed, and read for its values."""

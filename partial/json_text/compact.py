@@ -1,12 +1,12 @@
-r"""The spelling of JSON: compact JSON from any JSON while it streams.
+r"""Compact JSON, written from any JSON while it streams.
 
-Compact JSON is what `json.dumps(value, ensure_ascii=False, separators=(",", ":"))` writes, with
-two differences: numbers keep their spelling (`1e5` stays, and so does an integer beyond any
-float), and keys that stand twice stay twice. So it can be written without the value, in the order
-in which it comes, and what is emitted for a prefix is a prefix of what is emitted for the whole.
+Compact JSON is the result of `json.dumps(value, ensure_ascii=False, separators=(",", ":"))`, with
+two differences. Numbers keep their spelling (`1e5`, or an integer beyond any float). Duplicate keys
+are kept. So it can be written in order, without the value, and the result for a prefix is a prefix
+of the final result.
 
-JSON spells half of a surrogate pair as an escape (`\ud83d`). In JSON text it stays one; in a value
-it becomes U+FFFD, which is what `sound_json` is for.
+JSON spells half of a surrogate pair as an escape (`\ud83d`). JSON text keeps the escape. In a value
+it becomes U+FFFD (`sound_json`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from .lexer import IN_STRING, match_end, whole_end
 
 __all__ = ["CompactJson", "compact_json", "sound_escapes", "sound_json", "spelled"]
 
-# A pair, half of one, or another escape: so read, no backslash is taken for the wrong one's.
+# A pair, half a pair, or another escape. All escapes are matched, so that an escaped backslash
+# does not start one.
 ESCAPES = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
 )
@@ -29,7 +30,7 @@ HAS_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def spelled(text: str) -> str:
-    r"""Return `text` as it stands within a JSON string, without the quotation marks.
+    r"""Return `text` as the inside of a JSON string, without the quotation marks.
 
     >>> print(spelled('a "b"\n'))
     a \"b\"\n
@@ -38,10 +39,10 @@ def spelled(text: str) -> str:
 
 
 class CompactJson:
-    """Writes JSON compactly while it comes, in chunks that end between tokens or in a string.
+    """Writes compact JSON from chunks that end between tokens or inside a string.
 
-    `json_value` and its like emit such chunks: `CompactJson(emit).write` may be their `emit`. An
-    escape that may be the first half of a surrogate pair waits for the next chunk.
+    `json_value` and similar readers emit such chunks, so `CompactJson(emit).write` can be their
+    `emit`. An escape that may be the first half of a surrogate pair waits for the next chunk.
     """
 
     __slots__ = ("_emit", "_half", "_in_string")
@@ -52,7 +53,7 @@ class CompactJson:
         self._half = ""
 
     def write(self, text: str) -> None:
-        """Emit the next chunk compactly."""
+        """Emit the next chunk as compact JSON."""
         text = self._half + escape_surrogates(text)
         self._half = ""
         if self._in_string and '"' not in text and "\\" not in text:
@@ -84,7 +85,7 @@ class CompactJson:
 
 
 def compact_json(text: str) -> str:
-    """Return `text`, JSON that may be cut between tokens or in a string, spelled compactly.
+    """Return `text`, JSON that may be cut between tokens or inside a string, as compact JSON.
 
     >>> compact_json('{ "a" : [1, "b')
     '{"a":[1,"b'
@@ -95,7 +96,7 @@ def compact_json(text: str) -> str:
 
 
 def sound_json(text: str) -> str:
-    r"""Return the JSON `text` with U+FFFD for each half of a surrogate pair that stands alone.
+    r"""Return the JSON `text` with U+FFFD in place of each unpaired surrogate.
 
     >>> sound_json(r'["\ud83d\ude00", "\ud83d"]')
     '["\\ud83d\\ude00", "\\ufffd"]'
@@ -104,7 +105,7 @@ def sound_json(text: str) -> str:
 
 
 def sound_escapes(text: str) -> str:
-    r"""Return the JSON `text` with U+FFFD for each such half that is spelled as an escape.
+    r"""Return the JSON `text` with U+FFFD in place of each escape of an unpaired surrogate.
 
     >>> sound_escapes('["\\ud83d", "\ud83d"]') == '["\\ufffd", "\ud83d"]'
     True
@@ -115,7 +116,7 @@ def sound_escapes(text: str) -> str:
 
 
 def _respelled(body: str) -> str:
-    """Return the inside of a string, each character in its shortest spelling."""
+    """Return the inside of a string with each character in its shortest spelling."""
     if "\\" not in body:
         return body
     return escape_surrogates(spelled(json.loads(f'"{body}"')))

@@ -1,19 +1,16 @@
-"""Healing: a JSON text that was cut off, completed.
+"""Healing: completion of truncated JSON.
 
-A healed text is for whoever needs a value before it is whole: to show it, to compare it, or to
-make something of a truncated answer. It is not for streams. A common way to stream JSON is to heal
-each prefix, to dump its value and to emit what is new; but a dump of the whole need not begin with
-a dump of the prefix ("12" becomes "125", an escape becomes a character), and each prefix is read
-from its beginning. `JsonScanner` emits what is certain and reads each character once; it needs
-nothing from here but, at the end of a text that was truncated, the closers.
+Healed text is for callers that need a value early: to show it, compare it, or use a truncated
+answer. It is not for streams. A common way to stream JSON heals each prefix, dumps its value and
+emits the difference. But the final dump need not start with an earlier dump ("12" becomes "125", an
+escape becomes a character), and each prefix is read from its start. `JsonScanner` emits certain
+text and reads each character once. It uses this module only for the closers of a truncated text.
 
-The lexer's state and its stack say what completes the text, so nothing is tried until it parses.
-What may still change is left out: the text is taken up to the last place from which brackets alone
-complete it (`JsonLexer.settled`). Only a string may be cut, for half of a text is of use, while
-half of a number is another number.
+The lexer's state and stack determine the completion, so no candidates are tried. Uncertain text is
+left out: the text is taken up to the last place that brackets alone complete (`JsonLexer.settled`).
+Only strings are kept when truncated, because half a text is useful and half a number is wrong.
 
-The text is read by the lexer and, where it is to be repaired, by the repair that streams: a second
-definition of what is JSON could differ from the first.
+The lexer and the streaming repair read the text, so there is only one definition of JSON.
 """
 
 from __future__ import annotations
@@ -37,36 +34,36 @@ from .repairs import Repairs
 __all__ = ["HealedJson", "JsonPath", "closing", "heal_json"]
 
 JsonPath = tuple[str | int | None, ...]
-"""Keys and indices from the outside in; None for a key that is not all there."""
+"""Keys and indices from the outside in; None for an incomplete key."""
 
 DIGITS = frozenset("0123456789")
 S = JsonState
-# How a marker, written "%", stands where the text was cut: before a key, before an element, and
-# where both are alike.
+# The spelling of a marker, "%", at the cut: before a key, before an element, and where the
+# container does not matter.
 AS_KEY = {S.AFTER_OPEN: '"%":1', S.AFTER_COMMA: '"%":1', S.AFTER_VALUE: ',"%":1'}
 AS_VALUE = {S.AFTER_OPEN: '"%"', S.AFTER_COMMA: '"%"', S.AFTER_VALUE: ',"%"'}
 ANYWHERE = {S.KEY: '%":1', S.AFTER_KEY: ':"%"', S.AFTER_COLON: '"%"', S.STRING: '%"'}
-# In compact JSON: a string, cut or not, a bracket, a comma or colon, or a scalar.
+# In compact JSON: a string, possibly truncated, a bracket, a comma or colon, or a scalar.
 TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(")?|[][{}:,]|[^][{}:,"]++')
 
 
 @dataclass(frozen=True, kw_only=True)
 class HealedJson:
-    """A JSON text that was cut off, completed by `heal_json`.
+    """Truncated JSON, completed by `heal_json`.
 
     Attributes:
-        text: the completed text, with the marker if there is one; "" when no value had begun whose
-            beginning is certain.
-        value: what `text` stands for, without the marker; None for "".
-        state: where in the value the text was cut.
-        stack: the brackets that are open there, "{" and "[", from the outside in.
-        end: how many characters of the input the value reaches up to. What follows was not looked
-            at or, when there is a `problem`, cannot follow.
-        certain: the text before `end`, without what may still change.
-        problem: why the text cannot go on from `end`; "" where it can.
-        args: for each of the `args_paths` at which a value had begun, its text in compact spelling,
-            as OpenAI has arguments.
-        repairs: the names of the repairs that were made, in the order of their first use.
+        text: the completed text, with the marker if there is one; "" if no value had a certain
+            start.
+        value: the value of `text` without the marker; None for "".
+        state: the position of the cut in the value.
+        stack: the brackets open at the cut, "{" and "[", from the outside in.
+        end: the number of input characters that belong to the value. Text after it was not read, or
+            is invalid if there is a `problem`.
+        certain: the text before `end`, without text that may still change.
+        problem: the reason why the text is invalid at `end`; "" if it is valid.
+        args: for each of the `args_paths` with a value, its text as compact JSON, as OpenAI spells
+            arguments.
+        repairs: the names of the repairs, in the order of their first use.
     """
 
     text: str
@@ -81,12 +78,12 @@ class HealedJson:
 
     @cached_property
     def safe(self) -> str:
-        """`certain` in compact spelling: a prefix of that of any text that goes on from here."""
+        """`certain` as compact JSON: a prefix of the compact JSON of every continuation."""
         return compact_json(self.certain)
 
     @cached_property
     def path(self) -> JsonPath:
-        """Where the text was cut: keys and indices from the outside in."""
+        """The path of the cut: keys and indices from the outside in."""
         return _walk(self.safe, ())[0]
 
 
@@ -102,19 +99,19 @@ def heal_json(
 ) -> HealedJson:
     """Complete `text`, a JSON value that may be cut anywhere, and return it with its value.
 
-    Open strings, objects and arrays are closed. A member whose value has not begun, and a number
-    or literal that is not all there, are left out: "12" may have become "125". From the first
-    character on that JSON does not allow, the text is taken as cut.
+    Open strings, objects and arrays are closed. A member without a value, and an incomplete number
+    or literal, are left out: "12" may have become "125". The text is treated as truncated at the
+    first invalid character.
 
     Args:
-        text: the JSON so far; white space before it is no part of it.
-        marker: a text to stand where the cut is, so that a reader of `text` can find the place.
-        args_paths: where strings may be healed: one that is cut elsewhere is left out. () is the
-            path of the whole.
-        eager_numbers: take a number as far as it goes; for display, for it may still change.
-        repairs: which repairs are made of what is nearly JSON; none if None.
-        max_depth: how many brackets may be open; at one more, the text is taken as cut.
-        final: whether no more text comes: then a number that stands alone is whole.
+        text: the JSON so far, with optional whitespace before it.
+        marker: a text to insert at the cut, so that a reader of `text` can find the place.
+        args_paths: the paths at which strings may be healed; a string elsewhere is left out. () is
+            the path of the complete value.
+        eager_numbers: keep an incomplete number, for display. It may still change.
+        repairs: the repairs to make; None for no repairs.
+        max_depth: the limit of open brackets, at which the text is treated as truncated.
+        final: True if no more text follows, so that a top-level number is complete.
 
     Raises:
         UsageError: the marker has characters that JSON escapes.
@@ -134,13 +131,13 @@ def heal_json(
     src, lexer = Window(text, closed=final), JsonLexer(max_depth=max_depth, tracks=True)
     emitted: list[str] = []
     repaired = Counter[str]()
-    # Where the text is cut, this stops waiting for more.
+    # The generator stops at the cut, where it would wait for more text.
     next(json_document(src, emitted.append, lexer, repairs, repaired), None)
     certain = "".join(emitted)
     end = src.offset
     problem = lexer.problem if lexer.state is S.BROKEN else ""
-    # A number is none if what stands right behind it breaks the text, for that may have belonged to
-    # it; a slash may do so yet, or begin a comment.
+    # A number is dropped if the next character is invalid, because that may belong to the number.
+    # A slash may be invalid too, or start a comment.
     may_break = src.unread == "/" and lexer.state is not S.DONE
     in_doubt = src.previous in DIGITS and (bool(problem) or may_break)
     if problem or in_doubt:
@@ -208,7 +205,7 @@ def closing(lexer: JsonLexer, held: str) -> str:
 
 
 def _marked(certain: str, lexer: JsonLexer, marker: str) -> str:
-    """Return the text with a marker where it was cut; as it is where nothing is missing."""
+    """Return the text with a marker at the cut, or unchanged if it is complete."""
     state = lexer.state
     if state is S.DONE or state is S.START:
         return certain
@@ -220,12 +217,12 @@ def _marked(certain: str, lexer: JsonLexer, marker: str) -> str:
 
 
 def _closers(lexer: JsonLexer) -> str:
-    """Return the brackets that close those which are open."""
+    """Return the brackets that close the open ones."""
     return "".join(CLOSERS[bracket] for bracket in reversed(lexer.stack))
 
 
 def _walk(text: str, wanted: Sequence[JsonPath]) -> tuple[JsonPath, dict[JsonPath, str]]:
-    """Return where compact JSON was cut, and the texts of the values at the `wanted` paths."""
+    """Return the path of the cut in compact JSON, and the texts of the values at `wanted` paths."""
     path: list[str | int | None] = []
     lengths = {len(at) for at in wanted}
     begun: dict[JsonPath, int] = {}
@@ -251,14 +248,14 @@ def _walk(text: str, wanted: Sequence[JsonPath]) -> tuple[JsonPath, dict[JsonPat
 
 
 def _value(text: str) -> Any:
-    """Return the value of a JSON text, however deep it is nested.
+    """Return the value of a JSON text of any depth.
 
-    Python's own parser calls itself for each bracket, and may be called where few calls are left.
+    Python's parser recurses for each bracket, and may be called near the recursion limit.
     """
     try:
         return json.loads(text)
     except RecursionError:
-        # Imported here: it takes 30 ms, and is needed for no honest text.
+        # Imported lazily (30 ms): only malformed input needs it.
         from ijson.backends import python as ijson
         from ijson.common import ObjectBuilder
 

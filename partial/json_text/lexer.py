@@ -1,16 +1,16 @@
-r"""A lexer for JSON that is not all there yet, which reads each character once.
+"""A lexer for incomplete JSON that reads each character once.
 
     value   = object | array | string | number | "true" | "false" | "null"     (RFC 8259)
 
-`JsonLexer.scan` reads on from where it stopped and returns how far it came. What it has passed is
-certain: that ends between tokens or inside a string, never inside a number, a literal or an
-escape, so it may be emitted as it stands. Behind the last character of the value it stops: the
-text that follows belongs to the caller. The state says what stands open, which is all that is
-needed to complete a value that was cut off (see `heal`).
+`JsonLexer.scan` continues at the place of its last call, and returns the index up to which text is
+certain. That index is between tokens or inside a string, never inside a number, a literal or an
+escape. So text up to it may be emitted unchanged. The lexer stops after the last character of the
+value, because later text belongs to the caller. Its state and stack are enough to complete a
+truncated value (see `heal`).
 
-Nesting is a string of open brackets, never the call stack, and has a limit, because a model can
-write `[[[[[...`. The length of what is held back has one too: a number or a key of more than
-`MAX_TOKEN` characters breaks the text.
+Nesting is a string of open brackets, not the call stack, and has a limit, because a model can write
+`[[[[[...`. Buffered text has a limit too: a number or a key of more than `MAX_TOKEN` characters
+breaks the text.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ __all__ = ["CLOSERS", "MAX_DEPTH", "MAX_TOKEN", "SMALL_OBJECT", "JsonLexer", "Js
 CLOSERS = {"{": "}", "[": "]"}
 
 MAX_DEPTH = 512
-"""Open brackets that a value may have: far above honest output, far below every stack."""
+"""The default limit of open brackets: far above normal output, far below the limit of any stack."""
 
 MAX_TOKEN = 4096
-"""Characters of a number, or of a key or name that must be whole: these are held back."""
+"""The maximum length of a buffered number, key or name, in characters."""
 
 IN_STRING = re.compile(INSIDE)
-# The first half of a surrogate pair at the end; backslashes before it come in pairs.
+# The first half of a surrogate pair at the end. An even number of backslashes precedes it.
 HALF_PAIR = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")
 CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 IN_NUMBER = re.compile(r"[-+.0-9eE]*+")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 SPACE = re.compile(r"[ \t\n\r]*+")
 WHITE = frozenset(" \t\n\r")
-# Both match the empty text too, so they always match.
+# Both match the empty string, so the cast is safe: they always match.
 in_string = cast("Callable[[str, int], re.Match[str]]", IN_STRING.match)
 space = cast("Callable[[str, int], re.Match[str]]", SPACE.match)
-# What may follow a comma in an object, and in an array.
+# The characters that may follow a comma in an object, and in an array.
 MEMBER = {"{": '"', "[": '"{[-0123456789tfn'}
 LITERALS = {"t": "true", "f": "false", "n": "null"}
 
 
-# A global costs a tenth of what an attribute of an enum does (before Python 3.12).
+# A global costs a tenth of an enum attribute before Python 3.12.
 (
     START,
     AFTER_OPEN,
@@ -66,17 +66,16 @@ BEFORE_STRING = frozenset({START, AFTER_OPEN, AFTER_COLON, AFTER_COMMA})
 BEFORE_CLOSER = frozenset({AFTER_OPEN, AFTER_VALUE})
 
 
-# Most arguments are small objects, and where all of one is there, as in a text that is read at
-# once, one pattern reads what takes a turn of the loop for each token. It must pass only what the
-# loop passes: so it knows nothing of escapes, and where it does not match, the loop reads. Its
-# lengths are bounded, for what it does not match in the end is read twice.
+# Most arguments are small objects. One pattern reads a complete one, for which the loop needs an
+# iteration per token. It must match only text that the loop passes, so it has no escapes. The loop
+# reads all other text. Lengths are bounded, because text without a match is read twice.
 PLAIN = r'"[^"\\\x00-\x1f]{0,256}+"'
 FEW = rf"-?(?:0|[1-9][0-9]{{0,30}}+)(?:\.[0-9]{{1,30}}+)?+(?:[eE][-+]?+[0-9]{{1,4}}+)?+|{PLAIN}"
 GAP = r"[ \t\n\r]{0,64}+"
 
 
 def _bracketed(element: str, begin: str, end: str) -> str:
-    """A pattern of elements in brackets, with commas in between."""
+    """Return a pattern of elements in brackets, separated by commas."""
     return rf"{begin}{GAP}(?:{element}{GAP}(?:,{GAP}(?!{end})|(?={end}))){{0,64}}+{end}"
 
 
@@ -87,7 +86,7 @@ def _small_object(values: str) -> str:
 VALUES = rf"{FEW}|true|false|null"
 LIST = _bracketed(rf"(?:{VALUES})", r"\[", r"\]")
 SMALL_OBJECT = _small_object(rf"{VALUES}|{LIST}|{_small_object(VALUES)}")
-"""A pattern of objects that `JsonLexer.scan` passes from end to end, and of no others."""
+"""A pattern of small objects that `JsonLexer.scan` passes completely."""
 small_object = re.compile(SMALL_OBJECT).match
 DEPTH_OF_SMALL = 2
 
@@ -96,19 +95,24 @@ class JsonLexer:
     """Reads one JSON value, chunk by chunk, in a text that the caller keeps.
 
     Attributes:
-        state: where in the value the lexer stands.
-        stack: the brackets that are open, from the outside in, as in "{[".
-        problem: what is wrong, once the state is BROKEN.
-        broken_in: what the state was before it was BROKEN; None where nothing repairs it.
-        hold_commas: whether a comma is passed only with what follows it; then a comma before a
-            closing bracket is where the text breaks.
-        passed: how many characters `scan` passed. This and the next two are counted only by a
-            lexer that `tracks`.
-        settled: up to which of them the text can be completed with closing brackets alone.
-        opened: how many of them lie before the last string.
-        runs: what reads the tokens up to the next bracket, by the state; see `runs.py`.
-        foreseen: a text, and where in it the value ends, where a lane found that out for its
-            reader, who need not scan it again.
+        state: the lexer's position in the value.
+        stack: the open brackets from the outside in, as in "{[".
+        problem: the error, once the state is BROKEN.
+        broken_in: the state before BROKEN; None if no repair applies.
+        hold_commas: True if a comma is passed only together with the next token. Then a comma
+            before a closing bracket breaks the text.
+        passed: the number of characters that `scan` passed. Only a lexer that `tracks` counts this
+            and the next two attributes.
+        settled: the number of passed characters that closing brackets alone complete.
+        opened: the number of passed characters before the last string.
+        runs: the patterns for tokens up to the next bracket, by state; see `runs.py`.
+        foreseen: a text and the index of the value's end in it. A lane sets it, so that the reader
+            need not scan the text again.
+
+    Args:
+        max_depth: the limit of open brackets.
+        hold_commas: see above.
+        tracks: count `passed`, `settled` and `opened`.
     """
 
     __slots__ = (
@@ -141,23 +145,27 @@ class JsonLexer:
         self.foreseen: tuple[str, int] | None = None
         self._max_depth = max_depth
         self.hold_commas = hold_commas
-        # By the innermost bracket, and those behind it now.
+        # All runs by innermost bracket, and the runs for the current one.
         self._runs = NO_RUNS if tracks else RUNS[hold_commas]
         self.runs = self._runs[""]
 
     def hold(self, commas: bool) -> None:
-        """Say whether commas are held back from here on."""
+        """Set whether commas are buffered from here on."""
         self.hold_commas = commas
         self._runs = NO_RUNS if self._tracks else RUNS[commas]
         self.runs = self._runs[self.stack[-1:]]
 
     def scan(self, text: str, pos: int = 0, *, final: bool = False) -> int:
-        """Read `text` from index `pos` on; return the index up to which it is passed.
+        """Read `text` from index `pos` on, and return the index up to which it is passed.
 
-        That is less than `len(text)` when the value has ended (DONE), when the text cannot go on
-        like this (BROKEN, at the character that breaks it), or when what follows is a number,
-        literal or escape that is not all there: scan that again with more text. `final` says that
-        no more comes: then a number that stands alone is all there.
+        The index is less than `len(text)` in three cases. The value has ended (DONE). The text is
+        invalid (BROKEN, at the first invalid character). Or a number, literal or escape is
+        incomplete: pass it again with more text.
+
+        Args:
+            text: the text, which starts with the part that was not passed yet.
+            pos: the index to start at.
+            final: True if no more text follows, so that a top-level number is complete.
         """
         end, base = len(text), self.passed - pos
         state, stack, runs = self.state, self.stack, self.runs
@@ -165,7 +173,7 @@ class JsonLexer:
             return small
         while pos < end:
             run = runs[state]
-            if run is not None:  # all up to the next bracket, nearly always
+            if run is not None:  # usually reads all tokens up to the next bracket
                 match, ends = run
                 found = match(text, pos)
                 pos = found.end()
@@ -186,7 +194,7 @@ class JsonLexer:
             if state is DONE or state is BROKEN:
                 break
             char = text[pos]
-            # What is most frequent is done here: a call costs as much as all of it.
+            # The most frequent tokens are read inline, because a call would double the cost.
             if char in "}]" and state in BEFORE_CLOSER and char == CLOSERS[stack[-1]]:
                 stack = self.stack = stack[:-1]
                 runs = self.runs = self._runs[stack[-1:]]
@@ -213,7 +221,7 @@ class JsonLexer:
         return pos
 
     def _small(self, text: str, pos: int) -> int:
-        """Read a whole small object; return where it ends, 0 where none stands."""
+        """Read a complete small object, and return its end, or 0 if there is none."""
         if (
             self._tracks
             or self._max_depth < DEPTH_OF_SMALL
@@ -224,7 +232,7 @@ class JsonLexer:
         return small.end()
 
     def _string(self, text: str, pos: int, base: int) -> int:
-        """Read on in a string, or key, and its closing quote if it is there; return where."""
+        """Read on in a string or key, including its closing quote, and return the new index."""
         pos = in_string(text, pos).end()
         if pos < len(text) and text[pos] == '"':
             pos += 1
@@ -238,9 +246,9 @@ class JsonLexer:
         return pos
 
     def _token(self, text: str, pos: int, read: int, *, final: bool) -> int:
-        """Read the token at `pos`; return its length, or 0 when it is not all there or wrong.
+        """Read the token at `pos`, and return its length, or 0 if it is incomplete or invalid.
 
-        `read` is how many characters this scan passed before it.
+        `read` is the number of characters that this scan passed before it.
         """
         char = text[pos]
         state = self.state
@@ -261,9 +269,9 @@ class JsonLexer:
         return self.breaks(f"{char!r} {state.value.replace('_', ' ')}")
 
     def _comma(self, text: str, pos: int) -> int:
-        """Read a comma; with `hold_commas`, only when the next token has begun.
+        """Read a comma; with `hold_commas`, only if the next token has started.
 
-        Returns 1, or 0 when it is not known what follows or the text breaks.
+        Returns 1, or 0 if the next token is unknown or the text breaks.
         """
         if self.hold_commas:
             after = match_end(SPACE, text, pos + 1)
@@ -271,12 +279,12 @@ class JsonLexer:
                 if after == len(text):
                     return 0
                 if text[after] not in MEMBER[self.stack[-1]]:
-                    return self.breaks("a comma that nothing follows")
+                    return self.breaks("a trailing comma")
         self.state = AFTER_COMMA
         return 1
 
     def _scalar(self, text: str, pos: int, read: int, *, final: bool) -> int:
-        """Read the number or literal at `pos`; return as `_token` does."""
+        """Read the number or literal at `pos`, and return as `_token` does."""
         char = text[pos]
         word = LITERALS.get(char)
         if word:
@@ -288,7 +296,7 @@ class JsonLexer:
         if stop > pos + MAX_TOKEN:
             return self.breaks(f"a number of more than {MAX_TOKEN} characters")
         whole = NUMBER.fullmatch(text, pos, stop)
-        # A number ends where another character stands, or the text: "12" may become "125".
+        # A number needs a character after it, because "12" may become "125".
         if stop == len(text) and not (final and whole and not self.stack):
             return 0
         if whole:
@@ -297,44 +305,44 @@ class JsonLexer:
         return self.breaks(f"{char!r} begins no value")
 
     def string_ends(self) -> None:
-        """End the key or string that is open: its closing quote was read in another spelling."""
+        """End the open key or string, whose closing quote had another spelling."""
         if self.state is KEY:
             self.state = AFTER_KEY
         else:
             self.value_ends()
 
     def value_ends(self, read: int = 0) -> None:
-        """End a value `read` characters behind what was passed."""
+        """End a value `read` characters after the passed text."""
         self.settled = self.passed + read
         self.state = AFTER_VALUE if self.stack else DONE
 
     def breaks(self, problem: str) -> int:
-        """Break the text here: it cannot go on as it does. Returns 0, the length of no token."""
+        """Break the text here, and return 0, the length of an invalid token."""
         self.broken_in = self.state
         self.state = BROKEN
         self.problem = problem
         return 0
 
     def go_back(self, state: JsonState, stack: str) -> None:
-        """Take back a scan, before which this was the state, and these brackets were open."""
+        """Undo a scan; `state` and `stack` are those before it."""
         self.state, self.stack, self.runs = state, stack, self._runs[stack[-1:]]
 
     def overruns(self) -> None:
-        """Break the text in a string that never ended; nothing repairs that."""
+        """Break the text inside an unclosed string, which no repair fixes."""
         self.breaks("a string that does not end")
         self.broken_in = None
 
 
 def whole_end(text: str, pos: int = 0) -> int:
-    r"""Return where `text`, the inside of a string, ends for good: its length at most.
+    r"""Return the end of the certain part of `text`, the inside of a string.
 
-    A first half of a surrogate pair at its end (`\ud83d`) may still become a character.
+    The first half of a surrogate pair at the end (`\ud83d`) may still become a character.
     """
     found = HALF_PAIR.search(text, pos)
     return found.start(1) if found else len(text)
 
 
 def match_end(pattern: re.Pattern[str], text: str, pos: int, end: int = sys.maxsize) -> int:
-    """Return where a match of `pattern` at `pos` ends, `end` at the latest; `pos` if none is."""
+    """Return the end of a match of `pattern` at `pos`, at most `end`; `pos` if there is none."""
     found = pattern.match(text, pos, end)
     return found.end() if found else pos

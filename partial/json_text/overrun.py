@@ -1,9 +1,9 @@
-"""A string that is open where its closing quote was forgotten: what proves that it has overrun.
+"""Detection of a string whose closing quote is missing.
 
-Without it, such a string swallows all that follows, up to the next quote. No text proves it by
-itself, for a string may hold any; but a text that holds an unescaped quote, with something behind
-it that can follow no string, was none. So where a marker stands in a string that might be its end,
-the reader looks ahead, as far as a pattern of bounded length may match.
+Such a string would swallow all text up to the next quote. No text proves this alone, because a
+string may contain any text. The proof is an unescaped quote with text after it that cannot follow a
+string. So at a marker that might be the string's true end, the reader looks ahead. Its pattern has
+bounded length.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ __all__ = ["Overrun"]
 
 
 class Overrun:
-    """What shows that a string which is open should have ended before.
+    """A test for the true end of a string that was not closed.
 
     Immutable, and made once for a format.
 
     Args:
-        markers: what a string may have overrun; none of them may begin with what a string cannot
-            hold as it stands.
-        beyond: given the quote that would end the string, a pattern for the text from a marker
-            on that proves it. It must be of bounded length, and match no text that a string can
-            hold with what follows it.
-        outside: what stands in no key without quotes; by default `markers`.
+        markers: the markers that a string may have overrun. Their first characters must be allowed
+            in a string.
+        beyond: takes the quote that would end the string, and returns a pattern for the text from a
+            marker on that is proof. The pattern must have bounded length, and must not match text
+            that a string can contain.
+        outside: the markers that an unquoted key cannot contain; default `markers`.
 
-    `watched` is the only character that markers begin with, or "", which stands in any text;
-    `lane` is the text that may pass in a string, as it may where nothing is
-    overrun, but for the markers.
+    Attributes:
+        watched: the only first character of all markers, or "", which every text contains.
+        lane: the text that may bypass the reader of a string: without any marker.
     """
 
     __slots__ = ("_beyond", "lane", "markers", "outside", "watched")
@@ -52,43 +52,43 @@ class Overrun:
         self.lane = string_lane(markers)
 
     def stands_at(self, text: str, pos: int, quote: str, *, final: bool = False) -> bool | None:
-        """Whether the text from index `pos` on is proof; None if more text is needed to tell."""
+        """Return True if the text from index `pos` on is proof; None if more text is needed."""
         found = _compiled(self._beyond(quote)).match(text, pos, partial=not final)
         return None if found and found.partial else found is not None
 
     def may_stand(self, text: str, pos: int, end: int) -> bool:
-        """Whether a marker, or the beginning of one, begins between two indices."""
+        """Return True if a marker, or a prefix of one, starts between two indices."""
         if any(text.find(first, pos, end) >= 0 for first in self.markers.firsts):
             return self.first(text, pos, end) < end
         return False
 
     def first(self, text: str, pos: int, end: int) -> int:
-        """Return where the first marker begins between two indices, `end` if none does.
+        """Return the start of the first marker between two indices, or `end`.
 
-        At the end of the text it may be the beginning of one.
+        At the end of the text, a prefix of a marker counts.
         """
-        # No further: there may be many short strings in one long text.
+        # The search is limited: one long text may contain many short strings.
         near = text[pos : end + self.markers.longest]
         final = pos + len(near) < len(text)
         return min(pos + self.markers.find(near, final=final)[0], end)
 
     def starts(self, text: str, pos: int, end: int) -> Iterator[int]:
-        """Yield where markers begin in `text` between two indices."""
+        """Yield the starts of markers in `text` between two indices."""
         while (start := self.first(text, pos, end)) < end:
             yield start
             pos = start + 1
 
     def is_here(self, src: Window, quote: str) -> Steps[bool]:
-        """Return whether the text that is unread is proof; read nothing."""
+        """Return True if the unread text is proof, without reading it."""
         while (answer := self.stands_at(src.text, src.pos, quote, final=src.closed)) is None:
             yield
         return answer
 
     def clear(self, src: Window, end: int, quote: str) -> Steps[int | None]:
-        """Return up to which index the text of a string that is open is its own.
+        """Return the index up to which the text of an open string belongs to the string.
 
-        It ends at the index `end` at the latest; the window is fed meanwhile, and the index is
-        right for it then. None: the string has overrun here, and what is unread is not its text.
+        The index is at most `end`, and is valid for the window after it was fed. None means that
+        the string has overrun here, and the unread text does not belong to it.
         """
         start = self.first(src.text, src.pos, end)
         if start > src.pos or start == end:
@@ -98,6 +98,6 @@ class Overrun:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
-    import regex  # slow to import, and hardly ever needed
+    import regex  # imported lazily: slow, and rarely needed
 
     return regex.compile(pattern)

@@ -1,4 +1,4 @@
-"""The closed list of repairs of JSON."""
+"""The closed list of JSON repairs."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass
 __all__ = ["Note", "Repairs"]
 
 Note = Callable[[str, int], object]
-"""Takes the name of a repair, which is a field of `Repairs`, and its offset.
+"""Takes the name of a repair, a field of `Repairs`, and its offset.
 
-In Python text it refuses the repair by returning False, and the text is broken there."""
+In Python text it may return False to refuse the repair, which breaks the text there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    r"""Switches for the repairs of JSON; each is made unless it is switched off.
+    r"""Switches for the repairs of JSON. All repairs are on by default.
 
     Attributes:
         single_quotes: `'x'` becomes `"x"`.
         python_literals: `True`, `False` and `None` become `true`, `false` and `null`.
-        control_characters: a raw newline, tab or the like in a string becomes an escape.
-        invalid_escapes: an escape that JSON has not is written as what it means (`\x41`), or its
+        control_characters: a raw newline, tab or similar in a string becomes an escape.
+        invalid_escapes: an escape unknown to JSON is replaced by its meaning (`\x41`), or its
             backslash is kept (`\d`).
-        trailing_commas: a comma before a closing bracket is left out.
+        trailing_commas: a comma before a closing bracket is removed.
         non_finite: `NaN`, `Infinity` and `-Infinity` become `null`.
-        comments: `// ...`, `# ...` and `/* ... */` are left out.
+        comments: `// ...`, `# ...` and `/* ... */` are removed.
         unquoted_keys: `{a: 1}` becomes `{"a": 1}`.
     """
 

@@ -1,15 +1,14 @@
-r"""Runs of tokens between two brackets, each read by one pattern.
+"""Patterns that read all tokens between two brackets at once.
 
-A chunk of nested JSON holds two or three tokens, and to read them one by one, in a loop of Python,
-takes more time than all the rest that is done with the chunk. Between brackets no token needs the
-stack, and tokens go round in a circle: in an object key, colon, value and comma, in an array value
-and comma. So there is a pattern for each place of the circle, which reads as much as is there, be
-it whole members or the beginning of one, up to the next bracket; its last group says in which state
-that ends.
+A chunk of nested JSON has two or three tokens. A Python loop over them would cost more than all
+other work on the chunk. Between brackets no token needs the stack, and tokens form a cycle: key,
+colon, value and comma in an object, value and comma in an array. So there is one pattern for each
+place of the cycle. It reads complete members or the start of one, up to the next bracket. Its last
+group determines the state at its end.
 
-A pattern must pass only what the loop of `JsonLexer` passes, and leave the same state. What it does
-not match, the loop reads: brackets, what breaks the text, and what is not all there. Nothing behind
-a group can fail, so no group is taken back, and only a string that is not all there is read twice.
+A pattern must match only text that the loop of `JsonLexer` passes, and must lead to the same state.
+The loop reads all other text: brackets, invalid text, and incomplete tokens. Nothing after a group
+can fail, so no group is undone, and only an incomplete string is read twice.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ __all__ = ["ESCAPE", "INSIDE", "NO_RUNS", "RUNS", "Run", "Runs"]
 
 ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
 INSIDE = rf'[^"\\\x00-\x1f]*+(?:{ESCAPE}[^"\\\x00-\x1f]*+)*+'
-"""What stands in a string, up to an escape that may be cut: whole escapes only."""
+"""The inside of a string, up to an escape that may be incomplete."""
 
 WHITE = r"[ \t\n\r]*+"
 WHOLE = rf'"{INSIDE}"{WHITE}'
 DIGITS = "[0-9]{1,64}+"
-# Behind a number stands another character: "12" may become "125".
+# A number needs a character after it, because "12" may become "125".
 NUMBER = rf"-?+(?:0|[1-9][0-9]{{0,64}}+)(?:\.{DIGITS})?+(?:[eE][-+]?+{DIGITS})?+(?=[^-+.0-9eE])"
 CUT = "[-0-9][-+.0-9eE]{0,64}+|t(?:ru?+)?+|f(?:a(?:ls?+)?+)?+|n(?:ul?+)?+"
-"""A number or a name that may not be all there."""
+"""A number or a name that may be incomplete."""
 SCALAR = rf"(?:{WHOLE}|(?:true|false|null|{NUMBER}){WHITE})"
 
 
@@ -47,9 +46,9 @@ OF_OBJECTS = OF_BOTH | {JsonState.KEY, JsonState.AFTER_KEY, JsonState.AFTER_COLO
 
 
 class Run(NamedTuple):
-    """What reads a run: its pattern, and by the number of its last group how that ends.
+    """A pattern for tokens, and the result for each of its groups.
 
-    That is the state, and whether the rest is a number or a name that may not be all there.
+    A result is the state at the end, and True if the rest may be an incomplete number or name.
     """
 
     match: Callable[[str, int], re.Match[str]]

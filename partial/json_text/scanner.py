@@ -1,4 +1,4 @@
-"""A JSON value fed in chunks: what of it is certain is returned as soon as it is."""
+"""A push parser for one JSON value that returns text as soon as it is certain."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ __all__ = ["JsonScanner"]
 
 
 class JsonScanner:
-    """Reads one JSON value that is fed in chunks of any size, each character once.
+    """Reads one JSON value in chunks of any size, each character once.
 
-    `feed` returns the text that is certain now, and never takes it back: joined, what it returned
-    is a prefix of the value's text, cut between tokens or in a string. Held back is only half of a
-    number, a literal or an escape, and a comma until something follows it. White space before the
-    value is left out. Model output never raises: a text that is not JSON leaves the scanner in the
-    state BROKEN, with a `problem`.
+    `feed` returns the text that is certain now, and never retracts it. The joined results are a
+    prefix of the value's text, cut between tokens or inside a string. Only an incomplete number,
+    literal or escape is buffered, and a comma until the next token. Whitespace before the value is
+    dropped. Model output never raises: invalid text leaves the scanner in the state BROKEN, with a
+    `problem`.
 
     Args:
-        compact: return JSON without white space, each string in its shortest spelling, in place of
-            the text as it stands.
-        repairs: which repairs are made of what is nearly JSON; none if None.
-        max_depth: how many brackets may be open.
-        keep: keep what was returned, for `text` and `snapshot`. Without it a scanner takes the
-            same few hundred bytes however long the value is.
+        compact: return compact JSON instead of the original spelling.
+        repairs: the repairs to make; None for no repairs.
+        max_depth: the limit of open brackets.
+        keep: keep the returned text, for `text` and `snapshot`. Without it, a scanner has a
+            constant size of a few hundred bytes.
 
     >>> scanner = JsonScanner()
     >>> scanner.feed('{"path": "a.txt", "li'), scanner.feed('ne": 1'), scanner.feed("2} and so on")
@@ -66,60 +65,65 @@ class JsonScanner:
 
     @property
     def state(self) -> JsonState:
-        """Where in the value the text ends that was fed so far."""
+        """The position of the end of the fed text in the value."""
         return self._lexer.state
 
     @property
     def stack(self) -> tuple[str, ...]:
-        """The brackets that are open, "{" and "[", from the outside in."""
+        """The open brackets, "{" and "[", from the outside in."""
         return tuple(self._lexer.stack)
 
     @property
     def problem(self) -> str:
-        """What is wrong with the character that `unread` begins with, when BROKEN."""
+        """The reason why the first character of `unread` is invalid; "" unless BROKEN."""
         return self._lexer.problem if self.state is JsonState.BROKEN else ""
 
     @property
     def end(self) -> int | None:
-        """The number of characters fed up to the end of the value; None while it goes on."""
+        """The number of characters up to the end of the value; None before its end."""
         return self._src.offset if self.state is JsonState.DONE else None
 
     @property
     def unread(self) -> str:
-        """The text that was fed and is held back, follows the value, or broke it."""
+        """The fed text that is buffered, follows the value, or is invalid."""
         self._behind = ["".join(self._behind)]
         return self._src.unread + self._behind[0]
 
     @property
     def text(self) -> str:
-        """All that was returned; raises `UsageError` where the scanner keeps nothing."""
+        """All returned text.
+
+        Raises:
+            UsageError: the scanner was created with `keep=False`.
+        """
         if self._kept is None:
-            raise UsageError("this scanner keeps no text: make it with keep=True")
+            raise UsageError("this scanner keeps no text; create it with keep=True")
         self._kept = ["".join(self._kept)]
         return self._kept[0]
 
     def feed(self, text: str) -> str:
-        """Read the next chunk; return the text that is certain now, often "".
+        """Read the next chunk, and return the text that is certain now.
 
         Raises:
-            UsageError: the chunk is no `str`, or comes after `finish`.
+            UsageError: the chunk is not a `str`, or follows `finish`.
         """
         if not isinstance(text, str):
             raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
         if self._src.closed:
             raise UsageError(AFTER_FINISH)
         if self.state in ENDS:
-            # The window would be put together anew with each chunk.
+            # A list avoids copying the rest with each chunk, as the window would.
             self._behind.append(text)
         elif self._src.receive(text):
             next(self._steps, None)
         return self._emitted()
 
     def finish(self, *, heal: bool = False) -> str:
-        """End the input; return the rest, which is a number that stands alone.
+        """End the input, and return the rest, a top-level number.
 
-        With `heal`, also what makes the whole JSON: a number that is held back is taken as it is,
-        a key without a value gets null.
+        Args:
+            heal: return the text that completes the JSON too. A buffered number is kept, and a key
+                without a value gets null.
         """
         self._src.closed = True
         next(self._steps, None)
@@ -129,15 +133,14 @@ class JsonScanner:
         return rest
 
     def snapshot(self, *, marker: str | None = None) -> HealedJson:
-        """Return the value so far, completed: `heal_json` of what was returned.
+        """Return the value so far, completed by `heal_json`.
 
-        Takes time in proportion to the text; to follow the values while they come, see
-        `JsonValues`.
+        Takes time in proportion to the text. `JsonValues` follows growing values in linear time.
 
         Raises:
-            UsageError: the scanner keeps nothing, or the marker has characters that JSON escapes.
+            UsageError: the scanner keeps no text, or the marker has characters that JSON escapes.
         """
-        # A space behind a value says that it is whole, for it may be a number.
+        # A space after a value marks a number as complete.
         whole = self.state in (JsonState.AFTER_VALUE, JsonState.DONE)
         healed = heal_json(self.text + " " * whole, marker=marker)
         return replace(
@@ -148,7 +151,7 @@ class JsonScanner:
         )
 
     def _emitted(self) -> str:
-        """Return what the sub-parser emitted since the last call."""
+        """Return the text that the sub-parser emitted since the last call."""
         out = self._out
         if not out:
             return ""

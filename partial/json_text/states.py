@@ -1,4 +1,4 @@
-"""Where in a JSON value a lexer stands."""
+"""The states of a JSON lexer."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ __all__ = ["JsonState"]
 
 
 class JsonState(StrEnum):
-    """Where in a JSON value a lexer or scanner stands.
+    """The position of a lexer or scanner in a JSON value.
 
     START        before the value
-    AFTER_OPEN   behind an opening bracket
+    AFTER_OPEN   after an opening bracket
     KEY          in a key
-    AFTER_KEY    behind a key, before its colon
-    AFTER_COLON  behind a colon, before the value
-    STRING       in a string that is a value
-    AFTER_VALUE  behind a value, before a comma or a closing bracket
-    AFTER_COMMA  behind a comma, before the next key or value
-    DONE         behind the whole value
-    BROKEN       before a character that cannot follow
+    AFTER_KEY    after a key, before its colon
+    AFTER_COLON  after a colon, before the value
+    STRING       in a string value
+    AFTER_VALUE  after a value, before a comma or a closing bracket
+    AFTER_COMMA  after a comma, before the next key or value
+    DONE         after the complete value
+    BROKEN       before an invalid character
     """
 
     START = "start"

@@ -1,4 +1,4 @@
-"""What may pass in a JSON string that is open: plain characters and whole escapes."""
+"""The text that may bypass the reader of a JSON string: plain characters and whole escapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["string_lane"]
 
 @lru_cache(maxsize=256)
 def string_lane(markers: Markers) -> Lane:
-    """Text that holds none of the markers either, nor what may become one.
+    """Return a lane for the inside of a string without the markers and their prefixes.
 
     Escapes take twice the time.
     """
@@ -40,7 +40,7 @@ def string_lane(markers: Markers) -> Lane:
             start, stop = markers.find(text, end)
             if start == end:
                 return end if stop == end else -1
-            # It is as short as the beginning of a marker, and none.
+            # It starts like a marker, but is not a prefix of one.
             end = match_end(certain, text, end + 1)
         return end
 

@@ -1,4 +1,4 @@
-"""What may pass in a JSON value of which a lexer stands in the middle: all that does not end it."""
+"""The text that may bypass the reader of an open JSON value: all text that does not end it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from .states import JsonState
 __all__ = ["LONG_STRING", "value_lane"]
 
 LONG_STRING = 3
-"""Chunks within one string; for more of them the lane of strings is worth its while."""
+"""The number of chunks in one string from which the lane for strings is faster."""
 
 Seen = tuple[str | None, int, JsonState, str]
-"""Text that may pass but for its end, where that begins, and where the lexer stands before it."""
+"""A text of which only the end may not pass, the index of the end, and the lexer's state there."""
 NOTHING: Seen = None, 0, START, ""
 
 
 def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
-    """Return a lane in which the lexer goes along: what passes, it has read.
+    """Return a lane whose lexer reads the passing text.
 
-    So text is to be looked at once, and in order. What ends the value or breaks it, the rest of a
-    long string, and text that holds one of the characters `firsts` may not pass; the lexer has not
-    read that, but `foreseen` where the value ends.
+    So each text must be tested once, and in order. Three texts may not pass: text that ends or
+    breaks the value, the rest of a long string, and text with one of the characters `firsts`. The
+    lexer has not read these, but `foreseen` may have the end of the value.
     """
-    # Of bytes this asks what raises TypeError, as a lane should.
+    # bytes input raises TypeError here, as the lane contract requires.
     first, others = firsts[:1] or "\x00", firsts[1:]
     scan = lexer.scan
     inside = 0
@@ -39,7 +39,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
             return text
         state, stack, pos = lexer.state, lexer.stack, 0
         run = lexer.runs[state]
-        if run is not None:  # what `scan` would do first, and nearly always all that it would do
+        if run is not None:  # inlined from `scan`, whose first step is usually its only one
             found = run[0](text, 0)
             pos, last = found.end(), found.lastindex
             if last is not None:

@@ -1,4 +1,4 @@
-"""The values in a JSON text that is fed in chunks, typed, each as soon as it is whole."""
+"""A push parser for the values in a JSON text, each returned as soon as it is complete."""
 
 from __future__ import annotations
 
@@ -28,34 +28,35 @@ from .lexer import (
 
 __all__ = ["JsonValue", "JsonValues", "argument_events"]
 
-# An exponent that no float has, which `Decimal` may refuse.
+# An exponent beyond any float, which `Decimal` may refuse.
 HUGE = re.compile(r"[eE][-+]?0*+[0-9]{7}")
-# A string, or a number with such an exponent: its sign, its first digit but 0, the exponent's sign.
+# A string, or a number with a huge exponent: groups for the sign, the first nonzero digit, and the
+# sign of the exponent.
 HUGE_NUMBER = re.compile(
     r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(-?)(?<![0-9.])[0.]*+([1-9]?)[0-9.]*+[eE]([-+]?)0*+[0-9]{7,}'
 )
 
 
 class JsonValue(NamedTuple):
-    """A value that is whole, and where it stands: keys and indices from the outside in."""
+    """A complete value and its path: keys and indices from the outside in."""
 
     path: JsonPath
     value: Any
 
 
 class JsonValues:
-    """Reads one JSON value that is fed in chunks, and returns each value in it when it is whole.
+    """Reads one JSON value in chunks, and returns each value in it when it is complete.
 
-    Members come before the object that holds them; the whole comes last, at the path (). Numbers
-    are int or float, half of a surrogate pair is U+FFFD. Where the text stops being JSON, nothing
-    more comes, and `problem` says why. Fed with a call's `arguments` as its deltas come, it lets
-    an agent act on an argument before the call is finished.
+    Members precede their object. The top-level value is last, at the path (). Numbers are int or
+    float. Half of a surrogate pair is U+FFFD. After invalid text no values follow, and `problem`
+    has the reason. Fed with the `arguments` of a call's deltas, it lets an agent act on an argument
+    before the call is finished.
 
-    The values are made by ijson, in C where it can be. It is fed whole strings only, for it would
-    read one that grows from its beginning each time.
+    ijson makes the values, in C if available. It is fed complete strings only, because it would
+    read a growing string from its start each time.
 
     Args:
-        max_depth: how many brackets may be open.
+        max_depth: the limit of open brackets.
 
     >>> values = JsonValues()
     >>> values.feed('{"path": "a.t'), values.feed('xt", "lines": [1, 2')
@@ -91,35 +92,35 @@ class JsonValues:
 
     @property
     def state(self) -> JsonState:
-        """Where in the value the text ends that was fed so far."""
+        """The position of the end of the fed text in the value."""
         return self._lexer.state
 
     @property
     def _stands(self) -> JsonState | None:
-        """The state, or that in which the text broke: a string that was begun is still shown."""
+        """The state, or the state before BROKEN, because a started string is still shown."""
         lexer = self._lexer
         return lexer.broken_in if lexer.state is BROKEN else lexer.state
 
     @property
     def problem(self) -> str:
-        """Why nothing more comes; "" while the text is JSON."""
+        """The reason why no more values follow; "" while the text is valid."""
         return self._lexer.problem
 
     @property
     def path(self) -> JsonPath:
-        """The path of the place where the text ends that was fed so far."""
+        """The path at the end of the fed text."""
         path, state = self._path.copy(), self.state
         if state is AFTER_VALUE and isinstance(path[-1], int):
-            path[-1] -= 1  # it was counted already
+            path[-1] -= 1  # the index was incremented after the value
         elif state in (KEY, AFTER_COMMA) and self._lexer.stack[-1] == "{":
             path[-1] = None
         return tuple(path)
 
     @property
     def value(self) -> Any:
-        """The value so far, with the beginning of a string that is not finished; None for none.
+        """The value so far, with the start of an incomplete string; None before the first value.
 
-        It is always the same object, which grows: copy what you want to keep as it is.
+        The same object is returned each time and grows. Copy it to keep a state.
         """
         if self._stands is not STRING:
             return self._root
@@ -130,10 +131,10 @@ class JsonValues:
         return self._root
 
     def feed(self, text: str) -> list[JsonValue]:
-        """Read the next chunk; return the values that it completes, in order.
+        """Read the next chunk, and return the values that it completes, in order.
 
         Raises:
-            UsageError: the chunk is no `str`, or comes after `finish`.
+            UsageError: the chunk is not a `str`, or follows `finish`.
         """
         if not isinstance(text, str):
             raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
@@ -142,12 +143,12 @@ class JsonValues:
         return self._read(text, final=False)
 
     def finish(self) -> list[JsonValue]:
-        """End the input; return a number that stands alone, which nothing else completes."""
+        """End the input, and return a top-level number, which only the end completes."""
         self._finished = True
         return self._read("", final=True)
 
     def _read(self, text: str, *, final: bool) -> list[JsonValue]:
-        """Scan the next chunk, and parse what of it ends between tokens."""
+        """Scan the next chunk, and parse the part that ends between tokens."""
         lexer = self._lexer
         if lexer.state is DONE or lexer.state is BROKEN:
             return []
@@ -167,12 +168,12 @@ class JsonValues:
         return self._parse(text)
 
     def _parse(self, text: str) -> list[JsonValue]:
-        """Feed the parser text that ends between tokens; return the values that it completes."""
+        """Feed the parser text that ends between tokens, and return completed values."""
         if self._string:
             text = "".join(self._string) + text
             self._string.clear()
             self._shown = (0, "")
-        if text:  # nothing at all would mean the end
+        if text:  # an empty chunk would mean the end of the input
             text = sound_json(text)
             if HUGE.search(text):
                 text = HUGE_NUMBER.sub(_tamed, text)
@@ -206,18 +207,18 @@ class JsonValues:
                 self._path[-1] += 1
 
     def _put(self, value: Any) -> None:
-        """Put a value at the path where the parser stands."""
+        """Put a value at the parser's path."""
         if not self._open:
             self._root = value
             return
         holder, key = self._open[-1], self._path[-1]
-        if key == len(holder):  # of a list
+        if key == len(holder):  # the key is an index of a list
             holder.append(value)
         else:
             holder[key] = value
 
     def _string_so_far(self) -> str:
-        """Return the string that is not finished, each chunk of it decoded once."""
+        """Return the incomplete string; each chunk is decoded once."""
         chunks, (known, text) = self._string, self._shown
         if len(chunks) > known:
             raw = "".join(chunks[known:])
@@ -232,10 +233,13 @@ class JsonValues:
 
 
 def argument_events(texts: Iterable[str], *, max_depth: int = MAX_DEPTH) -> Iterator[JsonValue]:
-    """Yield each value in the JSON that `texts` join to, as soon as it is whole.
+    """Yield each value in the JSON that `texts` join to, as soon as it is complete.
 
-    `texts` are chunks of any size, such as the `arguments` of a call's deltas. Members come before
-    the object that holds them. Nothing more is yielded where the text stops being JSON.
+    Members precede their object. No values follow invalid text.
+
+    Args:
+        texts: chunks of any size, such as the `arguments` of a call's deltas.
+        max_depth: the limit of open brackets.
 
     >>> for path, value in argument_events(['{"path": "a.t', 'xt", "n": [1', "2]}"]):
     ...     print(path, value)
@@ -251,7 +255,7 @@ def argument_events(texts: Iterable[str], *, max_depth: int = MAX_DEPTH) -> Iter
 
 
 def _tamed(number: re.Match[str]) -> str:
-    """Return the number as large, or as small, as a float can be; a string as it is."""
+    """Return the number within the range of floats, or a string unchanged."""
     sign, digit, exponent_sign = number.groups()
     if sign is None:
         return number[0]

@@ -1,8 +1,8 @@
-r"""The check of a pattern: whether it can be looked for exactly in a stream, and with which probe.
+"""The check of a pattern: it must be possible to search for it exactly in a stream.
 
-A pattern whose partial matches are inexact loses or delays text, and does so only for some ways of
-cutting it: no test of a user would find that. So what `regex` is known to get wrong is refused when
-the pattern is made, with a word on what to write instead. `pattern` says what the probe is for.
+A pattern with inexact partial matches would lose or delay text for some chunkings only, which no
+user's test would find. So patterns that `regex` is known to get wrong are refused at construction,
+with an alternative in the message. `pattern.py` explains the probe.
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ from .parse import Atom, Group, Kind, Node, Repeat, parse_pattern
 __all__ = ["MAX_BEHIND", "MISSING", "check_pattern"]
 
 MAX_BEHIND = 255
-"""Characters that a lookbehind may look at: as many are kept of the text that was read."""
+"""The maximum number of characters that a lookbehind may examine, because they must be kept."""
 
 MISSING = r"[^\x00-\U0010ffff]"
-r"""No character there is. (`[^\s\S]` would say so, but `regex` 2026.11 matches any with it.)"""
+r"""A class without any character. (`[^\s\S]` would be one too, but `regex` 2026.11 matches any
+character with it.)"""
 
-# What stands in the probe for each end of the text.
+# The replacement of each end anchor in the probe.
 ENDS = {
     Kind.END: MISSING,
     Kind.LINE_END: rf"(?=\n|{MISSING})",
     Kind.LAST_LINE_END: rf"(?=\n?{MISSING})",
 }
 
-# Where a group repeats, `regex` looks whether its first character follows, and at the end of the
-# text takes none for no. It does not look past a branch.
+# `regex` tests the first character of a repeated group, and fails at the end of the text. An
+# alternative at the start of the group switches this test off.
 UNSEEN = "(?:|(?!))"
 
 
 class CheckedPattern(NamedTuple):
-    """What `check_pattern` found out.
+    """The result of `check_pattern`.
 
     Attributes:
-        flags: the flags given and those that the pattern begins with.
-        probe: the pattern without these, in which each end of the text asks for a character.
-        behind: how many characters before a match it looks at.
-        first: a pattern for the characters that a match can begin with; "" if not known. It holds
-            its own flags, but for A and U.
+        flags: the given flags and those at the start of the pattern.
+        probe: the pattern without the flags, in which each end anchor demands a character.
+        behind: the number of characters before a match that the pattern examines.
+        first: a pattern for the first characters of matches; "" if unknown. It contains its own
+            flags, except A and U.
     """
 
     flags: int
@@ -53,10 +54,10 @@ class CheckedPattern(NamedTuple):
 
 
 def check_pattern(pattern: str, flags: int = 0) -> CheckedPattern:
-    """Check that `pattern` can be looked for exactly, and return what its search needs.
+    """Check that `pattern` can be searched exactly, and return the data for the search.
 
     Raises:
-        UsageError: it cannot; the text says why, and what to write instead.
+        UsageError: it cannot. The message has the reason and an alternative.
     """
     flags, tree = parse_pattern(pattern, flags)
     backwards = any(map(_looks_back, _walk(tree)))
@@ -67,8 +68,8 @@ def check_pattern(pattern: str, flags: int = 0) -> CheckedPattern:
             _check_group(node)
     if _width(tree)[0] == 0:
         raise UsageError(
-            f"{pattern!r} may match the empty text, which is everywhere: let at least one character"
-            " of it be needed (+ for *, no ? at the end)"
+            f"{pattern!r} may match the empty string: require at least one character"
+            " (+ instead of *, no ? at the end)"
         )
     first = _first(tree.branches)
     return CheckedPattern(
@@ -80,33 +81,31 @@ def check_pattern(pattern: str, flags: int = 0) -> CheckedPattern:
 
 
 def _alternative(characters: str) -> str:
-    """Return a pattern for one character as it can stand among alternatives."""
-    # `regex` finds nothing with `[^a]|[^b]`, which is every character; looking ahead, it does.
+    """Return a pattern for one character, for use among alternatives."""
+    # `regex` never matches `[^a]|[^b]`, although it is every character. A lookahead avoids that.
     return f"(?={characters})" if "[^" in characters else characters
 
 
 def _check_repeat(node: Repeat, *, backwards: bool) -> None:
-    """Refuse a repeat whose partial matches are inexact; `backwards`: the pattern looks back."""
+    """Refuse a repeat with inexact partial matches; `backwards`: the pattern has a lookbehind."""
     item, whole = node.item, _source(node)
     if _width(item)[1] == 0:
-        raise UsageError(f"{whole}: what matches no characters cannot be repeated")
+        raise UsageError(f"{whole}: a part without characters cannot be repeated")
     if node.mode == "+" and not (isinstance(item, Atom) and item.one):
         raise UsageError(f"{whole}: only one character may be repeated possessively: leave + out")
     is_any = isinstance(item, Atom) and item.kind is Kind.ANY
     if node.mode == "?" and (backwards or node.high is not None or not is_any):
         raise UsageError(
-            f"{whole}: only any character may be repeated lazily, as (?s:.*?), without a"
-            " limit, and not beside a lookbehind or (?m:^): write a greedy repeat of what may"
-            " stand there, such as [^<]*"
+            f"{whole}: only (?s:.*?) may be lazy, without a limit, and not with a lookbehind"
+            " or (?m:^): write a greedy repeat of the allowed characters,"
+            " for example [^<]*"
         )
     if any(isinstance(inner, Repeat) and inner.mode == "?" for inner in _walk(item)):
-        raise UsageError(
-            f"{whole}: a lazy repeat may not be repeated: let one (?s:.*?) take all of it"
-        )
+        raise UsageError(f"{whole}: a lazy repeat may not be repeated: use one (?s:.*?)")
 
 
 def _check_group(node: Group) -> None:
-    """Refuse a group whose partial matches are inexact."""
+    """Refuse a group with inexact partial matches."""
     low, high = _width(node, inside=True)
     if node.opening == "(?>" and (low, high) != (1, 1):
         raise UsageError(f"{_source(node)}: only one character may be atomic: write (?:...)")
@@ -114,15 +113,15 @@ def _check_group(node: Group) -> None:
         return
     if high is None or _behind(node) > MAX_BEHIND:
         raise UsageError(
-            f"{_source(node)}: a lookbehind may look at {MAX_BEHIND} characters at most:"
-            " let its repeats have a limit"
+            f"{_source(node)}: a lookbehind may examine at most {MAX_BEHIND} characters:"
+            " limit its repeats"
         )
     if any(map(_looks_ahead, _walk(node))):
-        raise UsageError(f"{_source(node)}: a lookbehind may look neither ahead nor for an end")
+        raise UsageError(f"{_source(node)}: a lookbehind may not look ahead or for an end")
 
 
 def _walk(node: Node) -> Iterator[Node]:
-    """Yield a node and all nodes within it."""
+    """Yield a node and all nodes in it."""
     yield node
     if isinstance(node, Repeat):
         yield from _walk(node.item)
@@ -133,21 +132,21 @@ def _walk(node: Node) -> Iterator[Node]:
 
 
 def _looks_back(node: Node) -> bool:
-    """Return whether a node, apart from what is in it, looks at the text before it."""
+    """Return True if a node itself examines the text before it."""
     if isinstance(node, Group):
         return node.behind
     return isinstance(node, Atom) and node.kind is Kind.LINE_START
 
 
 def _looks_ahead(node: Node) -> bool:
-    """Return whether a node, apart from what is in it, looks ahead or for the end of the text."""
+    """Return True if a node itself is a lookahead or an end anchor."""
     if isinstance(node, Group):
         return node.ahead
     return isinstance(node, Atom) and node.kind in ENDS
 
 
 def _source(node: Node, *, ends: bool = True) -> str:
-    """Return the pattern again; without `ends`, as it stands in the probe."""
+    """Return the source of a node; without `ends`, its source in the probe."""
     if isinstance(node, Atom):
         return node.source if ends else ENDS.get(node.kind, node.source)
     if isinstance(node, Repeat):
@@ -160,7 +159,7 @@ def _source(node: Node, *, ends: bool = True) -> str:
 
 
 def _width(node: Node, *, inside: bool = False) -> tuple[int, int | None]:
-    """Return how many characters a node matches: the fewest and the most, None for no limit."""
+    """Return the minimum and maximum number of characters of a node; None for no limit."""
     if isinstance(node, Atom):
         if node.kind is Kind.BACK:
             return 0, None
@@ -183,7 +182,7 @@ def _width(node: Node, *, inside: bool = False) -> tuple[int, int | None]:
 
 
 def _behind(node: Node) -> int:
-    """Return how many characters before a match a node looks at, nested lookbehinds added up."""
+    """Return the number of characters before a match that a node examines, nested ones added."""
     if isinstance(node, Atom):
         return 0
     if isinstance(node, Repeat):
@@ -193,7 +192,7 @@ def _behind(node: Node) -> int:
 
 
 def _first(branches: tuple[tuple[Node, ...], ...]) -> set[str] | None:
-    """Return patterns for the characters that a match may begin with; None if not known."""
+    """Return patterns for the first characters of a match; None if unknown."""
     found: set[str] = set()
     for branch in branches:
         for node in branch:
@@ -207,7 +206,7 @@ def _first(branches: tuple[tuple[Node, ...], ...]) -> set[str] | None:
 
 
 def _first_of(node: Node) -> set[str] | None:
-    """Return the same for one node."""
+    """Return patterns for the first characters of one node; None if unknown."""
     if isinstance(node, Repeat):
         return _first_of(node.item)
     if isinstance(node, Group):

@@ -1,12 +1,11 @@
-r"""A parser of patterns: what a pattern is made of.
+r"""A parser for patterns.
 
     pattern = flags? branch ("|" branch)*           flags  = "(?" [aimsux]+ ")"
     branch  = (item quantifier?)*                   item   = char | class | group | anchor | "\1"
     group   = "(" kind pattern ")"                  anchor = "^" | "$" | "\A" | "\Z"
 
-This is a part of the syntax of `regex`, version 0, and the only part that is accepted: what is not
-known here is refused, with a word on what to write instead. What is known may still be refused by
-`check`.
+This is the supported part of the syntax of `regex`, version 0. Other syntax is refused, with an
+alternative in the message. `check.py` may refuse a parsed pattern.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ..errors import UsageError
 __all__ = ["Atom", "Group", "Kind", "Node", "Repeat", "parse_pattern"]
 
 MAX_NESTING = 50
-"""Groups within groups that a pattern may have."""
+"""The maximum depth of nested groups."""
 
 FLAGS = {"a": regex.A, "i": regex.I, "m": regex.M, "s": regex.S, "u": regex.U, "x": regex.X}
 ALLOWED = regex.A | regex.I | regex.M | regex.S | regex.U | regex.X | regex.V0
@@ -33,7 +32,7 @@ PLAIN_BRACE = re.compile(r"\{(?![\w\s<>,:=+])")
 CLASS = re.compile(
     r"\[\^?+\]?+(?:\[:\^?\w+:\]|\\[pP]\{[^}]*\}|\\N\{[^}]*\}|\\[^NpP\d]|[^\\\[\]])*+\]", re.DOTALL
 )
-# One character: a kind of characters, a control character, a code, a name, or itself.
+# One character: a class, a control character, a code, a name, or an escaped character.
 ESCAPE = re.compile(
     r"\\(?:[dDwWsSafnrtv]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}"
     r"|[pP]\{[^}]*\}|N\{[^}]*\}|[^\w])",
@@ -54,15 +53,15 @@ INSTEAD = {
     r"\M": WORD_EDGE,
     r"\<": WORD_EDGE,
     r"\>": WORD_EDGE,
-    r"\K": "put what comes before it into a lookbehind (?<=...), or what comes after into a group",
-    r"\G": "use match(), which looks at one place only",
+    r"\K": "use a lookbehind (?<=...) for the part before it, or a group for the part after it",
+    r"\G": "use match(), which tries one place only",
     r"\R": r"write (?:\r\n|\n)",
     r"\X": "write . or a class of characters",
     r"\L": "write the words as alternatives (?:...|...)",
     r"\z": r"write \Z",
     r"\0": r"write \x00",
     "(?(": "write both cases as alternatives (?:...|...)",
-    "(?|": "number the groups one after the other",
+    "(?|": "number the groups in sequence",
     "(?r": "write the pattern forwards",
     "(?p": "put the longer alternative first",
     "(?b": "spell out the variants: fuzzy matching is not supported",
@@ -78,7 +77,7 @@ INSTEAD = {
 
 
 class Kind(StrEnum):
-    """What an `Atom` is."""
+    """The kinds of an `Atom`."""
 
     CHAR = "one character"
     ANY = "any one character"
@@ -87,12 +86,12 @@ class Kind(StrEnum):
     END = "the end of the text"
     LAST_LINE_END = "the end of the text or of its last line"
     LINE_END = "the end of a line"
-    BACK = "what a group matched"
+    BACK = "the text of a group"
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """The smallest part of a pattern; `flags` are those of "imsx" that hold for it."""
+    """The smallest part of a pattern; `flags` are the letters of "imsx" in force."""
 
     kind: Kind
     source: str
@@ -100,13 +99,13 @@ class Atom:
 
     @property
     def one(self) -> bool:
-        """Whether it is one character."""
+        """True if the atom is one character."""
         return self.kind in (Kind.CHAR, Kind.ANY)
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """An item and its quantifier; `high` is None for no limit, `mode` "", "?" or "+"."""
+    """An item and its quantifier; `high` is None for no limit, `mode` is "", "?" or "+"."""
 
     item: Node
     quantifier: str
@@ -117,19 +116,19 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Branches in parentheses; `opening` is how it begins, such as "(?:"."""
+    """Branches in parentheses; `opening` is the start of the group, such as "(?:"."""
 
     opening: str
     branches: tuple[tuple[Node, ...], ...]
 
     @property
     def ahead(self) -> bool:
-        """Whether it is a lookahead."""
+        """True if the group is a lookahead."""
         return self.opening in ("(?=", "(?!")
 
     @property
     def behind(self) -> bool:
-        """Whether it is a lookbehind."""
+        """True if the group is a lookbehind."""
         return self.opening in ("(?<=", "(?<!")
 
 
@@ -137,10 +136,10 @@ Node = Atom | Repeat | Group
 
 
 def parse_pattern(pattern: str, flags: int = 0) -> tuple[int, Group]:
-    """Parse `pattern`; return the flags in force and the whole as one group.
+    """Parse `pattern`, and return the flags in force and the pattern as one group.
 
     Raises:
-        UsageError: the pattern is wrong, or its syntax is not known here.
+        UsageError: the pattern is invalid, or its syntax is not supported.
     """
     if not isinstance(pattern, str):
         raise UsageError(f"a pattern is a str, not {type(pattern).__name__}")
@@ -161,7 +160,7 @@ def parse_pattern(pattern: str, flags: int = 0) -> tuple[int, Group]:
 
 
 class Parser:
-    """Reads a pattern that `regex` compiles: what it does not know is unsupported, not wrong."""
+    """Reads a pattern that `regex` compiles, so unknown syntax is unsupported, not wrong."""
 
     __slots__ = ("pattern", "pos")
 
@@ -170,7 +169,7 @@ class Parser:
         self.pos = pos
 
     def branches(self, flags: str, depth: int) -> tuple[tuple[Node, ...], ...]:
-        """Read branches up to the parenthesis that closes them, or to the end."""
+        """Read branches up to the closing parenthesis, or to the end."""
         if depth > MAX_NESTING:
             raise UsageError(f"a pattern with groups nested more than {MAX_NESTING} deep")
         branches: list[tuple[Node, ...]] = []
@@ -190,7 +189,7 @@ class Parser:
                 branch.append(self._quantified(item))
 
     def _blanks(self, flags: str) -> None:
-        """Skip comments and, in a verbose pattern, white space."""
+        """Skip comments and, in a verbose pattern, whitespace."""
         while found := (
             COMMENT.match(self.pattern, self.pos)
             or ("x" in flags and BLANK.match(self.pattern, self.pos))
@@ -213,7 +212,7 @@ class Parser:
         if char == "\\":
             return self._escape(flags)
         if char in "*+?":
-            self._refuse(char, "write one quantifier after what it repeats")
+            self._refuse(char, "write one quantifier after the repeated item")
         if char == "{" and not PLAIN_BRACE.match(self.pattern, self.pos):
             self._refuse(char, INSTEAD[char])
         self.pos += 1
@@ -241,9 +240,7 @@ class Parser:
         if not found:
             text = self.pattern[self.pos : self.pos + 3]
             if GLOBAL_FLAGS.match(self.pattern, self.pos):
-                self._refuse(
-                    text, "write flags at the start, or as (?i:...) round what they affect"
-                )
+                self._refuse(text, "write flags at the start, or (?i:...) around the affected part")
             known = (INSTEAD[key] for key in (text, text[:2]) if key in INSTEAD)
             self._refuse(
                 text,

@@ -1,33 +1,30 @@
-r"""Patterns, looked for in text that is not all there yet.
+r"""Patterns that can be searched in incomplete text.
 
-There are three answers. A match is `Found` when no text that may still come can change its span or
-its groups; `Held` says from where on the text may still become one; else it is `Absent`. So the
-answer is that of one search of the whole text, however it was cut. `regex` with `partial=True` does
-not give that: it lets a match found later beat one that is not complete yet, takes the end of what
-came for the end of the text, and so answers differently for different chunks (`a+`, `dogsbody|dog`,
-`foo(?!bar)`).
+There are three answers. `Found`: a match whose span and groups no further text can change. `Held`:
+the index from which the text may still become a match. `Absent`: no match. So the answer equals one
+search of the complete text, for any chunking. `regex` with `partial=True` does not achieve that. A
+later match beats an earlier incomplete one, and the end of the received text counts as the end of
+the text. So its answer depends on the chunks (`a+`, `dogsbody|dog`, `foo(?!bar)`).
 
-How it is done. A second pattern, the probe, is `(?:P)()` and then any text and one character more,
-which never matches. So `regex` makes its pass for partial matches, which tries the places and at
-each the paths in their order, and stops at the first path that asks for a character that is not
-there. Either that is within P: then this path may still become the match, which is `Held`. Or P was
-through, and the empty group is set: then no path before this one can change anything, which is
-`Found`. In the probe each `\Z` and `$` asks for a character, too, and what does not fit this scheme
-is refused (see `check`). A match is held longer than needed only where what it still needs
-contradicts itself, as in `a(?=b)c`.
+The search uses a second pattern, the probe: `(?:P)()`, then any text, then one impossible
+character. So the probe never matches, and `regex` makes its pass for partial matches. It tries all
+places, and at each place all paths in order, and stops at the first path that demands a missing
+character. If the path is inside P, it may still become the match: `Held`. If P is complete, the
+empty group is set, and no earlier path can change the result: `Found`. In the probe `\Z` and `$`
+demand a character too. Patterns that do not fit this scheme are refused (see `check`). A match is
+held longer than necessary only if the missing part contradicts itself, as in `a(?=b)c`.
 
-The obvious other ways do not do. To search all of the text again with each chunk costs more with
-each; here, text is cut off where it is decided, and where some is held, only that place is looked
-at again. An automaton of our own would need no probe, but it would be slow in Python, and groups,
-back references and lookarounds would have to mean to the last detail what they mean in `regex`.
+Two simpler ways fail. A new search of all text with each chunk is quadratic. Here, decided text is
+removed, and for held text only its first place is tried again. An automaton of our own would be
+slow in Python, and would have to copy all details of groups, back references and lookarounds in
+`regex`.
 
-`regex` backtracks, and the text is hostile: a model wrote it, or whoever wrote into its prompt. A
-pattern that explodes would stop a server, and so would one that is quadratic in partial mode only
-(`\s*<tool_call>` in a megabyte of prose takes a minute, where a plain search takes a millisecond).
-So each search has a `timeout`, and a `PatternSearch`, which is what reads streams, has no need of
-it with an honest pattern: it goes through text in small steps, shows no place more than `max_hold`
-characters, and gives a place up that they do not decide. The markers of formats, of which there are
-many more, are literals and never come here (see `markers`).
+`regex` backtracks, and the text is untrusted. An exponential pattern would stop a server. So would
+a pattern that is quadratic in partial mode only: `\s*<tool_call>` in a megabyte of prose takes a
+minute, and a millisecond in a plain search. So each search has a `timeout`. A `PatternSearch`,
+which reads streams, does not need it for a harmless pattern. It reads text in small steps, shows
+each place at most `max_hold` characters, and gives up a place that these do not decide. The markers
+of formats are literals, and do not use this module (see `markers`).
 """
 
 from __future__ import annotations
@@ -54,16 +51,16 @@ __all__ = [
 ]
 
 MAX_HOLD = 4096
-"""Characters within which a match must be decided, counted from where it begins."""
+"""The maximum number of characters from the start of a match within which it must be decided."""
 
 TIMEOUT = 1.0
-"""Seconds of processor time for one search: a pattern that takes longer explodes."""
+"""The default limit of processor time for one search, in seconds."""
 
-# Behind P in the probe: the group that says that P was through; then, in one step, all the text
-# up to its end, to ask there for more.
+# The end of the probe: a group that is set if P is complete, then all text in one step, then a
+# character that is always missing.
 AFTER = rf"()(?s:.*+){MISSING}"
 
-# Alternatives of one literal character each: `re` finds these three times as fast.
+# Alternatives of one literal character each, which `re` finds three times as fast.
 LITERALS = re.compile(r"(?:\\\W|[^\\\[.(|])(?:\|(?:\\\W|[^\\\[.(|]))*")
 
 
@@ -73,9 +70,9 @@ class Found:
 
     Attributes:
         start: the index of its first character; from a `PatternSearch`, the offset in the stream.
-        text: the text that matched.
-        groups: what `re.Match.groups()` returns.
-        groupdict: what `re.Match.groupdict()` returns.
+        text: the matched text.
+        groups: as `re.Match.groups()` returns them.
+        groupdict: as `re.Match.groupdict()` returns it.
     """
 
     start: int
@@ -85,30 +82,30 @@ class Found:
 
     @property
     def end(self) -> int:
-        """The index behind its last character."""
+        """The index after its last character."""
         return self.start + len(self.text)
 
     @property
     def span(self) -> tuple[int, int]:
-        """The indices where it begins and ends."""
+        """The indices of its start and end."""
         return self.start, self.end
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """No match yet: the text from index `start` on may become one; none begins before it."""
+    """No match yet: the text from index `start` on may become one, no earlier text can."""
 
     start: int
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """No match begins before index `start`, and none may begin in the text that has come.
+    """No match starts before index `start`, and the received text cannot become one.
 
     Attributes:
-        start: the end of the text that was searched. After a `match`, and after a search that ran
-            out of time, it is where that was to begin.
-        timed_out: whether the search ran out of time: then nothing is known about the text.
+        start: the end of the searched text. After `match`, or after a timeout, the index at which
+            the search started.
+        timed_out: True if the search exceeded its time; then the text is undecided.
     """
 
     start: int
@@ -116,21 +113,21 @@ class Absent:
 
 
 class Pattern:
-    r"""A pattern that is looked for in text that is not all there yet.
+    r"""A pattern that can be searched in incomplete text.
 
     Args:
         pattern: a pattern in the syntax of `regex`, version 0.
-        flags: the flags of `regex` that hold for it.
-        max_hold: how many characters a `PatternSearch` holds at most.
-        timeout: how many seconds of processor time one search may take; None for no limit.
+        flags: flags of `regex`.
+        max_hold: the maximum number of characters that a `PatternSearch` holds.
+        timeout: the limit of processor time for one search, in seconds; None for no limit.
 
     Attributes:
-        behind: how many characters before a match it looks at.
-        lane: the `Lane` of text in which no match begins.
+        behind: the number of characters before a match that the pattern examines.
+        lane: the `Lane` of text in which no match starts.
 
     Raises:
-        UsageError: the pattern cannot be looked for exactly; the text says why, and what to write
-            instead.
+        UsageError: the pattern cannot be searched exactly. The message has the reason and an
+            alternative.
 
     >>> number = Pattern(r"[0-9]+(?:\.[0-9]+)?")
     >>> number.search("about 3.")
@@ -172,16 +169,20 @@ class Pattern:
         return f"Pattern({self.pattern!r})"
 
     def search(self, text: str, pos: int = 0, *, final: bool = False) -> Found | Held | Absent:
-        r"""Find the first match in `text` that begins at index `pos` or after.
+        r"""Find the first match in `text` that starts at index `pos` or later.
 
-        Lookbehinds, `^` and `\A` see the text before `pos`. `final` says that no more text comes:
-        then nothing is held, and the end of `text` is the end of the text. All indices in the
-        answer are indices into `text`.
+        Lookbehinds, `^` and `\A` see the text before `pos`. All indices of the answer are indices
+        into `text`.
+
+        Args:
+            text: the text so far.
+            pos: the index to start at.
+            final: True if no more text follows, so that no text is held.
         """
         return self._look(text, pos, final, anchored=False)
 
     def match(self, text: str, pos: int = 0, *, final: bool = False) -> Found | Held | Absent:
-        """Answer as `search` does for a match that begins at index `pos`, and nowhere else."""
+        """Return the answer of `search` for a match at index `pos` only."""
         return self._look(text, pos, final, anchored=True)
 
     def _look(self, text: str, pos: int, final: bool, *, anchored: bool) -> Found | Held | Absent:
@@ -196,7 +197,7 @@ class Pattern:
             groups = found.groups()
             if not final:
                 through = found.end(compiled.groups)
-                # (Where there is no text at all, old versions set the group to a place beyond it.)
+                # Old versions of `regex` set the group to a place beyond an empty text.
                 if not start < through <= end:
                     return Held(start) if start < end or anchored else Absent(end)
                 end = through
@@ -219,23 +220,24 @@ def search(
     final: bool = False,
     timeout: float | None = TIMEOUT,
 ) -> Found | Held | Absent:
-    """Find the first match of `pattern` in `text`, of which more may come.
+    """Find the first match of `pattern` in `text`, which may be incomplete.
 
     Args:
-        pattern: a `Pattern`, or the text of one, which is compiled once and kept.
+        pattern: a `Pattern`, or its source, which is compiled once and cached.
         text: the text so far.
-        pos: the index to search from; lookbehinds and anchors see the text before it.
-        flags: the flags of `regex`, for a pattern that is given as text.
-        final: whether no more text comes: then nothing is held.
-        timeout: seconds of processor time for one search, for a pattern that is given as text.
+        pos: the index to start at; lookbehinds and anchors see the text before it.
+        flags: flags of `regex`, if the pattern is given as source.
+        final: True if no more text follows, so that no text is held.
+        timeout: the limit of processor time in seconds, if the pattern is given as source.
 
     Returns:
-        `Found` for a match that no further text can change; `Held` for the index from which on the
-        text may become one; `Absent` if none may.
+        `Found` for a match that no further text can change, `Held` for the index from which the
+        text
+        may become a match, or `Absent`.
 
     Raises:
-        UsageError: the pattern cannot be looked for exactly; the text says why, and what to write
-            instead.
+        UsageError: the pattern cannot be searched exactly. The message has the reason and an
+            alternative.
 
     >>> search("<tool_call>", "hello <tool")
     Held(start=6)

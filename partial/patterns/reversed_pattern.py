@@ -1,4 +1,4 @@
-"""Partial matches found in the reversed text, as llama.cpp found them: to compare with."""
+"""Partial matches by reversed text, the construction of llama.cpp, for comparison."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from .parse import Atom, Group, Node, Repeat, parse_pattern
 __all__ = ["reversed_partial_pattern"]
 
 MAX_COPIES = 1000
-"""How often an item may be written out, those within it counted too."""
+"""The maximum number of copies of an item, including copies of items in it."""
 
 
 def reversed_partial_pattern(pattern: str) -> str:
-    r"""Return a pattern that finds in reversed text what may begin a match of `pattern` at its end.
+    r"""Return a pattern that finds a partial match of `pattern` at the end of reversed text.
 
-    Matched (not searched) on the reversed text, the end of its group 1 is, counted from the end
-    of the text, where a partial match begins. It is the longest one there: `abc` may be cut after
-    a, b or c, which backwards is "a", "ba" or "cba", so each character is preceded by an option
-    for what follows it.
+    Match it (do not search) on the reversed text. The end of its group 1, counted from the end of
+    the text, is the start of the longest partial match. `abc` may be cut after a, b or c, which
+    reversed is "a", "ba" or "cba". So each character is preceded by an option for the characters
+    that follow it.
 
     >>> reversed_partial_pattern("abc")
     '^((?:(?:c)?b)?a)'
 
-    This is the construction of llama.cpp's streaming parser (which appended `[\s\S]*` where its
-    engine wanted a match of the whole text), here to compare with, not to use: it is not exact.
-    Alternatives are tried in their order, which backwards means something else (`bc|aba` on "ab"
-    holds "b" only), lazy repeats count as greedy, groups are lost. Use `Pattern`.
+    This is the construction of llama.cpp's streaming parser. (It appended `[\s\S]*`, because its
+    engine matches the complete text.) It is here for comparison only, because it is not exact.
+    Alternatives are tried in their order, which differs when reversed (`bc|aba` on "ab" holds only
+    "b"). Lazy repeats count as greedy, and groups are lost. Use `Pattern` instead.
 
     Raises:
-        UsageError: the pattern has anchors, lookarounds or back references, or is one that
-            `Pattern` cannot read.
+        UsageError: the pattern has anchors, lookarounds or back references, or `Pattern` cannot
+            read it.
     """
     _, tree = parse_pattern(pattern)
     return f"^({_backwards(tree.branches)})"
@@ -50,11 +50,11 @@ def _branch_backwards(branch: tuple[Node, ...]) -> str:
 
 
 def _copies(node: Repeat) -> list[str]:
-    """Return a repeat written out as items one after the other."""
+    """Return a repeat as a sequence of items."""
     low, high = node.low, node.high
     copies = _written_out(node)
     if copies > MAX_COPIES:
-        raise UsageError(f"{copies} repeats would be written out as often")
+        raise UsageError(f"the pattern needs {copies} copies of items, more than {MAX_COPIES}")
     text = _item_backwards(node.item)
     if high is None:
         return [text] * (low - 1) + [text + ("+" if low else "*")]
@@ -62,7 +62,7 @@ def _copies(node: Repeat) -> list[str]:
 
 
 def _written_out(node: Node) -> int:
-    """Return how many items a part of a pattern is written out as."""
+    """Return the number of items that a part of a pattern expands to."""
     if isinstance(node, Repeat):
         return max(node.low, node.high or 1) * _written_out(node.item)
     if isinstance(node, Group):

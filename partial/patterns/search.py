@@ -1,4 +1,4 @@
-"""All matches of a pattern in a stream, and the text up to the first, whatever the chunks are."""
+"""Search for all matches of a pattern in a stream, independent of the chunks."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from .pattern import Absent, Found, Held, Pattern
 __all__ = ["PatternSearch", "until_pattern"]
 
 STEP = 256
-"""Characters that one search goes through where nothing is held: `regex` scans all that it gets."""
+"""The number of characters in one search if no text is held, because `regex` scans all of them."""
 
 
 class PatternSearch:
-    """Finds all matches of a pattern in one stream, whatever the chunks are.
+    """Finds all matches of a pattern in one stream, independent of the chunks.
 
     `feed` and `finish` return the text in order: plain text as `str`, each match as `Found`, whose
-    `start` is its offset in the stream. Joined, that is what one loop of searches over the whole
-    text finds. Only the held tail is kept, and before it as much as the pattern looks behind.
+    `start` is its offset in the stream. The joined results equal a loop of searches over the
+    complete text. Only the held tail is kept, and the text before it that the pattern examines.
 
-    A match that is not decided within `max_hold` characters is no match: its first character is
-    plain text, and the search goes on behind it. A search that takes longer than the timeout is the
-    last: all further text is plain. (That alone depends on the machine.)
+    A match that is not decided within `max_hold` characters is not a match: its first character is
+    plain text, and the search continues after it. After a search that exceeds the timeout, all text
+    is plain. Only this case depends on the machine.
 
     Attributes:
-        pattern: the `Pattern` that is looked for.
-        given_up: how many matches were not decided within `max_hold` characters.
-        timed_out: whether a search took longer than the timeout.
+        pattern: the `Pattern`.
+        given_up: the number of matches that were not decided within `max_hold` characters.
+        timed_out: True if a search exceeded the timeout.
 
     >>> numbers = PatternSearch(Pattern("[0-9]+"))
     >>> numbers.feed("a 1"), numbers.feed("2 b")
@@ -56,10 +56,10 @@ class PatternSearch:
         self._offset = 0
 
     def feed(self, text: str) -> list[str | Found]:
-        """Read the next chunk; return the text and the matches that are certain now.
+        """Read the next chunk, and return the text and matches that are certain now.
 
         Raises:
-            UsageError: after `finish`.
+            UsageError: the call follows `finish`.
         """
         if self._finished:
             raise UsageError(AFTER_FINISH)
@@ -71,20 +71,21 @@ class PatternSearch:
         return self._segments(final=False)
 
     def finish(self) -> list[str | Found]:
-        """End the input; return the rest."""
+        """End the input, and return the rest."""
         self._finished = True
         return self._segments(final=True)
 
     def find(self, text: str, pos: int = 0, *, final: bool = False) -> Found | Held | Absent:
         """Find the first match in `text` from index `pos` on.
 
-        The text there follows what was `read`. Indices in the answer are indices into `text`.
+        The text there must follow the text passed to `read`. Indices of the answer are indices into
+        `text`.
         """
         pattern, left, start = self.pattern, self._left, pos
         held, self._held = self._held, False
         while not self.timed_out and start < len(text):
-            # Where the text was held, that place is looked at alone, and as far as it may see.
-            # Else a step is enough to find where to look: `regex` goes through all that it gets.
+            # A held place is tried alone, with all characters that it may see. Otherwise a step is
+            # enough to find the next place, because `regex` scans all text that it gets.
             size = pattern.max_hold if held else min(STEP, pattern.max_hold)
             stop = min(len(text), start + size)
             last = final and stop == len(text) and stop - start < pattern.max_hold
@@ -94,8 +95,8 @@ class PatternSearch:
             if isinstance(found, Found):
                 return Found(at, found.text, found.groups, found.groupdict)
             if isinstance(found, Held):
-                # No place sees more than `max_hold` characters, not even when they are there:
-                # so it is the same for all chunks which places are given up.
+                # No place sees more than `max_hold` characters, even if more are available, so
+                # that the places that are given up do not depend on the chunks.
                 held = stop - at < pattern.max_hold
                 if held and stop == len(text) and not final:
                     self._held = True
@@ -112,15 +113,15 @@ class PatternSearch:
         return Absent(len(text), timed_out=self.timed_out)
 
     def read(self, text: str) -> None:
-        """Note that `text` was read: the next text to be searched follows it."""
+        """Note that `text` was read, so that the next searched text follows it."""
         self._left = self._context(self._left + text)
 
     def _context(self, text: str) -> str:
-        # One character more than is looked at, for `^` and `\A` are not true after it.
+        # One character more than examined, because `^` and `\A` must fail after it.
         return text[-self.pattern.behind - 1 :]
 
     def _segments(self, *, final: bool) -> list[str | Found]:
-        """Return what of the unread text is certain, cut into plain text and matches."""
+        """Return the certain part of the unread text as plain text and matches."""
         segments: list[str | Found] = []
         text, pos = self._unread, 0
         while pos < len(text):
@@ -142,11 +143,18 @@ class PatternSearch:
 
 
 def until_pattern(src: Window, search: PatternSearch, emit: Emit) -> Steps[Found | None]:
-    """Read text up to the first match, emitting it as soon as it is certain.
+    """Read text up to the first match, and emit it as soon as it is certain.
 
-    Returns the match, which is left unread, its `start` an index into `src.text`; or None at the
-    end of input. `search` keeps what the pattern looks behind at from one call to the next; text
-    that others read in between must be passed to its `read`.
+    Args:
+        src: the window to read from.
+        search: the search, which keeps the text that the pattern examines between calls. Text read
+            by others must be passed to its `read`.
+        emit: takes the text.
+
+    Returns:
+        The match, which stays unread, with an index into `src.text` as `start`; None at the end of
+        the
+        input.
     """
 
     def plain(text: str) -> None:

@@ -1,1 +1,1 @@
-"""Python literals that are not all there yet, emitted as JSON while they come."""
+"""Incomplete Python literals, written as JSON while they stream."""

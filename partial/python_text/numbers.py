@@ -1,4 +1,4 @@
-"""The numbers and names of Python, written as JSON."""
+"""Python numbers and names, written as JSON."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ RADIX = re.compile(r"[-+]?0(?:[xX](?:_?[0-9a-fA-F])++|[oO](?:_?[0-7])++|[bB](?:_
 
 
 def python_number(word: str) -> str:
-    """Return a Python number as JSON, in its own spelling if JSON has it; "" for no number."""
+    """Return a Python number as JSON, unchanged if it is valid JSON; "" for other text."""
     if RADIX.fullmatch(word):
-        digits = str(Decimal(int(word, 0)))  # unlike that of int, its length has no limit
+        digits = str(Decimal(int(word, 0)))  # str(int) has a length limit, str(Decimal) has none
         return digits if len(digits) <= MAX_TOKEN else ""
     found = NUMBER.fullmatch(word)
     if not found:
@@ -37,7 +37,7 @@ def python_number(word: str) -> str:
 
 
 def python_key(word: str) -> str:
-    """Return the text that `json.dumps` makes of a number or name as a key; "" for neither."""
+    """Return the key that `json.dumps` makes of a number or name; "" for other text."""
     text = python_number(word)
     if any(char in text for char in ".eE"):
         return json.dumps(float(text))
@@ -45,9 +45,9 @@ def python_key(word: str) -> str:
 
 
 def is_python_name(word: str) -> bool:
-    """Whether a function or an argument may be called so: a name of Python, with dots and dashes.
+    """Return True if `word` may name a function or argument: an identifier with dots and dashes.
 
-    In many scripts marks stand among the letters of a name, which are no part of a word to `re`.
+    `str.isidentifier` accepts the combining marks of many scripts, which `re` excludes from words.
     """
     plain = word.replace("-", "_").replace(".", "_")
     return NAME.fullmatch(word) is not None or (plain[:1] == word[:1] and plain.isidentifier())

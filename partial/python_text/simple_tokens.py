@@ -1,24 +1,25 @@
-r"""The tokens of Python literals that need no thought, read in one loop.
+"""The simple tokens of Python literals, read in one loop.
 
-The readers of `to_json.py` are generators, one in another: each token makes three or four of them,
-and all are resumed with every chunk that ends in one. But most tokens are brackets, commas, names,
-plain numbers, and strings without prefixes, and what each of them writes is known at sight. This
-reads them, and does with the `Writer` what those readers do. What it does not know it leaves
-unread, for them; they also go on in a string that was begun here. So both ways write the same text
-with the same chunk, though not always in the same number of parts.
+The readers of `to_json.py` are nested generators: each token creates three or four of them, and all
+are resumed with every chunk. But most tokens are brackets, commas, names, plain numbers, and
+strings without prefixes, whose JSON is known immediately. This module reads them, and updates the
+`Writer` as those readers do. Other tokens stay unread for those readers, which also finish a string
+started here. So both ways write the same text with the same chunk, though in a different number of
+parts.
 
-Commas and closing brackets are told by their character. For all else one pattern in each place
-reads the space and the token behind it, and the name of its last group says which that is:
+Commas and closing brackets are recognized by their character. For other tokens, one pattern for
+each place reads the space and the token. The name of its last group is the kind of token:
 
-    string    from its quote to its end, with what proves that; or an argument's name and its sign
-    begun     a quote, and what stands behind it up to an escape or another quote
-    word      a number or a name that is a value
-    opener    nothing: an opening bracket that is known at sight comes next
-    space     only that, for a comma or a closing bracket stands behind it
-    wait      nothing: what is unread is no token yet
-    None      nothing: what is unread is for the other readers
+    string    a complete string, with proof of its end; or an argument's name and its sign
+    begun     a quote, and the text after it up to an escape or another quote
+    word      a number, or a name that is a value
+    opener    empty: an opening bracket follows
+    space     only space: a comma or a closing bracket follows
+    wait      empty: the unread text is not a complete token yet
+    None      empty: the unread text is for the other readers
 
-What waits is looked at again with each chunk, so it is bounded; what is longer, the others read.
+Waiting text is examined again with each chunk, so its length is bounded. The other readers read
+longer tokens.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Match = Callable[[str, int], re.Match[str]]
 SPACE = r"[ \t\n\r\f]*+"
 NUMBER = r"-?(?:0|[1-9][0-9]{0,30}+)(?:\.[0-9]{1,30}+)?+"
 WORD = rf"({'|'.join(NAMES)}|{NUMBER})(?=[^-+.\w(])(?P<word>)"
-# A string is certain to be whole where no other can follow it that Python would join to it.
+# A string is complete only if no other string can follow, because Python would join them.
 BEHIND_VALUE = rf"(?={SPACE}[,\]}})])"
 BEHIND_KEY = f"{SPACE}:"
 PLAIN = rf"[^'\"\\\x00-\x1f{SURROGATES}]*+"
@@ -52,7 +53,7 @@ CUT_STRING = r"(?=(?:{}[ \t\n\r\f]{{0,64}}+|\\(?:u[0-9a-fA-F]{{0,3}})?)?\Z)(?P<w
 
 
 def _place(*tokens: str) -> Match:
-    """What matches one of the tokens behind white space, or nothing."""
+    """Return a matcher for one of the tokens after whitespace, or for the empty text."""
     return _match(f"{SPACE}(?:{'|'.join([*tokens, BEFORE_SIGN, CUT_WORD, ''])})")
 
 
@@ -61,7 +62,7 @@ def _string(behind: str) -> str:
 
 
 def _rest(behind: str) -> dict[str, Match]:
-    """What matches the rest of a string, by its quote."""
+    """Return matchers for the rest of a string, by its quote."""
     return {
         quote: _match(f"({run})(?:{quote}{behind}(?P<string>)|{CUT_STRING.format(quote)}|)")
         for quote, run in STRING_RUNS.items()
@@ -69,7 +70,7 @@ def _rest(behind: str) -> dict[str, Match]:
 
 
 def _match(pattern: str) -> Match:
-    """Each of these patterns matches the empty text too, so it always matches."""
+    """Return the `match` method of a pattern that matches the empty text too."""
     return cast("Match", re.compile(pattern).match)
 
 
@@ -81,16 +82,16 @@ PLACES = {
     "=": _place(r"()([^\W\d][-.\w]{0,127}+)=(?P<string>)"),
     "comma": _place(),
 }
-"""By what is expected, and for a key, by the sign behind it."""
+"""Matchers by the expected token; for a key, by the sign after it."""
 REST_OF_VALUE = _rest(BEHIND_VALUE)
 REST = {"element": REST_OF_VALUE, "value": REST_OF_VALUE, "key": _rest(BEHIND_KEY)}
-"""By what the string is that is open."""
+"""Matchers for the rest of a string, by the role of the string."""
 BEHIND_STRING: dict[Expects, tuple[str, Expects]] = {
     "element": ('"', "comma"),
     "value": ('"', "comma"),
     "key": ('": ', "value"),
 }
-"""What is written behind a string, and expected then."""
+"""The text written after a string, and the token expected then."""
 
 
 def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
@@ -105,11 +106,11 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
     def step(src: Window) -> str | None:  # noqa: PLR0915 - calls cost more
         nonlocal inside
         frame = frames[-1]
-        # What may be a tuple's is held back.
+        # Text in a possible tuple is buffered by the writer.
         if out.slots or frame.odd or (src.base < 0 and not src.emits_prompt):
             return None
         text, pos, begun, expects, comma = src.text, src.pos, out.quote, out.expects, out.comma
-        # `simple`: of what is unread, nothing can be emitted before more comes.
+        # `simple`: no unread text can be emitted before more text arrives.
         quote, end, written, simple = begun, len(text), "", True
         while pos < end:
             char = text[pos]
@@ -165,7 +166,7 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
             if written:
                 emit(written)
             return None
-        # In a string that is longer than some chunks; for others it would not be worth it.
+        # A lane pays off only in a string of several chunks.
         inside = inside + 1 if begun else 0
         if inside >= LONG_STRING:
             src.let_pass(IN_STRING[begun][1])

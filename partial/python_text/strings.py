@@ -1,4 +1,4 @@
-"""The strings of Python, written as JSON while they stream: quotes, prefixes, escapes, joins."""
+"""Python strings, written as JSON while they stream: quotes, prefixes, escapes, joins."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OTHER_ESCAPES = {"'": "'", "a": "\a", "v": "\v"}
 
 
 def _run(quote: str, escapes: str) -> str:
-    """A pattern of what of a string JSON spells as Python does."""
+    """Return a pattern for the part of a string that JSON spells as Python does."""
     odd = _odd(quote)
     return f"[^{odd}]*+(?:{escapes}[^{odd}]*+)*+"
 
@@ -47,7 +47,7 @@ def _odd(quote: str) -> str:
 
 
 def _string_patterns(quote: str, escapes: str) -> tuple[re.Pattern[str], Lane]:
-    """Return what of a string JSON spells as Python does, and the lane for text of such."""
+    """Return the pattern for the part that JSON spells as Python does, and its lane."""
     run = re.compile(_run(quote, escapes))
 
     def split(text: str) -> int:
@@ -60,15 +60,15 @@ def _string_patterns(quote: str, escapes: str) -> tuple[re.Pattern[str], Lane]:
 
 
 STRING_RUNS = {quote: _run(quote, SAME_ESCAPE) for quote in "'\""}
-"""What stands in a string that JSON spells as Python does, by its quote, as a pattern."""
+"""Patterns for the part of a string that JSON spells as Python does, by quote."""
 IN_STRING = {quote: _string_patterns(quote, SAME_ESCAPE) for quote in "'\""}
 IN_RAW_STRING = {quote: _string_patterns(quote, NO_ESCAPE) for quote in "'\""}
 
 
 def python_strings(src: Window, out: Writer, note: Note) -> Steps[None]:
-    """Read a string and those that Python joins to it; write one JSON string.
+    """Read a string and the strings that Python joins to it, and write one JSON string.
 
-    Where `out.quote` is open, it is the rest of that one.
+    If `out.quote` is set, the first string was started before, and its rest is read.
     """
     another = True
     while another:
@@ -91,7 +91,7 @@ def python_strings(src: Window, out: Writer, note: Note) -> Steps[None]:
 
 
 def _opened(src: Window, quote: str) -> Steps[str]:
-    """Return the quotes that will end a string whose first quote is read; "" if it ended."""
+    """Return the quotes that end a string whose first quote was read; "" if it has ended."""
     while True:
         two = src.text[src.pos : src.pos + 2]
         if two == quote * 2:
@@ -105,7 +105,7 @@ def _opened(src: Window, quote: str) -> Steps[str]:
 
 
 def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> Steps[None]:
-    """Read the rest of a string, up to and with the `quotes` that end it."""
+    """Read the rest of a string, including the `quotes` that end it."""
     run, lane = (IN_RAW_STRING if raw else IN_STRING)[quotes[0]]
     cut_escape = CUT_RAW_ESCAPE if raw else CUT_ESCAPE
     while True:
@@ -125,13 +125,13 @@ def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> St
         elif src.closed:
             raise Stop
         else:
-            # What is not held goes where the writer's text goes.
+            # Text that is not buffered bypasses the writer.
             src.wait(out.write, lane, None if out.slots else out.emit)
             yield
 
 
 def _odd_character(text: str, pos: int, quotes: str, *, raw: bool) -> tuple[str, int, str]:
-    """Return what stands at `pos` as JSON spells it, where it ends, and the repair that it took."""
+    """Return the JSON of the character at `pos`, its end, and the repair that it needs."""
     if text[pos] != "\\":
         ends_line = text[pos] in "\n\r" and len(quotes) == 1
         return _spelled(text[pos]), pos + 1, "control_characters" if ends_line else ""
@@ -141,12 +141,12 @@ def _odd_character(text: str, pos: int, quotes: str, *, raw: bool) -> tuple[str,
     meant = _meant(escape) if escape else None
     if escape and meant is not None:
         return _spelled(meant), escape.end(), ""
-    # It was meant as a backslash; what follows is read on its own.
+    # The backslash is literal, and the next character is read on its own.
     return "\\\\", pos + 1, "invalid_escapes" if text[pos + 1] in "xuUN" else ""
 
 
 def _meant(escape: re.Match[str]) -> str | None:
-    """Return the character that an escape stands for; None where it stands for none."""
+    """Return the character of an escape, or None."""
     octal, short, long, name, other = escape.groups()
     try:
         if name:
@@ -160,12 +160,12 @@ def _meant(escape: re.Match[str]) -> str | None:
 
 
 def _spelled(text: str) -> str:
-    """Return `text` as it stands within a JSON string, a surrogate as its escape."""
+    """Return `text` as the inside of a JSON string, with surrogates as escapes."""
     return escape_surrogates(spelled(text))
 
 
 def _followed(src: Window, *, inside: bool) -> Steps[bool]:
-    """Read up to the string that follows, if one does; return whether it does."""
+    """Read up to the next string, and return True if there is one."""
     if inside:
         yield from after_space(src)
     while True:
@@ -183,7 +183,7 @@ def _followed(src: Window, *, inside: bool) -> Steps[bool]:
 
 
 def after_space(src: Window) -> Steps[str]:
-    """Skip white space and comments; return the character after them, left unread."""
+    """Skip whitespace and comments, and return the next character, unread."""
     skipped = SPACE
     while True:
         src.pos = match_end(skipped, src.text, src.pos)

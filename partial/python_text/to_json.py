@@ -3,24 +3,24 @@ r"""Python literals, and the arguments of a Python call, written as JSON while t
     arguments = [argument {"," argument} [","]] ")"        argument = name "=" value
     value     = string {string} | number | name | "[" ... "]" | "{" ... "}" | "(" ... ")"
 
-Nothing is evaluated, and what was emitted is never taken back. Calls, operators, sets, f-strings,
-`**` and names that stand for something else are where the text breaks. What is held back:
+No code is evaluated, and emitted text is never retracted. Calls, operators, sets, f-strings, `**`
+and other names break the text. Some text is buffered:
 
-    number, name, escape     until it is whole; a key that is not a string, and the name of an
-                             argument, until the sign that follows it
-    closing quote            until it is certain that no string follows, which Python would join
-    comma                    until something follows it that it separates
-    parenthesis              all within it, until "," or ")" says whether it is a tuple
+    number, name, escape     until it is complete; a key that is not a string, and the name of an
+                             argument, until the sign after it
+    closing quote            until no string can follow, which Python would join
+    comma                    until the next element
+    parenthesis              completely, until "," or ")" shows if it is a tuple
 
-The last would hold a text of any length, so it has a limit of `MAX_TOKEN` characters of JSON.
-From there on a string is taken for a value in parentheses, as they are put round strings that
-are joined over many lines, and anything else for a tuple; the text breaks if that was wrong.
+A parenthesis may have any length, so it is limited to `MAX_TOKEN` characters of JSON. After that, a
+string is treated as a value in parentheses, because long joined strings are written that way. Other
+values are treated as a tuple. The text breaks if this was wrong.
 
-White space and comments stand between tokens where Python allows them within brackets. Beyond
-Python: JSON's `true`, `false` and `null`, names of arguments with "-" or "." in them, and what
-is noted as a repair: raw line ends in a string of single quotes (control_characters), `\x`, `\u`,
-`\U` and `\N` that are no characters (invalid_escapes: the backslash is kept, as in `\d`), and
-numbers that JSON has not, which become null (non_finite). A raw "\r\n" stays what it is.
+Whitespace and comments are allowed between tokens, as in Python within brackets. Some text is
+accepted beyond Python: JSON's `true`, `false` and `null`, and argument names with "-" or ".". Some
+text is repaired, and reported. Raw line ends in a string with single quotes (control_characters).
+Escapes `\x`, `\u`, `\U` and `\N` without a character, whose backslash is kept, as in `\d`
+(invalid_escapes). Numbers unknown to JSON, which become null (non_finite). A raw "\r\n" is kept.
 """
 
 from __future__ import annotations
@@ -51,15 +51,16 @@ NON_FINITE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PythonReading:
-    """How the reading of a Python value, or of the arguments of a call, ended.
+    """The end of the reading of a Python value, or of a call's arguments.
 
     Attributes:
-        state: "done": all of it was read. "broken": the text cannot go on as it does; it is unread
-            from what breaks it on. "cut": the input ended before.
-        problem: the reason why the text is broken; "" otherwise.
-        closers: what makes JSON of what was emitted; "" where no value was begun, or only its key.
-        held: the JSON of what was read and not emitted, for it was not certain whether its
-            parenthesis is a tuple.
+        state: "done": all text was read. "broken": the text is invalid, and unread from the error
+            on. "cut": the input ended early.
+        problem: the reason why the text is broken, or "".
+        closers: the text that completes the emitted JSON; "" if no value was started, or only its
+            key.
+        held: the JSON that was read and not emitted, because it is unknown if its parenthesis is a
+            tuple.
     """
 
     state: Literal["done", "broken", "cut"]
@@ -75,17 +76,18 @@ ARGUMENTS = Frame(")", "{", "}", "=")
 def python_value(
     src: Window, emit: Emit, note: Note, *, max_depth: int = MAX_DEPTH
 ) -> Steps[PythonReading]:
-    """Read one Python literal, which begins here, emitting it as JSON.
+    """Read one Python literal at the current position, and emit it as JSON.
 
-    Strings outside of brackets are joined on one line only. Returns how the reading ended, and
-    never raises.
+    Outside of brackets, only strings on one line are joined. Never raises.
 
     Args:
         src: the window to read from.
         emit: takes the JSON, chunk by chunk.
-        note: takes the name of each repair, in the words of `Repairs`, and the offset where it was
-            made.
-        max_depth: how many brackets may be open.
+        note: takes the name of each repair, a field of `Repairs`, and its offset.
+        max_depth: the limit of open brackets.
+
+    Returns:
+        The end of the reading.
     """
     return (yield from _reading(src, Writer(src, emit, max_depth), note))
 
@@ -98,10 +100,10 @@ def python_arguments(
     closer: str = ")",
     max_depth: int = MAX_DEPTH,
 ) -> Steps[PythonReading]:
-    """Read the arguments of a Python call, whose "(" was read, emitting one JSON object.
+    """Read the arguments of a Python call, after its "(", and emit one JSON object.
 
-    Reads up to and with `closer`, one character. A name that stands twice is emitted twice.
-    Otherwise as `python_value`.
+    Reads up to and including `closer`, one character. A duplicate name is emitted twice. See
+    `python_value` for the other arguments and the result.
     """
     frame = ARGUMENTS if closer == ARGUMENTS.closer else Frame(closer, "{", "}", "=")
     out = Writer(src, emit, max_depth, [frame], "key")
@@ -111,7 +113,7 @@ def python_arguments(
 
 
 def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
-    """Read until no bracket is open and a value was read."""
+    """Read until a value is complete and no bracket is open."""
     emit, step = out.emit, simple_tokens(out)
     try:
         while out.frames or out.expects != "comma":
@@ -171,14 +173,14 @@ def _key(src: Window, out: Writer, note: Note) -> Steps[None]:
         word = held[: match_end(NAME_OR_NUMBER, held, 0)]
         name = is_python_name(word) and word if sign == "=" else python_key(word)
         if not name or not src.text.startswith(sign, src.pos + len(held)):
-            raise Stop("a key that is neither string nor number" if sign == ":" else "no name")
+            raise Stop("a key must be a string or a number" if sign == ":" else "a name is missing")
         src.pos += len(held) + 1
         out.begin(f'"{name}": ')
     out.expects = "value"
 
 
 def _colon(src: Window, out: Writer) -> Steps[None]:
-    """Read the sign after a key that is a string."""
+    """Read the sign after a string key."""
     char = yield from after_space(src)
     if char != ":":
         raise Stop(f"{char!r} after a key")
@@ -187,7 +189,7 @@ def _colon(src: Window, out: Writer) -> Steps[None]:
 
 
 def _rest_of_string(src: Window, out: Writer, note: Note) -> Steps[None]:
-    """Read the rest of a string that `simple_tokens` began, which may be a key."""
+    """Read the rest of a string that `simple_tokens` started, which may be a key."""
     yield from python_strings(src, out, note)
     if out.expects == "key":
         yield from _colon(src, out)
@@ -207,7 +209,7 @@ def _scalar(src: Window, out: Writer, note: Note) -> Steps[None]:
         note_repair(note, "non_finite", src.offset)
         text = "null"
     if not text:
-        # What only the end of the input ends may have been more.
+        # A literal that is terminated only by end-of-input may be incomplete.
         cut = src.pos + len(word) == len(src.text)
         raise Stop("" if cut else f"{word[:50] or src.text[src.pos]!r} is no value")
     src.pos += len(word)
@@ -215,9 +217,9 @@ def _scalar(src: Window, out: Writer, note: Note) -> Steps[None]:
 
 
 def _whole(src: Window, pattern: re.Pattern[str], *, alone: bool = False) -> Steps[str]:
-    """Return what `pattern` matches here, left unread, once it is certain where that ends.
+    """Return the match of `pattern`, unread, once its end is certain.
 
-    The end of the input ends only what stands `alone`; elsewhere it may be cut there.
+    The end of the input ends only a top-level value (`alone`), because other text may be truncated.
     """
     while True:
         end = match_end(pattern, src.text, src.pos)

@@ -1,4 +1,4 @@
-"""The JSON that is written while Python's literals are read: what is open, and what is held."""
+"""The JSON writer for Python literals: open brackets and buffered text."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = [
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A bracket that is open: its end in Python, both its ends in JSON, the sign after a key.
+    """An open bracket: its end in Python, its start and end in JSON, and the sign after a key.
 
-    `odd`: those in JSON are not known at sight.
+    `odd`: its spelling in JSON is not known yet.
     """
 
     closer: str
@@ -40,30 +40,33 @@ DICT = Frame("}", "{", "}", ":")
 TUPLE = Frame(")", "[", "]")
 PARENTHESIS = Frame(")", odd=True)
 LONG_VALUE = Frame(")", odd=True)
-LONG_TUPLE = Frame("", "[", "]", odd=True)  # nothing ends it before a comma came
+LONG_TUPLE = Frame("", "[", "]", odd=True)  # no bracket ends it before a comma
 OPENERS = {"[": Frame("]", "[", "]"), "{": DICT, "(": PARENTHESIS}
 
 Expects = Literal["element", "key", "value", "comma"]
-"""What comes next: the first two, or the end; a value; a comma, or the end."""
+"""The expected token: an element or the end, a key or the end, a value, a comma or the end."""
 
 
 class Stop(Exception):
-    """Ends the reading: the text breaks here, for a reason; without one, the input ends here."""
+    """Ends the reading: the text is broken, for a reason, or without one the input has ended."""
 
 
 def note_repair(note: Note, name: str, offset: int) -> None:
-    """Note a repair; stop where it is refused."""
+    """Note a repair, and stop if it is refused."""
     if note(name, offset) is False:
-        raise Stop(f"what is no Python literal ({name})")
+        raise Stop(f"not a Python literal ({name})")
 
 
 @dataclass(slots=True, eq=False)
 class Writer:
-    """Writes JSON, and knows what is open.
+    """Writes JSON and tracks the open brackets.
 
-    What is written in parentheses that may be tuples waits in `held`; `slots` are the indices in
-    it where their brackets belong, if they are tuples. `size` counts the characters in `held`.
-    `quote` is that of a string which `simple_tokens` began; `fresh`: nothing behind it was read.
+    Attributes:
+        held: the text in parentheses that may be tuples.
+        slots: the indices in `held` of the brackets of these parentheses.
+        size: the number of characters in `held`.
+        quote: the quote of a string that `simple_tokens` started.
+        fresh: True if no text after that quote was read.
     """
 
     src: Window
@@ -80,7 +83,7 @@ class Writer:
     fresh: bool = False
 
     def write(self, text: str) -> None:
-        """Write more of what was begun, unless all that was read is the prompt's."""
+        """Write more of a started value, unless all read text belongs to the prompt."""
         if self.src.offset <= 0 and not self.src.emits_prompt:
             return
         if not self.slots:
@@ -92,12 +95,12 @@ class Writer:
             self._guess()
 
     def begin(self, text: str) -> None:
-        """Write the beginning of a key or a value, after the comma that was held for it."""
+        """Write the start of a key or a value, after the buffered comma."""
         self.write(self.comma + text)
         self.comma = ""
 
     def open(self, frame: Frame) -> None:
-        """Write a bracket that was read, or hold it if it may be no tuple's."""
+        """Write a bracket that was read, or buffer it if it may not be a tuple."""
         if frame is PARENTHESIS:
             self.slots.append(len(self.held))
             self.held.append(self.comma)
@@ -108,7 +111,7 @@ class Writer:
         self.expects = "key" if frame.sign else "element"
 
     def separate(self) -> None:
-        """Hold a comma that was read until something follows it."""
+        """Buffer a comma that was read until the next element."""
         frame = self.frames[-1]
         if frame is PARENTHESIS or frame is LONG_TUPLE:
             self.frames[-1] = TUPLE
@@ -129,7 +132,7 @@ class Writer:
         self.expects = "comma"
 
     def closers(self) -> str:
-        """Return what makes JSON of all that was emitted; "" where no value was begun."""
+        """Return the text that completes the emitted JSON; "" if no value was started."""
         frames, in_string = self.frames, self.in_string
         in_member = self.expects == ("key" if in_string else "value")
         if self.slots:
@@ -140,7 +143,7 @@ class Writer:
         return '"' * in_string + "".join(frame.ends for frame in reversed(frames))
 
     def _decide(self, bracket: str) -> None:
-        """Write the bracket that the innermost parenthesis is; "" if it is no tuple."""
+        """Write the bracket of the innermost parenthesis; "" if it is not a tuple."""
         self.held[self.slots.pop()] += bracket
         if not self.slots:
             held = "".join(self.held)
@@ -150,7 +153,7 @@ class Writer:
                 self.emit(held)
 
     def _guess(self) -> None:
-        """Decide all open parentheses, for too much is held: values first, then tuples."""
+        """Decide all open parentheses, because too much is buffered: values first, then tuples."""
         is_value = True
         for at in range(len(self.frames) - 1, -1, -1):
             if self.frames[at] is PARENTHESIS:

@@ -35,7 +35,7 @@ def test_every_exception_of_the_module_is_public():
 
 
 @pytest.mark.parametrize("name", errors.__all__)
-def test_every_exception_is_one_of_ours_and_says_what_it_is_for(name):
+def test_exceptions_share_a_base_and_have_docstrings(name):
     assert issubclass(CLASSES[name], errors.DeltaParseError)
     assert CLASSES[name].__doc__
     assert getattr(partial, name) is CLASSES[name]
@@ -48,7 +48,7 @@ def test_a_caller_who_knows_only_python_catches_it_too(name):
 
 
 @pytest.mark.parametrize("cls", [errors.MalformedOutput])
-def test_malformed_output_says_what_and_where(cls):
+def test_malformed_output_has_kind_and_span(cls):
     error = cls("no colon", kind="malformed_json", span=(3, 4))
 
     assert (str(error), error.kind, error.span) == ("no colon", "malformed_json", (3, 4))

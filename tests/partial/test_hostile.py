@@ -104,7 +104,7 @@ def test_a_scanner_is_linear_and_the_same_for_all_chunks(work, name, options):
 
 
 @pytest.mark.parametrize("start", ["[1] ", "[x"])
-def test_what_follows_the_end_of_a_value_is_looked_at_once(work, start):
+def test_text_after_the_value_is_read_once(work, start):
     def read(text):
         scanner = JsonScanner()
         scanner.feed(start)
@@ -126,7 +126,7 @@ def test_values_are_linear_and_those_that_healing_returns(work, name):
 
 @pytest.mark.parametrize("repairs", [None, Repairs()], ids=["as it is", "repaired"])
 @pytest.mark.parametrize("name", TEXTS)
-def test_what_is_healed_is_json(name, repairs):
+def test_healed_text_is_json(name, repairs):
     text = written(name, 100_000)
     healed = heal_json(text, repairs=repairs, args_paths=[[], ["a"], [0]])
     assert not healed.text or json.loads(healed.text) is not Ellipsis
@@ -200,7 +200,7 @@ HOPES = {
 
 
 @pytest.mark.parametrize("name", HOPES)
-def test_a_search_is_linear_and_loses_nothing(work, name):
+def test_pattern_search_is_linear_and_lossless(work, name):
     pattern, unit = HOPES[name]
     made = Pattern(pattern, max_hold=64)
 
@@ -263,7 +263,7 @@ def marker():
     ],
     ids=["string", "compact", "repaired", "array", "broken", "pattern", "marker"],
 )
-def test_what_was_returned_is_not_kept(made, start, unit):
+def test_returned_text_is_not_kept(made, start, unit):
     chunk = unit * (1024 // len(unit))
 
     def run():

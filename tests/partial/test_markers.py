@@ -80,7 +80,7 @@ def online(chunks, literals):
 
 
 @given(cases(), st.data())
-def test_cutting_the_text_changes_nothing(case, data):
+def test_result_does_not_depend_on_chunks(case, data):
     literals, text = case
 
     assert online(data.draw(cuts(text)), literals) == offline(text, literals)
@@ -99,7 +99,7 @@ def test_no_more_and_no_less_is_held_back(case, data):
 
 
 @given(cases(), st.data())
-def test_what_is_held_back_may_become_a_marker_and_nothing_else_may(case, data):
+def test_buffered_text_is_a_possible_marker(case, data):
     literals, text = case
     start, end = Markers(literals).find(text)
     more = data.draw(st.sampled_from(["", *sorted(literals)]) | st.text("ab<|>", max_size=6))
@@ -116,7 +116,7 @@ def test_what_is_held_back_may_become_a_marker_and_nothing_else_may(case, data):
 
 
 @given(cases())
-def test_where_text_may_pass_nothing_is_found_or_held_back(case):
+def test_passing_text_has_no_marker(case):
     literals, text = case
     look_for = Markers(literals)
     firsts = {mark[0] for mark in literals if mark}
@@ -137,7 +137,7 @@ def test_half_a_character_does_not_pass(case, half):
 
 
 @given(cases(), st.sampled_from('"\\\n\x00é<'))
-def test_what_json_spells_anew_does_not_pass_quickly(case, char):
+def test_escaped_text_fails_the_quick_test(case, char):
     literals, text = case
     look_for = Markers(literals)
     spelled = json.dumps(text + char, ensure_ascii=False)[1:-1]
@@ -181,7 +181,7 @@ def test_minimal_examples(literals, text, found):
 
 
 @pytest.mark.parametrize("literals", [["abab", "ababab"], ["abcd", "bc"]])
-def test_at_the_end_nothing_is_held(literals):
+def test_final_find_buffers_no_text(literals):
     look_for = Markers(literals)
 
     assert look_for.find("abab", final=True) == first("abab", 0, literals, final=True)
@@ -198,7 +198,7 @@ def test_metacharacters_stand_for_themselves(marker):
         assert find(f"b{marker}").start() == 1
 
 
-def test_the_set_is_what_it_is_made_of():
+def test_literals_are_unique_and_not_empty():
     look_for = Markers(["b", "", "abc", "b", "ab"])
 
     assert set(look_for.literals) == {"abc", "ab", "b"}
@@ -206,7 +206,7 @@ def test_the_set_is_what_it_is_made_of():
 
 
 @pytest.mark.parametrize("literals", [[], [""]])
-def test_the_empty_set_finds_nothing(literals):
+def test_empty_set_never_matches(literals):
     nothing = Markers(literals)
 
     assert (nothing.literals, nothing.longest) == ((), 0)
@@ -307,7 +307,7 @@ def test_the_lanes_of_text_as_it_is_and_as_json_spells_it():
 
 
 @given(cases())
-def test_match_says_what_find_says_of_a_place(case):
+def test_match_agrees_with_find(case):
     literals, text = case
     markers = Markers(literals)
     for final in (False, True):
@@ -328,7 +328,7 @@ def test_the_tail_that_may_become_a_marker_is_split_off(case):
     assert Markers(literals).split(text) == (start if start == end else -1)
 
 
-def test_a_waiter_knows_what_it_waits_at_and_the_first_characters_of_markers():
+def test_waiter_knows_prefixes_and_first_characters():
     markers = Markers(["<tool>", "[END]"])
     assert markers.firsts == "<["
     waiter = markers.waiter

@@ -117,7 +117,7 @@ def test_strings_and_bytes_in_turn(parts, data):
 
 
 @given(st.lists(SPOILED | HALVES, max_size=6))
-def test_what_waits_is_half_a_character(parts):
+def test_only_half_a_character_waits(parts):
     decoder = TextDecoder()
     for part in parts:
         assert is_whole(decoder.feed(part))
@@ -149,11 +149,11 @@ def test_what_waits_is_half_a_character(parts):
         ([b"\xef\xbb\xbfa"], ["\ufeffa", ""]),
     ],
 )
-def test_what_each_chunk_becomes(chunks, expected):
+def test_decoded_text_of_each_chunk(chunks, expected):
     assert decoded(chunks)[1] == expected
 
 
-def test_what_came_as_u_fffd_is_not_counted():
+def test_replacement_characters_in_input_are_not_counted():
     decoder, emitted = decoded(["\ufffd", "\ufffd".encode(), b"\xff\xef\xbf\xbd", "\ufffd\ude00"])
 
     assert "".join(emitted) == "\ufffd" * 6
@@ -161,12 +161,12 @@ def test_what_came_as_u_fffd_is_not_counted():
 
 
 @pytest.mark.parametrize("chunks", [["\ud83d", "\ude00"], [b"\xf0\x9f", b"\x98\x80"]])
-def test_of_a_pair_nothing_is_replaced(chunks):
+def test_surrogate_pairs_are_not_replaced(chunks):
     assert replacements(decoded(chunks)[0]) == (0, None, None)
 
 
 @pytest.mark.parametrize("half", ["\ud83d", b"\xf0\x9f"])
-def test_what_waits_at_the_end_is_replaced_once(half):
+def test_half_a_character_at_the_end_is_replaced_once(half):
     decoder, emitted = decoded([half])
 
     assert (emitted, decoder.waiting) == (["", "\ufffd"], False)
@@ -271,7 +271,7 @@ def test_a_byte_is_decoded_a_fixed_number_of_times(monkeypatch):
         (b"\xe2\x82", (0, None, None)),
     ],
 )
-def test_what_waits_is_not_replaced_yet(chunk, expected):
+def test_waiting_half_is_not_replaced(chunk, expected):
     decoder = TextDecoder()
     decoder.feed(chunk)
 

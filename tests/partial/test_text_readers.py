@@ -67,7 +67,7 @@ def test_until_the_end(text, expected):
 
 @given(st.text("ab<", max_size=12), st.data())
 @example("aaab", None)
-def test_until_finds_what_a_search_of_the_whole_finds(text, data):
+def test_until_agrees_with_a_search_of_all_text(text, data):
     found = re.search("abab|aab|ab|b<", text)
     gap, marker = (text[: found.start()], found[0]) if found else (text, "")
     read = drive(up_to(NESTED), data.draw(cuts(text)) if data else list(text))
@@ -78,7 +78,7 @@ def test_until_finds_what_a_search_of_the_whole_finds(text, data):
 
 
 @given(st.text("ab<", max_size=12))
-def test_until_holds_back_what_may_become_a_marker_and_no_more(text):
+def test_until_buffers_only_possible_markers(text):
     driver = Driver(up_to(NESTED))
     for end, char in enumerate(text, 1):
         driver.feed(char)
@@ -102,7 +102,7 @@ def test_plain_text_passes_until_by():
     assert driver.resumes == 4
 
 
-def test_nothing_passes_until_by_under_a_mark():
+def test_marked_text_does_not_bypass_until():
     kept = []
 
     def steps(src, emit):
@@ -117,7 +117,7 @@ def test_nothing_passes_until_by_under_a_mark():
     assert (read.result, "".join(kept), "".join(read.emitted)) == ("</s>", "kept<b", "kept<b")
 
 
-def test_until_hands_out_nothing_of_the_prompt():
+def test_until_does_not_emit_the_prompt():
     read = drive(up_to(CALL), ["prompt|mo", "del</s>"], prompt=7)
 
     assert ("".join(read.emitted), read.result) == ("model", "</s>")
@@ -152,14 +152,14 @@ def test_at_the_end(text, marker):
 
 
 @given(st.text("ab<", max_size=8), st.data())
-def test_at_sees_what_a_match_sees(text, data):
+def test_peeked_marker_agrees_with_a_match(text, data):
     found = re.match("abab|aab|ab|b<", text)
     read = drive(silent(at, NESTED), data.draw(cuts(text)))
 
     assert read == (found[0] if found else "", [], text)
 
 
-def test_what_stands_behind_other_text():
+def test_marker_after_read_text():
     src = Window("x</s>")
     src.pos = 1
     with pytest.raises(StopIteration) as done:
@@ -201,7 +201,7 @@ def test_until_waits_where_the_text_of_a_string_goes():
     assert (src.waiter.sink, emitted) == (string.sink, ["a", "b"])
 
 
-def test_nothing_stands_where_nothing_is_looked_for():
+def test_empty_marker_set_never_matches():
     assert drive(silent(at, NOTHING), ["x"]) == ("", [], "x")
     three_ways(up_to(NOTHING), "x<call>", ("", "x<call>", ""), at_end=True)
 
@@ -260,13 +260,13 @@ def test_skip_at_the_end(text):
     three_ways(silent(skipped, "\n\n"), text, (text, "", ""), at_end=True)
 
 
-def test_skip_returns_what_the_model_wrote_of_it():
+def test_consumed_text_excludes_the_prompt():
     read = drive(silent(skipped, "\n\n"), ["</", "s>\n", "\nx"], prompt=2)
 
     assert read == ("s>\n\n", [], "x")
 
 
-def test_skip_keeps_nothing_afterwards():
+def test_consumed_text_is_released():
     driver = Driver(silent(skipped, "\n"))
     driver.feed("</s>\n")
     driver.src.wait(driver.emitted.append, CALL.lane)
@@ -277,7 +277,7 @@ def test_skip_keeps_nothing_afterwards():
 @pytest.mark.parametrize("emits_prompt", [False, True])
 @pytest.mark.parametrize("prompt", range(6))
 @pytest.mark.parametrize("cut", range(3, 7))
-def test_skip_returns_what_is_emitted_of_it_however_it_is_cut(cut, prompt, emits_prompt):
+def test_consumed_text_does_not_depend_on_chunks(cut, prompt, emits_prompt):
     def steps(src, emit):
         src.emits_prompt = emits_prompt
         return skip(src, "<a>", " \n")

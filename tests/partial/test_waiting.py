@@ -8,7 +8,7 @@ from deltaparse.partial import Lane
 from deltaparse.partial.waiting import Waiter, never_split, nowhere
 
 
-def test_what_is_never_cut_in_two_the_sub_parser_reads():
+def test_default_split_leaves_text_to_the_sub_parser():
     find = re.compile("<").search
     lane = Lane(find, find)
 

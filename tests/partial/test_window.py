@@ -120,7 +120,7 @@ def test_a_new_window_is_open_and_at_zero():
     assert Window(closed=True).closed
 
 
-def test_what_was_read_is_cut_off():
+def test_feed_removes_read_text():
     src = Window("read, unread")
     src.take(6)
     src.feed("!")
@@ -160,7 +160,7 @@ def test_marks_nest():
     assert src.since(outer) == "abcde"
 
 
-def test_a_new_mark_keeps_nothing_of_an_old_one():
+def test_new_mark_drops_text_of_an_old_one():
     src = Window("ab")
     src.mark()
     src.take(1)
@@ -187,7 +187,7 @@ def test_mark_holds_the_text_also_before_the_prompt_ends():
     assert src.since(mark) == "pt"
 
 
-def test_what_passes_by_resumes_nobody():
+def test_bypassing_text_does_not_resume():
     def steps(src, emit):
         while not src.closed:
             emit(src.take(len(src.text)))
@@ -203,7 +203,7 @@ def test_what_passes_by_resumes_nobody():
 
 
 @pytest.mark.parametrize("keep", ["unread text", "a mark"])
-def test_nothing_passes_by_while_something_is_kept(keep):
+def test_no_bypass_while_text_is_kept(keep):
     src = Window("ab")
     src.pos = 1 if keep == "unread text" else 2
     if keep == "a mark":
@@ -267,7 +267,7 @@ def test_it_has_ended_where_all_is_read_and_no_more_comes(pos, closed):
 @pytest.mark.parametrize("marks", [[], [1], [3], [1, 3]])
 @pytest.mark.parametrize("prompt", [0, 2, 9])
 @pytest.mark.parametrize("cuts", [["abcdef"], [*"abcdef"], ["ab", "cd", "ef"]])
-def test_held_is_what_may_be_read_again_of_the_model(cuts, prompt, marks):
+def test_held_counts_rereadable_model_text(cuts, prompt, marks):
     src, read = Window(offset=-prompt), 0
     for chunk in cuts:
         src.feed(chunk)
@@ -309,7 +309,7 @@ def test_a_lane_is_opened_past_a_waiter_that_has_read_all():
 
 
 @pytest.mark.parametrize("prompt", range(8))
-def test_of_what_passes_by_the_prompts_is_not_emitted(prompt):
+def test_bypassing_prompt_text_is_not_emitted(prompt):
     src, emitted = Window(offset=-prompt), []
     src.wait(emitted.append, LANE)
     for chunk in ("abc", "", "def"):
@@ -321,7 +321,7 @@ def test_of_what_passes_by_the_prompts_is_not_emitted(prompt):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
 @pytest.mark.parametrize("outer", range(3))
-def test_what_is_kept_after_going_back(outer, size):
+def test_kept_text_after_a_rewind(outer, size):
     text = "abcdefgh"
     for inner, end in product(range(outer, 8), range(8)):
         for back in range(inner, end + 1):
@@ -347,7 +347,7 @@ def test_what_is_kept_after_going_back(outer, size):
 
 @pytest.mark.parametrize("emits_prompt", [False, True])
 @pytest.mark.parametrize("prompt", range(6))
-def test_what_of_a_text_is_the_models(prompt, emits_prompt):
+def test_clipped_text_excludes_the_prompt(prompt, emits_prompt):
     for before in ("", "x"):
         src = Window(before + "abcd", offset=-prompt)
         src.emits_prompt = emits_prompt
@@ -356,7 +356,7 @@ def test_what_of_a_text_is_the_models(prompt, emits_prompt):
         assert src.prompt_end == (0 if emits_prompt else prompt)
 
 
-def test_text_behind_the_prompt_is_all_the_models():
+def test_text_after_the_prompt_is_not_clipped():
     src = Window("abc")
     assert (src.clipped(0, 2), src.clipped(1, 3), src.prompt_end) == ("ab", "bc", 0)
     src.take(2)
@@ -364,7 +364,7 @@ def test_text_behind_the_prompt_is_all_the_models():
     assert (src.clipped(0, 2), src.take(2)) == ("cd", "cd")
 
 
-def test_what_stood_before_is_known_behind_no_text():
+def test_previous_character_survives_empty_text():
     src = Window("a")
     src.pos = 1
     src.move_behind("")

@@ -30,7 +30,7 @@ def compact(src, emit):
 
 # Numbers keep their spelling, and keys that stand twice stay.
 @given(json_texts().filter(lambda text: not re.search(r"\d[eE.]|-0|\d{16}", text)), st.data())
-def test_it_is_what_dumps_writes(text, data):
+def test_compact_json_equals_dumps(text, data):
     value = json.loads(text)
     assume(without_twins(text))
     assume("\ud83d\ude00" not in text)  # two halves that are not put together come from nowhere
@@ -41,7 +41,7 @@ def test_it_is_what_dumps_writes(text, data):
 
 
 @given(json_texts(), st.data())
-def test_cutting_the_text_changes_nothing(text, data):
+def test_result_does_not_depend_on_chunks(text, data):
     whole = drive(compact, [text]).emitted
 
     assert "".join(drive(compact, data.draw(cuts(text))).emitted) == "".join(whole)
@@ -69,7 +69,7 @@ def test_the_spelling(text, spelled):
 
 
 @given(st.text() | NASTY)
-def test_surrogates_are_escaped_and_nothing_else_changes(text):
+def test_only_surrogates_are_escaped(text):
     escaped = escape_surrogates(text)
 
     assert not SURROGATE.search(escaped)

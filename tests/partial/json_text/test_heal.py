@@ -88,7 +88,7 @@ def test_healed_is_valid_json_that_agrees_with_the_whole(text, data):
 @given(json_texts(), st.data())
 @example('{"a": ["x"', None)
 @example('["\\\\', None)
-def test_healed_has_all_that_is_certain(text, data):
+def test_healed_value_has_all_certain_parts(text, data):
     text = text[: data.draw(st.integers(0, len(text)))] if data else text
     assume(not HALF_PAIR.search(text))  # the other half may come: it is held back
     value = obvious(sound_json(text))
@@ -97,7 +97,7 @@ def test_healed_has_all_that_is_certain(text, data):
 
 
 @given(json_texts(), st.data())
-def test_more_text_takes_nothing_back(text, data):
+def test_more_text_retracts_no_value(text, data):
     cut = data.draw(st.integers(0, len(text)))
     less, more = heal_json(text[: max(cut - 1, 0)]), heal_json(text[:cut])
 
@@ -118,7 +118,7 @@ def test_whole_json_is_returned_as_it_is(text, then):
 
 
 @given(json_texts(), st.data())
-def test_healing_again_changes_nothing(text, data):
+def test_healing_is_idempotent(text, data):
     healed = heal_json(text[: data.draw(st.integers(0, len(text)))])
 
     assume(not healed.text[-1:].isdigit())  # a number that ends a text may go on
@@ -192,14 +192,14 @@ def test_broken_json_is_healed_up_to_where_it_breaks(text):
         ('{"a":"x\\x41"}', {"a": "x"}),
     ],
 )
-def test_the_value_of_what_there_is(text, value):
+def test_healed_value_of_incomplete_text(text, value):
     healed = heal_json(text)
 
     assert bool(healed.text) is (value is not MISSING)
     assert healed.value == (None if value is MISSING else value)
 
 
-def test_what_stood_open():
+def test_state_stack_and_end_describe_the_cut():
     healed = heal_json(' {"a": [1, "x\\u00')
 
     assert healed.text == '{"a": [1, "x"]}'
@@ -225,7 +225,7 @@ def test_healed_json_does_not_change():
         heal_json("{").text = ""
 
 
-def test_the_end_is_that_of_the_text_that_is_taken_for_cut():
+def test_end_of_broken_text_is_stable():
     for text in ("[1, 2x", "[2x", '{"a": "b\n', "[tru1"):
         end = heal_json(text).end
         assert heal_json(text[:end]).end == end
@@ -290,7 +290,7 @@ def test_half_a_pair_does_not_stand_before_the_marker():
 
 
 @given(json_texts(), st.data())
-def test_the_marker_stands_where_the_text_was_cut(text, data):
+def test_marker_is_at_the_cut(text, data):
     cut = data.draw(st.integers(0, len(text)))
     marked = heal_json(text[:cut], marker="@HERE@")
 
@@ -302,7 +302,7 @@ def test_the_marker_stands_where_the_text_was_cut(text, data):
 
 
 @given(json_texts(), st.data())
-def test_what_is_safe_stays(text, data):
+def test_safe_prefix_is_never_retracted(text, data):
     cut = data.draw(st.integers(0, len(text)))
     less, more = heal_json(text[:cut]), heal_json(text)
 
@@ -344,7 +344,7 @@ def test_the_whole_is_a_path_too():
 
 
 @pytest.mark.parametrize("char", "[]{}:,")
-def test_what_a_string_holds_is_no_step_of_a_path(char):
+def test_brackets_in_strings_are_not_part_of_the_path(char):
     assert heal_json(f'["x{char}').path == (0,)
     assert heal_json(f'{{"a": ["b", "x{char}').path == ("a", 1)
     assert heal_json(f'["x{char}', args_paths=[[0]]).args == {(0,): f'"x{char}'}
@@ -397,7 +397,7 @@ def test_a_number_is_whole_when_no_more_comes():
         ('{"a": "x\ny', {"a": "x\ny"}, ("control_characters",)),
     ],
 )
-def test_healing_what_is_nearly_json(text, value, repairs):
+def test_nearly_json_is_repaired_and_healed(text, value, repairs):
     healed = heal_json(text, repairs=Repairs())
 
     assert (healed.value, healed.repairs, healed.problem) == (value, repairs, "")
@@ -406,7 +406,7 @@ def test_healing_what_is_nearly_json(text, value, repairs):
 @given(nearly_json(), st.data())
 @example("{'a': 'b'}", None)
 @example('{"a": True}', None)
-def test_what_is_nearly_json_is_healed_at_every_cut(text, data):
+def test_nearly_json_is_healed_at_every_cut(text, data):
     whole = heal_json(text, repairs=Repairs())
     for cut in [data.draw(st.integers(0, len(text)))] if data else range(len(text)):
         healed = heal_json(text[:cut], repairs=Repairs())
@@ -428,7 +428,7 @@ PIECES = [*"[{]},:10-.e/#*\n '\"ax\\", "//", "/*", "*/", "1.5", "true", "True", 
 @example("1/*2/", "[")
 @example("1,#c\n/2", "[")
 @example("'a':1//\n'", "{")
-def test_what_is_safe_stays_whatever_follows(text, bracket):
+def test_safe_prefix_with_repairs_is_never_retracted(text, bracket):
     text = bracket + text
     safe = [heal_json(text[:end], repairs=Repairs()).safe for end in range(len(text) + 1)]
     for before, after in pairwise(safe):
@@ -436,11 +436,11 @@ def test_what_is_safe_stays_whatever_follows(text, bracket):
 
 
 @pytest.mark.parametrize("repairs", [None, Repairs()], ids=["strict", "repairs"])
-def test_what_stands_behind_a_whole_value_does_not_concern_it(repairs):
+def test_text_after_a_complete_value_is_ignored(repairs):
     assert heal_json("12/", repairs=repairs).value == 12
 
 
-def test_what_cannot_follow_is_a_problem():
+def test_invalid_text_is_a_problem():
     healed = heal_json('{"a": nope}')
     assert (healed.problem, healed.end, healed.value) == ("'n' begins no value", 6, {})
 
@@ -448,7 +448,7 @@ def test_what_cannot_follow_is_a_problem():
 @pytest.mark.parametrize(
     ("text", "certain"), [("[12x", "["), ("[1, 2x", "[1, "), ('{"a": 1x', '{"a": '), ("[tx", "[")]
 )
-def test_a_number_that_turns_out_to_be_none_is_not_certain(text, certain):
+def test_invalid_number_is_not_certain(text, certain):
     healed = heal_json(text, args_paths=[[]])
 
     assert (healed.certain, healed.end) == (certain, len(certain))
@@ -475,7 +475,7 @@ def test_a_number_is_whole_where_a_comment_ends_it(text, safe):
 
 
 @given(nearly_json(), st.data())
-def test_3_what_is_safe_is_never_retracted(text, data):
+def test_3_safe_prefixes_are_never_retracted(text, data):
     first = data.draw(st.integers(0, len(text)))
     second = data.draw(st.integers(first, len(text)))
     repairs = data.draw(st.sampled_from([None, Repairs()]))

@@ -299,7 +299,7 @@ def untruncate_json_js(case):
     "options",
     [jiter, pydantic_core, partial_json_parser, partial_json_parser_js, untruncate_json_js],
 )
-def test_what_is_cut_has_the_value_that_others_give_it(options):
+def test_truncated_json_has_the_value_of_peers(options):
     """`options(case)`: whether the text may be cut, whether a cut number counts, the value."""
     pattern = f"{options.__name__}(_partial)?_tests"
     name = next(name for name in DIFFERENCES if re.fullmatch(pattern, name))
@@ -330,7 +330,7 @@ def repaired(name, expectation):
         yield case
 
 
-def test_what_is_repaired_has_the_value_that_json_repair_returns():
+def test_repaired_json_equals_json_repair():
     def expectation(case):
         options = case.line.get("kwargs", {})
         given = case.line.get("serialized", case.expected)
@@ -346,7 +346,7 @@ def test_what_is_repaired_has_the_value_that_json_repair_returns():
     check("json_repair_tests", repaired("json_repair_tests", expectation))
 
 
-def test_what_is_repaired_has_the_value_that_jsonrepair_returns():
+def test_repaired_json_equals_jsonrepair():
     def expectation(case):
         # Without an expectation the text is JSON, to be left as it is.
         return json.loads(case.input if case.line["how"] is None else case.expected)

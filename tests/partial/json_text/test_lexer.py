@@ -44,7 +44,7 @@ def accepts(chunks):
 
 
 @given(support.json_texts(), st.data())
-def test_all_that_is_certain_is_emitted_verbatim_at_once(text, data):
+def test_certain_text_is_emitted_verbatim_immediately(text, data):
     driver, places = Driver(json_value), support.certain(text)
     fed = 0
     for chunk in data.draw(cuts(text)):
@@ -62,7 +62,7 @@ def test_all_that_is_certain_is_emitted_verbatim_at_once(text, data):
 @example('"\\\\"', '"', None)
 @example("true", "e", None)
 @example("1", " 1", None)
-def test_what_follows_is_left_untouched(text, then, data):
+def test_text_after_the_value_stays_unread(text, then, data):
     if text[-1].isdigit():
         then = f",{then}"  # or it might belong to the number
     start = len(text) - len(text.lstrip())
@@ -87,7 +87,7 @@ def test_exactly_json_is_accepted(text, data):
 
 
 @given(support.nearly_json(), st.data())
-def test_cutting_the_text_changes_nothing(text, data):
+def test_result_does_not_depend_on_chunks(text, data):
     whole, cut = drive(json_value, [text]), drive(json_value, data.draw(cuts(text)))
 
     for attribute in ("state", "broken_in", "stack"):
@@ -174,7 +174,7 @@ def test_the_length_of_a_number_is_limited(size, excess):
 
 
 @given(st.data(), json_texts() | nearly_json(), st.booleans(), st.sampled_from([3, MAX_DEPTH]))
-def test_a_run_passes_what_the_loop_passes(data, text, hold_commas, max_depth):
+def test_runs_pass_the_same_text_as_the_loop(data, text, hold_commas, max_depth):
     settings = {"hold_commas": hold_commas, "max_depth": max_depth}
     # One that tracks reads token by token.
     lexers = JsonLexer(**settings), JsonLexer(**settings, tracks=True)
@@ -264,7 +264,7 @@ def test_no_character_is_scanned_more_often_than_it_can_be_held(pattern, length,
         ("[é]", "'é' begins no value"),
     ],
 )
-def test_what_is_wrong_is_said(text, problem):
+def test_problem_names_the_error(text, problem):
     for chunks in ([text], list(text)):
         assert drive(json_value, chunks).result.problem == problem
 

@@ -102,7 +102,7 @@ def test_how_far_the_text_is_clear(text, end, more, expected):
     assert (src.unread, src.offset) == (text + "".join(more), 0)
 
 
-def test_at_the_end_of_the_input_what_is_cut_proves_nothing():
+def test_truncated_text_at_end_of_input_is_not_proof():
     src = Window("<x>", closed=True)
     with pytest.raises(StopIteration) as done:
         next(proof().clear(src, 3, '"'))

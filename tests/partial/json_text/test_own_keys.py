@@ -74,7 +74,7 @@ def test_where_a_key_ends(text, key):
 
 
 @pytest.mark.parametrize("text", [" :1,", "\n : 1,", " :[", ":<q>", "  a}"])
-def test_where_no_key_stands_nothing_is_read(text):
+def test_text_without_a_key_stays_unread(text):
     assert read(text) == read(text, size=1) == ("", text)
 
 

@@ -85,7 +85,7 @@ def test_decoded_three_ways(text):
 
 
 @pytest.mark.parametrize("text", DECODED)
-def test_decoded_holds_back_what_may_change_its_meaning(text):
+def test_decoded_string_buffers_incomplete_escapes(text):
     passed, held = text.split("ˇ")
     for chunks in ([passed + held], list(passed + held)):
         driver = Driver(json_decoded)
@@ -119,7 +119,7 @@ def test_no_key(first, comma, kind, text):
 
 
 @pytest.mark.parametrize("text", ['"a": 1', 'x"a": 1', ", }", ",, "])
-def test_one_comma_stands_between_members(text):
+def test_members_need_exactly_one_comma(text):
     driver = Driver(silent(json_key, first=False))
     driver.feed(text)
 
@@ -196,7 +196,7 @@ def test_a_value_ends_where_a_string_has_overrun(begun):
             assert "".join(read.emitted) + read.unread == text
 
 
-def test_a_string_is_none_where_it_has_overrun():
+def test_overrun_string_is_not_a_string():
     for bits in product(BITS, repeat=4):
         text = '"' + "".join(bits).replace("t", ",")
         plain = drive(silent(json_string), [text])
@@ -225,7 +225,7 @@ def test_decoded_text_ends_where_it_has_overrun():
             assert all(read.emitted)
 
 
-def test_a_marker_that_proves_nothing_is_decoded_once_that_is_known():
+def test_marker_without_proof_is_decoded_when_certain():
     driver = Driver(lambda src, emit: json_decoded(src, emit, OVERRUN))
     driver.feed("x")
     assert driver.emitted == []
@@ -275,7 +275,7 @@ def test_the_longest_string(size):
         (',"é" ', JsonFault("no colon", cut=True, read='"é"')),
     ],
 )
-def test_what_is_no_member_and_why(text, fault):
+def test_invalid_member_returns_its_fault(text, fault):
     for chunks in ([text], list(text)):
         assert drive(silent(json_key, first=False), chunks).result == fault
     src = Window(text, closed=True)
@@ -296,7 +296,7 @@ def test_a_marker_may_begin_like_a_value(text):
         assert (read.result.state, "".join(read.emitted), read.unread) == (S.DONE, text, "")
 
 
-def test_nothing_has_overrun_but_a_string():
+def test_only_strings_can_overrun():
     overrun = Overrun(Markers(["1", "tr", "x"]), lambda _: "1|tr|x")
     for text in ("[1, 2, true]", "[11,1 ]", "[true]"):
         for chunks in ([text], list(text)):
@@ -318,13 +318,13 @@ def test_a_string_has_overrun_in_a_text_that_came_whole():
 
 
 @pytest.mark.parametrize(("text", "parts"), [("12 ", ["12"]), ("true", ["true"]), ("[12]", None)])
-def test_where_nothing_passes_nothing_is_emitted(text, parts):
+def test_incomplete_tokens_are_not_emitted(text, parts):
     emitted = drive(json_value, list(text)).emitted
     assert emitted == (parts or ["[", "12]"])
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
-def test_what_the_prompt_wrote_of_a_value_is_not_emitted(size):
+def test_prompt_part_of_a_value_is_not_emitted(size):
     text = '{"a": [1, "bc", true], "d": "e"}'
     for prompt in range(len(text)):
         chunks = [text[:prompt], *(text[at : at + size] for at in range(prompt, len(text), size))]

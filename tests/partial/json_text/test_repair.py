@@ -38,13 +38,13 @@ def test_json_passes_unchanged(text, then):
 
 
 @given(st.data())
-def test_cutting_the_text_changes_nothing(data):
+def test_result_does_not_depend_on_chunks(data):
     text = data.draw(nearly_json() | st.text("{}[]'\"\\,:/*#\n abTrueNone0.-x", max_size=20))
     assert repaired(data.draw(cuts(text))) == repaired([text])
 
 
 @given(nearly_json() | st.text("{}[]'\"\\,:/*#\n abTrueNone0.-x", max_size=20))
-def test_what_is_written_is_json(text):
+def test_repaired_text_is_json(text):
     state, written, unread, notes = repaired([text])
     assume(state is JsonState.DONE)
     assert is_json(written)
@@ -52,7 +52,7 @@ def test_what_is_written_is_json(text):
 
 
 @given(st.text("{}[]'\"\\,:/*#\n abTrueNone0.-x", max_size=20))
-def test_nothing_is_taken_back(text):
+def test_repaired_text_is_never_retracted(text):
     text = f"[{text}"
     whole = repaired([text])[1]
     for cut in range(len(text)):
@@ -124,7 +124,7 @@ def test_each_can_be_switched_off(name, bad, _):
         "{a b: 1}",
     ],
 )
-def test_what_is_not_on_the_list_is_broken(text):
+def test_unlisted_errors_break_the_text(text):
     assert repaired([text])[0] is JsonState.BROKEN
 
 
@@ -189,13 +189,13 @@ def test_commas_and_comments(bad, good, others):
         ("[1, ", JsonState.AFTER_VALUE, "[1"),
     ],
 )
-def test_what_the_input_cuts_might_have_been_repaired(text, state, written):
+def test_truncated_repair_is_not_made(text, state, written):
     for chunks in ([text], list(text)):
         assert repaired(chunks)[:2] == (state, written)
 
 
 @pytest.mark.parametrize("marker", ["#", "//", "None", ","])
-def test_what_has_overrun_is_not_repaired(marker):
+def test_overrun_string_is_not_repaired(marker):
     overrun, notes = Overrun(Markers([marker]), lambda _: marker), []
 
     def steps(src, emit):

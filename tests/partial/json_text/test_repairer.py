@@ -15,7 +15,7 @@ S = JsonState
 QUOTE = "<|'|>"
 
 
-BEHIND_COMMA = "a comma that nothing follows"
+BEHIND_COMMA = "a trailing comma"
 
 
 def repaired(chunks, quote="", overrun=None, **switched):
@@ -76,7 +76,7 @@ def test_a_comment_that_does_not_end_goes_up_to_the_end():
         ("\\d", "invalid_escapes", "\\\\d"),
     ],
 )
-def test_what_is_odd_in_a_string_is_odd_in_a_key(odd, name, written):
+def test_string_repairs_apply_to_keys(odd, name, written):
     text = '{"x%s": "y%s"}'
     assert at_each_cut(text % (odd, odd)) == (S.DONE, text % (written, written), "", [name] * 2)
     assert at_each_cut(text % (odd, odd), **{name: False})[:3] == (
@@ -123,7 +123,7 @@ def test_a_word_that_the_input_cuts_is_not_broken(word):
 
 
 @pytest.mark.parametrize("comment", ["// x\n", "/* x */", "/*//*/"])
-def test_a_comment_behind_a_comma_is_no_key_of_a_format_with_quotes(comment):
+def test_comment_after_a_comma_is_not_an_unquoted_key(comment):
     for text in ("{a:1,%sb:2}", "{a:1, %s b:2}", "{%sa:1,b:2}"):
         state, written, unread, notes = at_each_cut(text % comment, QUOTE)
         assert (state, unread) == (S.DONE, "")
@@ -137,7 +137,7 @@ def test_a_comment_behind_a_comma_is_no_key_of_a_format_with_quotes(comment):
     ("odd", "problem"), [("\\d", "an escape"), ("\x01", "a control character")]
 )
 @pytest.mark.parametrize("begun", ["['a", "{'a"])
-def test_what_breaks_a_string_in_single_quotes(begun, odd, problem):
+def test_single_quoted_string_breaks_at_unrepaired_character(begun, odd, problem):
     found = at_each_cut(begun + odd + "']", invalid_escapes=False, control_characters=False)
     assert found == (problem, begun.replace("'", '"'), odd + "']", ["single_quotes"])
 
@@ -164,7 +164,7 @@ def test_a_string_in_other_quotes_may_overrun(quote):
         assert found == (broken, '["xa', f"{proof}{quote}]", notes)
 
 
-def test_the_end_of_the_input_ends_a_word_that_stands_alone():
+def test_end_of_input_ends_a_top_level_word():
     assert at_each_cut("True") == (S.DONE, "true", "", ["python_literals"])
     assert at_each_cut("-Infinity") == (S.DONE, "null", "", ["non_finite"])
     assert at_each_cut("Tru") == ("'T' begins no value", "", "Tru", [])
@@ -182,7 +182,7 @@ def test_text_in_single_quotes_passes_by():
 @pytest.mark.parametrize("quote", ["", QUOTE])
 @pytest.mark.parametrize("before", ['["a" ', '{"a" ', '{"a": 1 '])
 @pytest.mark.parametrize("odd", ["'b'", "True", "NaN", "b", f"{QUOTE}b{QUOTE}"])
-def test_where_no_value_may_stand_none_is_made(before, odd, quote):
+def test_misplaced_value_is_not_repaired(before, odd, quote):
     problem, written, unread, notes = at_each_cut(before + odd + ": 1", quote)
     place = "after key" if before == '{"a" ' else "after value"
     assert problem.endswith(place)

@@ -53,7 +53,7 @@ def test_a_run_is_made_where_tokens_follow_between_brackets(bracket, hold_commas
     ("bracket", "state"),
     [(bracket, state) for bracket in "{[" for state in sorted(STATES[bracket])],
 )
-def test_a_run_takes_what_the_lexer_passes_up_to_a_bracket(bracket, state, hold_commas):
+def test_run_reads_all_tokens_up_to_a_bracket(bracket, state, hold_commas):
     match, ends = _runs(hold_commas)[bracket][state]
     for text in TEXTS:
         found = match(text, 0)

@@ -33,7 +33,7 @@ def fed(chunks, **options):
 
 
 @given(json_texts(), st.data())
-def test_what_is_certain_comes_at_once_and_verbatim(text, data):
+def test_certain_text_is_returned_verbatim_immediately(text, data):
     scanner = JsonScanner()
     out, places, start = "", certain(text), len(text) - len(text.lstrip())
     for at, char in enumerate(text, 1):
@@ -51,7 +51,7 @@ def test_what_is_certain_comes_at_once_and_verbatim(text, data):
 @example("[1, 2x", None, {"repairs": Repairs()})
 @example("{'a\n': True}", None, {"compact": True, "repairs": Repairs()})
 @example("['\\x4", None, {"repairs": Repairs()})
-def test_cutting_the_text_changes_nothing(text, data, options):
+def test_result_does_not_depend_on_chunks(text, data, options):
     whole, out = fed([text], **options)
     scanner, joined = fed(data.draw(cuts(text)) if data else list(text), **options)
 
@@ -78,7 +78,7 @@ def test_all_that_was_returned_can_be_made_json(text, options):
 
 
 @given(nearly_json(), st.sampled_from(MODES))
-def test_what_was_returned_is_a_prefix_of_what_comes(text, options):
+def test_returned_text_is_a_prefix_of_the_result(text, options):
     scanner, joined = JsonScanner(**options), ""
     for char in text:
         joined += scanner.feed(char)
@@ -157,12 +157,12 @@ def test_repairs_are_counted():
     assert scanner.snapshot().repairs == tuple(scanner.repaired)
 
 
-def test_what_is_wrong_and_where():
+def test_problem_and_unread_text_of_broken_input():
     scanner, _ = fed(['{"a": 1', "} x"])
     assert (scanner.state, scanner.unread) == (S.DONE, " x")
     scanner, out = fed(["[1, x"])
     assert (scanner.state, out, scanner.unread) == (S.BROKEN, "[1", ", x")
-    assert scanner.problem == "a comma that nothing follows"
+    assert scanner.problem == "a trailing comma"
     assert scanner.end is None
     assert scanner.feed("more") == ""
 
@@ -179,13 +179,13 @@ def test_text_only():
         JsonScanner().feed(b"[]")
 
 
-def test_compact_is_what_dumps_writes():
+def test_compact_option_equals_dumps():
     text = '{ "a" : [1, "\\u00e9"] }'
     assert fed([text])[1] == text
     assert fed([text], compact=True)[1] == '{"a":[1,"é"]}'
 
 
-def test_nothing_is_wrong_until_it_is():
+def test_problem_is_empty_for_valid_text():
     scanner = JsonScanner()
     assert scanner.problem == ""
     scanner.feed("[1]x")
@@ -193,13 +193,13 @@ def test_nothing_is_wrong_until_it_is():
     assert scanner.finish(heal=True) == ""
 
 
-def test_what_follows_the_value_heals_nothing():
+def test_text_after_the_value_does_not_affect_healing():
     for behind in ("", "1", " 2", "]", '"'):
         scanner, out = fed(['{"a": []}' + behind])
         assert (out, scanner.finish(heal=True)) == ('{"a": []}', "")
 
 
-def test_what_was_repaired_is_no_problem():
+def test_repaired_text_has_no_problem():
     scanner, out = fed(["[True"], repairs=Repairs())
     assert (out, scanner.problem) == ("[", "")
     scanner.feed(", ?")
@@ -211,7 +211,7 @@ def test_what_was_repaired_is_no_problem():
 @pytest.mark.parametrize(
     "made", [JsonScanner, JsonValues, lambda: PatternSearch(Pattern("[0-9]+"))]
 )
-def test_nothing_comes_after_the_end(made):
+def test_feed_after_finish_is_an_error(made):
     reader = made()
     reader.feed("[1")
     reader.finish()

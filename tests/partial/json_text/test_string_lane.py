@@ -52,7 +52,7 @@ def tail(text, literals):
 
 
 @pytest.mark.parametrize("literals", MARKERS)
-def test_it_says_of_each_text_what_a_look_at_each_place_says(literals):
+def test_lane_agrees_with_a_search_of_each_position(literals):
     lane = string_lane(marker_set(literals))
     for text in TEXTS:
         expected = tail(text, literals)

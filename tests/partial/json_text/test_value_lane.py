@@ -42,7 +42,7 @@ def stands(lexer):
 
 @pytest.mark.parametrize("firsts", ["", "<", "<[:"])
 @pytest.mark.parametrize("before", BEFORE)
-def test_what_passes_is_read_and_what_does_not_is_unread(before, firsts):
+def test_passed_text_is_read_and_other_text_is_not(before, firsts):
     for text in TEXTS:
         lexer, reader = after(before), after(before)
         begun, lane = stands(lexer), value_lane(lexer, firsts)
@@ -106,7 +106,7 @@ def test_between_strings_any_number_of_chunks_may_pass():
         assert lane.exact("[],") is None
 
 
-def test_what_was_not_seen_is_looked_at_to_be_split():
+def test_split_reads_untested_text():
     lexer = after("[")
     lane = value_lane(lexer, "")
     for text, end in [('"a", ', 5), ("1, 23", 3), ("23, tr", 4), ("true, {", 7), ("1", -1)]:
@@ -117,6 +117,6 @@ def test_what_was_not_seen_is_looked_at_to_be_split():
 @pytest.mark.parametrize("chunk", [b"", b"a", b'"'])
 @pytest.mark.parametrize("firsts", ["", "<"])
 @pytest.mark.parametrize("begun", ['["', '"'])
-def test_of_bytes_it_asks_what_raises(begun, chunk, firsts):
+def test_bytes_raise_type_error(begun, chunk, firsts):
     with pytest.raises(TypeError):
         value_lane(after(begun), firsts).exact(chunk)

@@ -50,7 +50,7 @@ def test_each_value_comes_once_in_order_typed(text, data):
 
 @given(json_texts(), st.data())
 @example('{"a": 1, "a": {"b": 2}}', None)
-def test_the_whole_is_what_python_reads(text, data):
+def test_top_level_value_equals_json_loads(text, data):
     values = JsonValues()
     for chunk in data.draw(cuts(text)) if data else list(text):
         values.feed(chunk)
@@ -87,7 +87,7 @@ def test_a_value_comes_with_the_character_that_completes_it(text, data):
 @given(nearly_json() | st.text(), st.data())
 @example("[1, 2x", None)
 @example('["\ud83d"]', None)
-def test_text_that_is_no_json_has_the_values_before_it(text, data):
+def test_invalid_text_keeps_the_earlier_values(text, data):
     values = JsonValues()
     found = []
     for chunk in data.draw(cuts(text)) if data else list(text):
@@ -98,7 +98,7 @@ def test_text_that_is_no_json_has_the_values_before_it(text, data):
     assert bool(values.problem) is (values.state is S.BROKEN)
 
 
-def test_nothing_comes_after_the_end():
+def test_no_values_follow_the_end():
     values = JsonValues()
     assert values.feed("[] [1") == [((), [])]
     assert values.feed(", 2]") == []

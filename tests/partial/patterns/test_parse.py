@@ -147,5 +147,5 @@ def test_each_flag_may_stand_in_front(letter):
         (r"(?s)\A.\Z", [Kind.START, Kind.ANY, Kind.END]),
     ],
 )
-def test_what_an_anchor_is(pattern, kinds):
+def test_kinds_of_anchors(pattern, kinds):
     assert [atom.kind for atom in parse_pattern(pattern)[1].branches[0]] == kinds

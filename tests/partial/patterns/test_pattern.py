@@ -92,7 +92,7 @@ def test_a_result_does_not_change():
         ("[ab]([bc])*|[ab]", "bcc", 0, (0, 3)),
     ],
 )
-def test_what_partial_matching_alone_gets_wrong(pattern, text, found, final):
+def test_answers_where_plain_partial_matching_is_wrong(pattern, text, found, final):
     assert answer(search(pattern, text)) == found
     assert answer(search(pattern, text, final=True)) == final
 
@@ -104,7 +104,7 @@ def test_groups():
     assert search(r"<f=(?<name>\w+)>(x)?", "a<f=go") == Held(1)
 
 
-def test_pos_keeps_what_is_before_it_in_sight():
+def test_lookbehinds_see_text_before_pos():
     assert answer(search("(?<=a)b", "ab", 1)) == (1, 2)
     assert answer(search("^b", "ab", 1)) is None
     assert answer(search("(?m)^b", "\nb", 1)) == (1, 2)
@@ -119,7 +119,7 @@ def test_flags():
     assert answer(search(r"(?a)\w", "éa")) == (1, 2)
 
 
-def test_a_pattern_says_what_it_is():
+def test_repr_behind_and_lane_of_a_pattern():
     pattern = Pattern("(?<=ab)<[a-z]+>")
 
     assert repr(pattern) == "Pattern('(?<=ab)<[a-z]+>')"
@@ -135,7 +135,7 @@ def test_limits_must_make_sense(wrong):
         Pattern("a", **wrong)
 
 
-def test_a_pattern_keeps_what_it_was_made_with_and_may_have_no_timeout():
+def test_pattern_keeps_its_options():
     pattern = Pattern("a", regex.IGNORECASE, max_hold=7, timeout=None)
     assert (pattern.pattern, pattern.flags, pattern.max_hold) == ("a", regex.IGNORECASE, 7)
     assert pattern.search("xA-") == Found(1, "A", (), {})
@@ -156,7 +156,7 @@ EXTENSIONS = [
 
 @settings(max_examples=150)
 @given(RANDOM, st.text("abc\n", max_size=6))
-def test_no_text_that_may_come_changes_what_is_certain(pattern, text):
+def test_more_text_does_not_change_certain_answers(pattern, text):
     pattern = accepted(pattern)
     compiled = regex.compile(pattern.pattern)
     now = pattern.search(text)
@@ -192,7 +192,7 @@ def plain_patterns(draw):
 @example("(?:bc|aba)", "ab")
 @example("(?:a|c.)b", "ca")
 @example("(?:bc)+", "bb")
-def test_nothing_is_held_that_cannot_become_a_match(pattern, text):
+def test_held_text_can_become_a_match(pattern, text):
     pattern = accepted(pattern)
     now = pattern.search(text)
     compiled = regex.compile(pattern.pattern)

@@ -50,7 +50,7 @@ def test_reversed(pattern, expected):
 def test_no_more_is_written_out_than_a_thousand_items(pattern, copies):
     assert reversed_partial_pattern(pattern % (1000 // copies))
     many = 1000 // copies + 1
-    with pytest.raises(UsageError, match=f"^{many * copies} repeats would be written out"):
+    with pytest.raises(UsageError, match=f"needs {many * copies} copies of items"):
         reversed_partial_pattern(pattern % many)
 
 
@@ -66,13 +66,13 @@ def test_reversed_cases_of_llamacpp():
 @pytest.mark.parametrize(
     "pattern", ["^a", "a$", "(?=a)b", "(?<!a)b", r"(a)\1", "(?>a)b", "a{9999}"]
 )
-def test_what_cannot_be_reversed(pattern):
+def test_unsupported_patterns_cannot_be_reversed(pattern):
     with pytest.raises(UsageError):
         reversed_partial_pattern(pattern)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "[ab]", "c"]), min_size=1, max_size=5), TEXTS)
-def test_reversed_finds_what_is_held_of_a_plain_pattern(parts, text):
+def test_reversed_pattern_agrees_for_plain_patterns(parts, text):
     pattern = "".join(parts)
     found = search(pattern, text)
     assume(not isinstance(found, Found))

@@ -30,7 +30,7 @@ def online(pattern, chunks):
 
 @settings(max_examples=300)
 @given(RANDOM, TEXTS, st.data())
-def test_cutting_the_text_changes_nothing(pattern, text, data):
+def test_result_does_not_depend_on_chunks(pattern, text, data):
     pattern = accepted(pattern)
     expected = offline(pattern, text), text
 
@@ -47,7 +47,7 @@ def test_a_long_text_in_many_steps(size):
     assert online(pattern, chunks) == (offline(pattern, text), text)
 
 
-def test_at_the_end_nothing_is_held_however_much_came_before():
+def test_final_search_holds_no_text():
     search = PatternSearch(Pattern("abc+", max_hold=8))
     found = search.find("x" * 5 + "abc", final=True)
     assert (found.span, found.text) == ((5, 8), "abc")
@@ -70,7 +70,7 @@ def place_by_place(pattern, text):
 
 
 @given(st.text("<ab>", max_size=40), st.integers(1, 6), st.data())
-def test_what_is_given_up_does_not_depend_on_the_chunks(text, limit, data):
+def test_given_up_places_do_not_depend_on_chunks(text, limit, data):
     pattern = Pattern(r"<(?s:.*?)>|<a+|b<", max_hold=limit)
     expected = place_by_place(pattern, text), text
 
@@ -80,7 +80,7 @@ def test_what_is_given_up_does_not_depend_on_the_chunks(text, limit, data):
 
 @settings(max_examples=500)
 @given(RANDOM, TEXTS, st.integers(1, 6), st.data())
-def test_what_is_found_within_the_limit_does_not_depend_on_the_chunks(pattern, text, limit, data):
+def test_matches_within_the_limit_do_not_depend_on_chunks(pattern, text, limit, data):
     pattern = accepted(pattern, max_hold=limit)
     expected = place_by_place(pattern, text)[0], text
 
@@ -132,7 +132,7 @@ def test_a_pattern_that_always_hopes_is_let_go(pattern, text):
     assert "".join([*segments, *hopes.finish()]) == text
 
 
-def test_a_chunk_of_nothing_gives_nothing():
+def test_empty_chunk_returns_no_segments():
     numbers = PatternSearch(Pattern("[0-9]+"))
     assert [numbers.feed(chunk) for chunk in ("", "a", "", "1", "")] == [[], ["a"], [], [], []]
 
@@ -184,7 +184,7 @@ def test_until_pattern_at_the_end(text, expected):
     three_ways(up_to(Pattern(r"<f=\w+>|\d+")), text, expected, at_end=True)
 
 
-def test_until_pattern_sleeps_and_still_knows_what_was_before():
+def test_until_pattern_remembers_bypassed_text():
     driver = Driver(up_to(Pattern("(?<=ab)<")))
     driver.feed("plain", "xa", "b", "<")
 
@@ -220,7 +220,7 @@ def test_until_pattern_again_and_again(pattern, text, data):
         ("x|<|(?<=^xa<)b", "xa<b"),
     ],
 )
-def test_until_pattern_looks_behind_at_all_that_was_read_and_no_more(pattern, text):
+def test_until_pattern_lookbehind_sees_read_text_only(pattern, text):
     def steps(src, emit):
         look_for, found = PatternSearch(Pattern(pattern)), []
         while match := (yield from until_pattern(src, look_for, emit)):
@@ -245,7 +245,7 @@ def test_a_search_of_a_whole_text_ends_where_the_text_does(limit):
 
 
 @pytest.mark.parametrize("pattern", ["^a", r"\Aa", "(?m)^a", "(?<!.)a", "(?<![^b])a"])
-def test_before_the_first_text_stands_nothing(pattern):
+def test_lookbehind_fails_before_the_first_text(pattern):
     for chunks in (["a", "a"], ["", "aa"]):
         assert online(Pattern(pattern), chunks)[0] == [((0, 1), "a", ())]
     assert online(Pattern("(?<=.)a"), ["a", "b"])[0] == []

@@ -18,7 +18,7 @@ def test_names(name):
 @pytest.mark.parametrize(
     "word", ["", "1", "1a", "-", "-a", ".a", "-e\u0301", "a b", "\u0301a", "a="]
 )
-def test_what_is_no_name(word):
+def test_invalid_python_names(word):
     assert not is_python_name(word)
 
 

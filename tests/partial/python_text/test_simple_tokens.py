@@ -176,7 +176,7 @@ def test_simple_tokens_are_read_without_the_others_at_every_cut():
         assert (src.unread, out.expects) == ("", "value")
 
 
-def test_what_may_be_a_tuples_is_left():
+def test_possible_tuple_is_left_to_the_writer():
     step, out = step_of(src := Window("[1, "))
     out.expects = "value"
     assert step(src) == "[1"
@@ -186,7 +186,7 @@ def test_what_may_be_a_tuples_is_left():
     assert src.unread == "2, "
 
 
-def test_what_the_prompt_wrote_is_left():
+def test_prompt_text_is_left_to_other_readers():
     step, _ = step_of(src := Window("a=1, ", -5))
     assert step(src) is None
     src.emits_prompt = True

@@ -19,7 +19,7 @@ def waiter_in(text):
     return src.waiter, emit, written
 
 
-def test_text_of_a_string_passes_by_to_where_all_goes_unless_it_may_be_a_tuples():
+def test_string_text_bypasses_the_writer_outside_of_tuples():
     waiter, emit, _ = waiter_in("a=r'x")
     assert waiter.lane is not None
     assert waiter.sink == emit
@@ -45,7 +45,7 @@ def test_text_of_a_string_passes_by_to_where_all_goes_unless_it_may_be_a_tuples(
         ("a\nb", -1, -1),
     ],
 )
-def test_where_the_tail_begins_that_is_held(text, plain, raw):
+def test_split_of_a_string_with_an_escape(text, plain, raw):
     for begun, end in [("a='", plain), ("a=r'", raw)]:
         assert waiter_in(f"{begun}x\\x41y")[0].lane.split(text) == end
 

@@ -165,7 +165,7 @@ ANYTHING = st.text(ODD, max_size=24) | st.lists(
 
 
 @given(TEXTS, st.data())
-def test_what_is_written_means_what_python_reads(text, data):
+def test_json_has_the_value_of_the_literal(text, data):
     expected = python(text)
     result, json_text, unread, notes = read([text])
 
@@ -179,7 +179,7 @@ NAMES = ["a", "_b", "é", "e\u0301", "c2", "नाम", "ชื่อ", "城市"
 
 
 @given(st.lists(st.tuples(st.sampled_from(NAMES), NESTED, SPACES), max_size=3))
-def test_arguments_mean_what_python_reads(items):
+def test_arguments_have_the_values_of_the_literals(items):
     text = ", ".join(f"{space}{name} = {value}{space}" for name, value, space in items) + ")"
     expected = python("[" + ",".join(f"[{name!r}, {value}]" for name, value, _ in items) + "]")
 
@@ -187,7 +187,7 @@ def test_arguments_mean_what_python_reads(items):
 
 
 @given(st.text(st.sampled_from("aé1_²\u0301\u0300\u093eनั्·，!\xa0"), min_size=1, max_size=4))
-def test_a_name_is_what_python_takes_for_one(name):
+def test_argument_names_are_python_identifiers(name):
     (result, json_text, _, _), (again, *_) = (
         read(parts, python_arguments) for parts in ([f"{name}=1)"], list(f"{name}=1)"))
     )
@@ -195,7 +195,7 @@ def test_a_name_is_what_python_takes_for_one(name):
     if name.isidentifier():
         assert (result, json_text) == (DONE, json.dumps({name: 1}, ensure_ascii=False))
     else:  # "²" is none to Python, which does no harm
-        assert result.problem == "no name" or "²" in name
+        assert result.problem == "a name is missing" or "²" in name
 
 
 @given(NESTED)
@@ -210,7 +210,7 @@ def test_the_spelling_is_that_of_json_dumps(text):
 
 
 @given(TEXTS)
-def test_nothing_is_taken_back_and_the_closers_close(text):
+def test_prefixes_are_kept_and_closers_complete_them(text):
     python(text)
     whole = written(text)
     within = set()
@@ -364,7 +364,7 @@ def test_arguments(text, json_text):
     assert written(text, python_arguments) == json_text
 
 
-def test_what_the_prompt_wrote_is_emitted_where_that_is_said():
+def test_prompt_text_is_emitted_with_emits_prompt():
     text = "a=[1, 'b'], c=(2, 3), d='e' 'f')"
     src, emitted = Window(text, -len(text)), []
     src.emits_prompt = True
@@ -378,7 +378,7 @@ def test_what_the_prompt_wrote_is_emitted_where_that_is_said():
     ("text", "held"),
     [("[(", ""), ("[('a' 'b", '"ab'), ("(1 ", "1"), ("[1, (['a', 'b'", ', ["a", "b')],
 )
-def test_what_was_read_and_may_be_a_tuples_is_told(text, held):
+def test_held_has_the_text_of_a_possible_tuple(text, held):
     result = read([text])[0]
     assert (result.state, result.held) == ("cut", held)
 
@@ -389,12 +389,12 @@ def test_what_was_read_and_may_be_a_tuples_is_told(text, held):
         ("[1 2]", "'2' after a value"),
         ("a", "'a' is no value"),
         ("{'a' 1", "'1' after a key"),
-        ("{a: 1}", "a key that is neither string nor number"),
+        ("{a: 1}", "a key must be a string or a number"),
         (f"('{LONG}', 1)", "',' after so long a parenthesis"),
         (f"(['{LONG}'])", "')' after so long a parenthesis"),
     ],
 )
-def test_what_is_wrong_is_said(text, problem):
+def test_problem_names_the_error(text, problem):
     assert read([text + " "])[0].problem == problem
 
 
@@ -440,7 +440,7 @@ BROKEN[""] += ["(ˇ,)", "(1 ˇfor", "(1ˇ]", "ˇfloat(1) ", "ˇfloat('inf ", "ˇ
 
 
 @pytest.mark.parametrize(("json_text", "text"), [(j, text) for j in BROKEN for text in BROKEN[j]])
-def test_what_breaks_it_stays_unread(json_text, text):
+def test_invalid_text_stays_unread(json_text, text):
     start, unread = text.split("ˇ")
     for chunks in ([start + unread], list(start + unread)):
         result, got, rest, _ = read(chunks)
@@ -483,7 +483,7 @@ NOTED = [
 
 
 @pytest.mark.parametrize(("text", "json_text", "names"), NOTED)
-def test_what_is_repaired_is_noted(text, json_text, names):
+def test_repairs_are_noted(text, json_text, names):
     result, got, _, notes = read([text])
     assert result == DONE
     assert [name for name, _ in notes] == names
@@ -548,7 +548,7 @@ def test_the_closers_where_arguments_are_cut(text, json_text, closers):
         ("[('a')", '["a"'),
     ],
 )
-def test_what_is_certain_is_written_at_once(text, json_text):
+def test_certain_text_is_written_immediately(text, json_text):
     for chunks in ([text], list(text)):
         driver = Driver(quietly)
         driver.feed(*chunks)
@@ -638,7 +638,7 @@ def test_the_length_of_a_number_is_limited_in_json_too(digits, state):
 
 
 @pytest.mark.parametrize("excess", [0, 1])
-def test_a_string_that_is_joined_is_looked_for_only_so_far(excess):
+def test_joined_strings_have_a_limited_gap(excess):
     text = "'a'" + " " * (MAX_TOKEN + excess) + "'b'"
     expected = (DONE, '"a"', text[3:], []) if excess else (DONE, '"ab"', "", [])
 
@@ -720,7 +720,7 @@ def test_no_character_is_read_more_often_than_it_can_be_held(pattern, length, mo
     assert sum(matched) <= 2 * length
 
 
-def test_what_the_prompt_wrote_is_not_emitted():
+def test_prompt_text_is_not_emitted():
     def texts(text, cut):
         got = drive(quietly, [text[:cut], text[cut:]], prompt=cut)
         return "".join(got.emitted)

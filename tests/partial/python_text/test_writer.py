@@ -41,7 +41,7 @@ def written(text):
         (f"[(1, ('{MOST}'))]", f'[[1, "{MOST}"]]'),
     ],
 )
-def test_what_is_held_is_written_once_and_a_limit_is_that_of_one_parenthesis(text, json_text):
+def test_held_text_is_written_once(text, json_text):
     result, found = written(text)
     assert (result.state, found) == ("done", json_text)
 
@@ -72,13 +72,13 @@ def test_beyond_the_limit_a_string_is_a_value_and_all_else_a_tuple():
         ("[('b", "[", "]"),
     ],
 )
-def test_what_would_close_it_where_it_is_cut(text, json_text, closers):
+def test_closers_of_truncated_text(text, json_text, closers):
     result, found = written(text)
     assert (result.state, found, result.closers) == ("cut", json_text, closers)
 
 
 @pytest.mark.parametrize("answer", [None, True, False])
-def test_what_is_repaired_may_be_refused(answer):
+def test_repairs_can_be_refused(answer):
     notes = []
 
     def note(*said):
