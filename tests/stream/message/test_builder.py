@@ -31,7 +31,7 @@ def read(texts, asks=False):
 
 
 @given(st.lists(st.sampled_from(UNITS), max_size=6), st.sampled_from(["", CUT]), st.integers(1, 9))
-def test_to_ask_for_the_message_changes_nothing(units, end, size):
+def test_reading_message_does_not_change_the_result(units, end, size):
     text = "".join(units) + end
     texts = [text[at : at + size] for at in range(0, len(text), size)]
     (never, _), (often, seen) = read(texts), read(texts, asks=True)
@@ -55,21 +55,21 @@ def test_a_part_is_made_once():
 
 
 @pytest.mark.parametrize("asks", [False, True], ids=["not asked", "asked before"])
-def test_what_is_repaired_behind_a_call_marks_it(asks):
+def test_repair_after_a_call_marks_it_repaired(asks):
     head, _, tail = REPAIRED.partition("}}}")
     parser, _ = read([head + "}}", "}" + tail], asks)
     (call,) = parser.message.tool_calls
     assert (call.complete, call.repaired) == (True, True)
 
 
-def test_what_is_not_collected_is_repaired_as_well():
+def test_uncollected_call_is_repaired():
     parser = StreamParser(TAGS, collect=False)
     parser.feed(CALL.replace('"a"', "a"))
     parser.finish()
     assert [attempt.status for attempt in parser.attempts] == ["repaired"]
 
 
-def test_a_repair_behind_a_call_needs_nothing_that_was_collected():
+def test_repair_after_a_call_works_without_collecting():
     head, _, tail = REPAIRED.partition("}}}")
     for texts in ([head + "}}}" + tail], [head + "}}", "}" + tail], list(REPAIRED)):
         parser = StreamParser(TAGS, collect=False)
@@ -90,7 +90,7 @@ def test_without_a_message_only_lengths_are_kept():
     assert (builder.so_far(), builder.open_text, builder.characters) == ([], "", 11)
 
 
-def test_what_one_section_of_reasoning_said_in_parts_is_one_text():
+def test_copied_reasoning_parts_are_joined():
     policies = Policies(tool_in_reasoning="call", unclosed_reasoning="copy")
     parser = StreamParser(TAGS, policies=policies)
     parser.feed(f"<think>one {CALL}two")
@@ -101,7 +101,7 @@ def test_what_one_section_of_reasoning_said_in_parts_is_one_text():
     assert parser.message.content == "one two"
 
 
-def test_of_a_prompt_nothing_is_counted():
+def test_counts_exclude_the_prompt():
     prompt = "<|start|>model\n<think>\nhm\n</think>\n\nHi"
     parser = StreamParser(TAGS, prompt=prompt)
     assert parser.counts == Counts()
@@ -126,14 +126,14 @@ def test_no_tags_stand_round_no_reasoning():
 
 
 @pytest.mark.parametrize("text", ['{"a": 1', '{"type": 12, "a": 1}', '[1, {"b": 2}]'])
-def test_what_has_no_name_is_no_attempt_of_a_call(text):
+def test_object_without_a_name_is_not_an_attempt(text):
     parser = StreamParser(UNMARKED)
     parser.feed(text)
     parser.finish("stop")
     assert (parser.message.content, parser.attempts) == (text, [])
 
 
-def test_that_arguments_are_whole_is_said_in_a_delta_of_the_call():
+def test_completion_has_its_own_delta():
     builder = MessageBuilder()
     builder.begin_call(0, "id", "f", 0)
     builder.arguments("{}")
@@ -152,7 +152,7 @@ def test_that_arguments_are_whole_is_said_in_a_delta_of_the_call():
     assert builder.out == []
 
 
-def test_a_call_that_is_given_up_ends_where_it_begins():
+def test_abandoned_call_has_an_empty_span():
     builder = MessageBuilder()
     builder.begin_call(0, "id", "f", 5)
     builder.end_call(0, frozenset(), complete=False)
@@ -184,7 +184,7 @@ def test_only_the_section_that_did_not_end_is_content_too():
     assert parser.message.parts == [Reasoning("onetwo"), Content("two")]
 
 
-def test_a_call_in_reasoning_that_is_text_is_not_said_again():
+def test_call_text_in_reasoning_is_not_copied():
     policies = Policies(tool_in_reasoning="call", unknown_tool="text", unclosed_reasoning="copy")
     parser = fed(TAGS, f"<think>\none{CALL}two", tools=[{"name": "g"}], policies=policies)
     assert parser.message.parts == [
@@ -200,14 +200,14 @@ def test_the_tags_round_reasoning_are_of_no_token():
     assert parser.roles == ["marker", "reasoning", "marker", "content"]
 
 
-def test_a_call_that_the_prompt_has_whole_and_repaired_leaves_nothing():
+def test_complete_prompt_call_is_not_emitted():
     parser = StreamParser(TAGS, prompt=f"<|start|>model\n{REPAIRED}")
     parser.feed("text")
     parser.finish("stop")
     assert (parser.message.parts, parser.message.attempts) == ([Content("text")], ())
 
 
-def test_what_the_prompt_has_of_the_arguments_is_in_the_first_delta():
+def test_first_delta_has_arguments_from_the_prompt():
     begun = CUT.replace("1", '"x')
     parser = StreamParser(TAGS, prompt=f"<|start|>model\n{begun}")
     first, *_ = parser.feed("y")
@@ -221,7 +221,7 @@ def test_no_text_of_arguments_is_no_delta():
     assert builder.out == [ToolCallDelta(0, "id", "f")]
 
 
-def test_a_call_that_is_open_was_not_repaired_behind_its_end():
+def test_open_call_cannot_be_marked_repaired():
     builder = MessageBuilder()
     for index in (0, 1):
         builder.begin_call(index, "id", "f", 0)

@@ -24,7 +24,7 @@ def test_a_call_has_the_issues_about_its_own_text():
 
 
 @pytest.mark.parametrize("between", ["", "\n", "<|im_start|>assistant\n", "x", "<think></think>"])
-def test_a_call_behind_the_end_of_the_turn_is_reported(between):
+def test_call_after_the_turn_end_is_reported(between):
     assert kinds(f"{CALL}<|im_end|>{between}{CALL}<|im_end|>\n") == [[], ["text_after_end"]]
 
 
@@ -41,7 +41,7 @@ def test_a_call_behind_the_end_of_the_turn_is_reported(between):
         r'"name": "f", "arguments": {}, "argum\u0065nts": {}',
     ],
 )
-def test_a_member_that_stands_twice_is_reported(members):
+def test_duplicate_member_is_reported(members):
     assert kinds(f"<tool_call>\n{{{members}}}\n</tool_call>") == [["unused_member"]]
 
 

@@ -66,7 +66,7 @@ def test_reasoning_in_channels():
     assert states(HARMONY, chunks) == [False, True, True, False, False, False]
 
 
-def test_what_was_seen():
+def test_counts_of_each_part():
     parser = StreamParser(TAGS)
     assert parser.counts == Counts()
     for chunk in ("<think>\n", "hm", ", so", "\n</think>\n\n", "Hello", CALL[:-20], CALL[-20:]):

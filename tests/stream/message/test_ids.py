@@ -94,7 +94,7 @@ def test_the_model_s_own_id_is_kept():
     assert re.fullmatch("[0-9a-zA-Z]{9}", made)
 
 
-def test_a_call_that_is_looked_at_twice_has_one_id():
+def test_call_read_twice_has_one_id():
     """A call in reasoning is read as a draft before it is known to be one."""
     numbers = itertools.count()
     message = parse(
@@ -106,7 +106,7 @@ def test_a_call_that_is_looked_at_twice_has_one_id():
     assert ids(message) == ["n0", "n1"]
 
 
-def test_calls_of_the_prompt_take_no_id_but_the_one_that_is_open():
+def test_only_the_open_prompt_call_takes_an_id():
     numbers = itertools.count()
     prompt = f"<|start|>model\n{CALL}{OTHER[:-20]}"
     parser = StreamParser(TAGS, prompt=prompt, id_factory=lambda _: f"n{next(numbers)}")
@@ -130,7 +130,7 @@ def test_a_factory_is_asked_once_for_each_call_without_an_id(case, kw, data):
 
 
 @pytest.mark.parametrize("made", ["", None, 7])
-def test_what_is_no_id_is_refused(made):
+def test_invalid_id_is_an_error(made):
     with pytest.raises(UsageError, match="an id is text"):
         parse(CALL, TAGS, id_factory=lambda _: made)
 

@@ -71,11 +71,11 @@ END = "<|im_end|>"
         ),
     ],
 )
-def test_what_an_issue_says_and_where(text, issues):
+def test_issue_detail_and_span(text, issues):
     assert told(text) == issues
 
 
-def test_a_call_that_interrupts_reasoning_behind_the_end_of_the_turn():
+def test_interrupting_call_after_the_turn_end_is_reported():
     text = f"<think>hm{END}{CALL}"
     assert told(text, tool_in_reasoning="call")[-1] == ("text_after_end", (19, 30), BEHIND)
     # So it is behind what looked like the end, and was text.

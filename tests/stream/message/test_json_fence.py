@@ -138,13 +138,13 @@ def test_json_without_a_fence_passes_as_it_is(text, data):
         (VALUE + "\n```", VALUE + "\n```", False),
     ],
 )
-def test_what_is_a_code_block(text, content, left_out):
+def test_recognized_code_blocks(text, content, left_out):
     parser = asked(TAGS, text)
     assert parser.message.content == content
     assert kinds(parser) == (["code_block"] if left_out else [])
 
 
-def test_what_was_left_out_is_reported():
+def test_removed_fence_is_reported():
     (issue,) = asked(TAGS, f"<think>\nhm\n</think>\n\n{BLOCK}").issues
     assert "'```json\\n'" in issue.detail
     assert "'\\n```'" in issue.detail
@@ -178,7 +178,7 @@ def test_reasoning_is_no_json():
     assert parser.issues == []
 
 
-def test_only_what_may_still_be_a_fence_is_held():
+def test_only_possible_fences_are_buffered():
     parser = StreamParser(TAGS, response_schema=SCHEMA)
     seen = ""
     for char in BLOCK:
@@ -206,7 +206,7 @@ def by_role(text, role, chunks):
 @example(f"``{CALL}", None)
 @example(f"```json\n42{CALL}", None)
 @example(f"{BLOCK} and more", None)
-def test_what_was_held_back_has_its_own_place(text, data):
+def test_buffered_text_keeps_its_place(text, data):
     for chunks in ([text], list(text), data.draw(cuts(text)) if data else [text]):
         content, parser = by_role(text, "content", chunks)
         assert content == parser.message.content
@@ -215,14 +215,14 @@ def test_what_was_held_back_has_its_own_place(text, data):
         assert by_role(text, "name", chunks)[0] == names
 
 
-def test_what_stands_behind_text_that_was_held_back_has_its_own_place():
+def test_text_after_buffered_text_keeps_its_place():
     text = "```json\n42<think>\nhm"
     for chunks in ([text], list(text)):
         parts = [by_role(text, role, chunks)[0] for role in ("marker", "content", "reasoning")]
         assert parts == ["```json\n<think>\n", "42", "hm"]
 
 
-def test_what_is_no_json_is_held_no_longer():
+def test_invalid_json_is_released():
     parser = StreamParser(TAGS, response_schema=SCHEMA)
     chunks = ['```json\n{"a": ', "oops", " ", "``", " [1", "2"]
     assert [joined(parser.feed(chunk))[0] for chunk in chunks] == ['{"a": ', *chunks[1:]]

@@ -60,7 +60,7 @@ def test_tool_in_reasoning_call():
 
 
 @pytest.mark.parametrize("gap", ["", "\n", "\n\n", " and "])
-def test_behind_a_call_in_reasoning_it_goes_on_to_its_end(gap):
+def test_reasoning_continues_after_an_interrupting_call(gap):
     text = f"<think>x{CALL}{gap}y{OTHER}{gap}</think>z"
     parser = with_policy(text, tool_in_reasoning="call")
     said = gap.removeprefix("\n")
@@ -75,7 +75,7 @@ def test_behind_a_call_in_reasoning_it_goes_on_to_its_end(gap):
 
 
 @pytest.mark.parametrize("end", ["", "\n", "<|end|>", "<|end|>\n", "\n</call>", "</ca"])
-def test_reasoning_that_goes_on_behind_a_call_may_end_with_the_turn(end):
+def test_reasoning_after_a_call_may_end_with_the_turn(end):
     for choice, content in (("reasoning", ""), ("copy", "x")):
         policies = {"tool_in_reasoning": "call", "unclosed_reasoning": choice}
         parser = with_policy(f"<think>x{CALL}{end}", **policies)
@@ -117,7 +117,7 @@ def test_text_after_tool_call_drop():
     assert [issue.detail for issue in parser.issues] == ["dropped: 'b'", "dropped: 'c'"]
 
 
-def test_what_only_looks_like_a_call_after_one_is_text_after_it():
+def test_apparent_call_after_a_call_is_text():
     parser = with_policy(f"{CALL}b<call> no")
     assert (calls(parser), parser.message.content) == ([F], "b<call> no")
     assert kinds(parser) == ["text_after_tool_call"] * 2
@@ -126,7 +126,7 @@ def test_what_only_looks_like_a_call_after_one_is_text_after_it():
     assert [issue.detail for issue in parser.issues] == ["dropped: 'b'", "dropped: '<call> no'"]
 
 
-def test_a_separator_behind_a_bare_call_is_not_lost_to_the_marker_that_follows():
+def test_separator_after_an_unmarked_call_is_kept():
     parser = fed(UNMARKED, '{"name": "f", "parameters": {"a": 1}};<|end|>', tools=TOOLS)
     assert (calls(parser), parser.message.content) == ([F], ";")
 
@@ -182,7 +182,7 @@ def test_extra_calls(choice, made, content):
         ("extra_calls", CALL + CALL, "extra_call"),
     ],
 )
-def test_error_raises_and_what_came_before_stays(policy, text, kind):
+def test_error_policy_keeps_earlier_parts(policy, text, kind):
     options = {
         "tools": TOOLS,
         "parallel_tool_calls": False,

@@ -222,7 +222,7 @@ def test_arguments_that_are_whole_and_no_object(name, text):
         ("PYTHONIC", "<calls>[no call"),
     ],
 )
-def test_what_only_looks_like_a_call_is_text_to_the_byte(name, text):
+def test_apparent_call_is_text_in_every_family(name, text):
     parser = fed(FAMILIES[name].fmt, text)
     assert (parser.message.parts, parser.issues) == ([Content(text)], [])
 
@@ -286,7 +286,7 @@ def test_unclosed_reasoning(family, choice):
     assert kinds(parser) == ["unclosed_reasoning"]
 
 
-def test_no_tools_and_tool_choice_none(family):
+def test_empty_tools_and_tool_choice_none_give_text(family):
     for options in ({"tools": []}, {"tools": TOOLS, "tool_choice": "none"}):
         message = fed(family.fmt, family.f, **options).message
         assert message.tool_calls == []

@@ -77,12 +77,12 @@ def tried(*calls):
         ("g", "{}}", "unknown_tool"),
     ],
 )
-def test_a_bracket_behind_a_call_repairs_it_if_it_was_complete(name, arguments, status):
+def test_extra_bracket_repairs_a_complete_call_only(name, arguments, status):
     found = tried(("f", "{}"), (name, arguments), ("f", "{}"))
     assert [attempt.status for attempt in found] == ["complete", status, "complete"]
 
 
-def test_what_was_repaired_later_does_not_count_as_complete():
+def test_repaired_call_does_not_count_as_complete():
     *kept, last = tried(*[("f", "{}}")] * 3, *[("f", "{}")] * (MOST_OF_A_KIND + 1))
     assert [attempt.status for attempt in kept] == [
         *["repaired"] * 3,
@@ -91,13 +91,13 @@ def test_what_was_repaired_later_does_not_count_as_complete():
     assert last.detail == "1 more of this status"
 
 
-def test_calls_that_are_only_counted_are_counted_as_they_were_before_a_repair():
+def test_repair_does_not_change_counted_calls():
     *_, last = found = tried(*[("f", "{}")] * MOST_OF_A_KIND, *[("f", "{}}")] * 2)
     assert len(found) == MOST_OF_A_KIND + 1
     assert (last.status, last.detail) == ("complete", "2 more of this status")
 
 
-def test_a_repair_of_a_call_that_is_only_counted_is_of_no_other():
+def test_repair_of_a_counted_call_affects_no_other():
     single = ("f", "{'a': 1}")
     found = [*tried(*[single] * (MOST_OF_A_KIND + 1), ("f", "{}"), ("f", "{'a': 1}}"))]
     statuses = [one.status for one in found]
@@ -122,7 +122,7 @@ def test_the_others_are_spanned_in_whatever_order_they_come():
         assert issues.kept == MOST_OF_A_KIND + 1
 
 
-def test_what_is_forgotten_is_not_summed_later():
+def test_cleared_issues_are_not_counted():
     issues = many((7, 9), (3, 4))
     issues.reach["odd"] = 9
     issues.clear()
@@ -163,7 +163,7 @@ def test_json_that_can_be_no_call_any_more_is_let_go(text, seen):
         '{"type": "function", "function": {"name": "f", "parameters": {}}}',
     ],
 )
-def test_what_can_be_one_is_one(text):
+def test_possible_call_becomes_a_call(text):
     parser = StreamParser(UNMARKED, tools=TOOLS)
     parser.feed(text)
     parser.finish("stop")

@@ -26,7 +26,7 @@ def test_an_issue_counts_from_the_output(begun):
     assert issue.span == (0, text.index("\n</call>"))
 
 
-def test_what_was_wrong_in_the_prompt_is_not_reported():
+def test_prompt_errors_are_not_reported():
     parser = StreamParser(TAGS, prompt=f"<|start|>model\n{BAD}{BAD}")
     parser.feed("text")
     parser.finish("stop")
@@ -34,7 +34,7 @@ def test_what_was_wrong_in_the_prompt_is_not_reported():
     assert (parser.attempts, parser.message.tool_calls) == ([], [])
 
 
-def test_what_was_no_call_in_the_prompt_is_no_attempt():
+def test_apparent_call_in_the_prompt_is_not_an_attempt():
     parser = StreamParser(TAGS, prompt="<|start|>model\n<call>no")
     parser.feed("thing")
     parser.finish("stop")
@@ -45,7 +45,7 @@ def test_what_was_no_call_in_the_prompt_is_no_attempt():
     assert [attempt.status for attempt in parser.attempts] == ["not_a_call"]
 
 
-def test_a_policy_refuses_nothing_that_the_prompt_has():
+def test_policies_do_not_apply_to_the_prompt():
     policies = Policies(unknown_tool="error")
     prompt = f"<|start|>model\n{CALL}"
     parser = StreamParser(TAGS, tools=[{"name": "g"}], policies=policies, prompt=prompt)
@@ -67,7 +67,7 @@ def test_a_policy_refuses_no_name_that_ends_where_the_prompt_does(begun):
 @pytest.mark.parametrize(
     "begun", ["<call>", '<call>\n{"name": ', '<call>\n{"name": "f", "arg', CALL[:-11]]
 )
-def test_a_call_that_the_prompt_began_stands_from_the_beginning_of_the_output(begun):
+def test_call_from_the_prompt_has_offset_zero(begun):
     places = []
 
     def made(place):
@@ -111,7 +111,7 @@ def test_issues_of_a_kind_reach_as_far_as_the_one_that_reaches_farthest():
     assert sink.issues.behind(9) == frozenset()
 
 
-def test_content_that_is_held_back_comes_before_a_call():
+def test_buffered_content_precedes_a_call():
     parser = fed(TAGS, f"``{CALL}", response_schema={"type": "object"})
     first, second = parser.message.parts
     assert (first, type(second)) == (Content("``"), ToolCall)
@@ -142,7 +142,7 @@ def test_all_tools_that_the_choice_names_are_named():
     )
 
 
-def test_what_is_said_once_more_has_no_tokens():
+def test_copied_reasoning_has_no_tokens():
     text = Text(get_format("qwen3"), ["<think>"], ["<think>", "hm"])
     parser = text.parser(policies=Policies(unclosed_reasoning="copy"))
     deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")

@@ -36,12 +36,12 @@ BARE = IN_JSON.replace("arguments", "parameters")
 CODE = TAGS.replace(code=CodeFormat(start="<|code|>", function="python"))
 
 
-def test_what_may_begin_a_marker_is_content_where_no_call_stands_before_it():
+def test_possible_marker_at_the_end_is_content():
     parser = fed(TAGS, "<")
     assert (parser.message.content, parser.issues) == ("<", [])
 
 
-def test_a_marker_of_code_behind_the_end_of_the_turn_is_text_with_that():
+def test_code_marker_after_the_turn_end_is_text():
     text = "a<|end|><|code|>\n"
     parser = fed(CODE, text)
     assert parser.message.content == text
@@ -49,13 +49,13 @@ def test_a_marker_of_code_behind_the_end_of_the_turn_is_text_with_that():
 
 
 @pytest.mark.parametrize("prompt", ["", "<|start|>model\n<think>\n"])
-def test_a_call_in_reasoning_that_does_not_end_is_where_it_stands(prompt):
+def test_call_in_unclosed_reasoning_has_its_span(prompt):
     text = "<think>\nso "[8 if prompt else 0 :] + CALL
     (tried,) = fed(TAGS, text, prompt=prompt).attempts
     assert text[slice(*tried.span)] == CALL.removesuffix("\n</call>")
 
 
-def test_another_role_behind_the_header_is_waited_for():
+def test_header_of_another_role_is_awaited():
     fmt = get_format("llama3_json")
     header = "<|start_header_id|>{}<|end_header_id|>\n\n"
     text = "a<|eot_id|>" + header.format("assistant") + header.format("user")
@@ -79,7 +79,7 @@ def test_white_space_before_calls_in_json_is_not_kept(fmt, head):
 
 
 @pytest.mark.parametrize("cut", range(len(CALL)))
-def test_a_call_in_reasoning_that_the_prompt_began_is_what_it_is_elsewhere(cut):
+def test_call_in_reasoning_continues_from_the_prompt(cut):
     begun, rest = CALL[:cut], CALL[cut:]
     reasoned = fed(TAGS, rest, prompt="<|start|>model\n<think>\n" + begun)
     assert calls(reasoned) == calls(fed(TAGS, rest, prompt="<|start|>model\n" + begun))
@@ -108,13 +108,13 @@ def test_a_call_in_reasoning_that_every_turn_begins_with_is_one():
     assert (parser.message.reasoning_content, calls(parser)) == ("hm ", [F])
 
 
-def test_a_marker_that_is_cut_behind_a_call_in_reasoning_is_no_text():
+def test_truncated_marker_after_a_call_in_reasoning():
     parser = fed(TAGS, "<think>\n a " + CALL.removesuffix("/call>"))
     assert (parser.message.content, calls(parser)) == ("", [F])
     assert kinds(parser) == ["tool_in_reasoning", "cut_marker"]
 
 
-def test_white_space_before_text_behind_a_call_in_reasoning_is_that_texts():
+def test_whitespace_after_a_call_in_reasoning_is_kept():
     assert fed(TAGS, f"<think>\n a {CALL}\n b").message.content == "\n b"
 
 
@@ -122,18 +122,18 @@ def test_white_space_alone_is_content():
     assert fed(TAGS, " \n").message.content == " \n"
 
 
-def test_an_end_of_the_turn_is_no_call_behind_one():
+def test_turn_end_after_a_turn_end_is_text():
     parser = fed(TAGS, "<|end|><|start|>model\n<|end|> more")
     assert parser.message.content == "<|end|> more"
     assert kinds(parser) == ["repeated_marker", "text_after_end", "text_after_end"]
 
 
-def test_a_closer_at_the_beginning_is_content_with_the_text_behind_it():
+def test_closer_at_the_start_is_content():
     parser = fed(TAGS, "</call>?")
     assert (parser.message.content, parser.issues) == ("</call>?", [])
 
 
-def test_an_end_of_the_turn_is_content_with_the_closer_and_the_text_behind_it():
+def test_turn_end_before_a_closer_is_content():
     parser = fed(TAGS, "a<|end|></call>b" + CALL)
     assert (parser.message.content, calls(parser)) == ("a<|end|></call>b", [F])
     assert kinds(parser) == ["text_after_end", "text_after_end"]
@@ -141,7 +141,7 @@ def test_an_end_of_the_turn_is_content_with_the_closer_and_the_text_behind_it():
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_a_header_behind_the_end_is_no_repetition_where_a_turn_has_several_messages(several):
+def test_header_after_the_end_starts_a_message(several):
     fmt = TAGS.replace(turn={"several_messages": several})
     parser = fed(fmt, "a<|end|><|start|>model\n" + CALL)
     assert (parser.message.content, calls(parser)) == ("a", [F])
@@ -173,7 +173,7 @@ def test_a_header_at_the_beginning_is_a_repetition():
 
 @pytest.mark.parametrize("before", ["", "<think>\nhm</think>", IN_JSON])
 @pytest.mark.parametrize("space", [200, 256, 257, 520])
-def test_calls_in_json_may_stand_behind_any_white_space(before, space):
+def test_json_calls_allow_any_leading_whitespace(before, space):
     parser = fed(TAGS, before + " " * space + IN_JSON, calls="json")
     behind_call = before == IN_JSON
     assert calls(parser) == [F] * (1 + behind_call)
@@ -183,12 +183,12 @@ def test_calls_in_json_may_stand_behind_any_white_space(before, space):
     assert found(parser) == [("text_after_tool_call", span) for span in spans] * behind_call
 
 
-def test_the_white_space_of_a_marker_is_none_of_the_text_where_calls_are_json():
+def test_marker_whitespace_is_not_text():
     parser = fed(TAGS, " " * 256 + CALL.replace("<call>", "\n<call>"), calls="json")
     assert (calls(parser), parser.message.content) == ([F], "")
 
 
-def test_white_space_that_is_text_stands_between_two_markers():
+def test_whitespace_before_a_marker_may_be_text():
     text = " " * 100 + "</think>b"
     parser = fed(TAGS, text)
     assert (parser.message.content, found(parser)) == (text, [("orphan_marker", (100, 108))])
@@ -200,13 +200,13 @@ def test_white_space_between_text_and_reasoning_is_text_in_raw_output():
     assert fed(TAGS, text).message.parts == [Content("a"), Reasoning("b"), Content("c")]
 
 
-def test_a_closer_behind_text_is_reported():
+def test_closer_after_text_is_reported():
     parser = fed(TAGS, f"a</call>{CALL}")
     assert (parser.message.content, calls(parser)) == ("a", [F])
     assert found(parser) == [("orphan_marker", (1, 8))]
 
 
-def test_what_becomes_of_an_end_of_reasoning_is_said():
+def test_orphan_reasoning_end_detail():
     (issue,) = fed(TAGS, CALL + "</think>b").issues
     assert issue.detail.startswith("'</think>' ends no reasoning, and is not emitted: ")
 
@@ -226,7 +226,7 @@ def test_content_may_stand_in_markers_more_than_once(text, content):
 
 @pytest.mark.parametrize("space", ["", "\n"])
 @pytest.mark.parametrize("several", [False, True])
-def test_a_closer_behind_a_call_in_json_is_reported(space, several):
+def test_closer_after_a_json_call_is_reported(space, several):
     fmt = TAGS.replace(turn={"several_messages": several})
     parser = fed(fmt, f"{IN_JSON}{space}</call>", calls="json")
     start = len(IN_JSON + space)
@@ -234,14 +234,14 @@ def test_a_closer_behind_a_call_in_json_is_reported(space, several):
 
 
 @pytest.mark.parametrize("between", ["", " ", "\n", ",", ";", "; ", " ;\n"])
-def test_what_may_stand_between_calls_in_no_markers(between):
+def test_separators_between_unmarked_calls(between):
     tools = [{"name": "f"}, {"name": "g"}]
     parser = fed(UNMARKED, BARE + between + BARE.replace('"f"', '"g"'), tools=tools)
     assert (calls(parser), parser.issues) == ([F, ("g", F[1])], [])
 
 
 @pytest.mark.parametrize("end", [";", "; ", ",", "<|e"])
-def test_what_the_output_ends_in_behind_a_call_in_no_markers_is_reported(end):
+def test_truncated_separator_after_an_unmarked_call(end):
     parser = fed(UNMARKED, BARE + end, tools=[{"name": "f"}])
     assert (calls(parser), parser.message.content) == ([F], "")
     assert found(parser) == [("cut_marker", (len(BARE), len(BARE + end)))]
@@ -259,7 +259,7 @@ def test_a_separator_where_the_turn_begins_is_text():
     assert (parser.message.content, parser.issues) == (";", [])
 
 
-def test_what_is_unread_of_a_call_that_a_policy_refuses_is_content():
+def test_unread_text_of_a_refused_call():
     text = f"<think>\nhm{CALL}more{OTHER}"
     parser = StreamParser(TAGS, tools=[{"name": "f"}], policies=Policies(unknown_tool="error"))
     parser.feed(text)
@@ -270,7 +270,7 @@ def test_what_is_unread_of_a_call_that_a_policy_refuses_is_content():
 
 
 @pytest.mark.parametrize("cut", range(1, len(CALL.removesuffix("\n</call>"))))
-def test_what_a_prompt_began_of_a_call_in_reasoning_is_not_emitted_where_a_reader_breaks(
+def test_prompt_part_of_a_call_in_reasoning(
     monkeypatch, cut
 ):
     first_time = iter([dispatch.json_calls])
@@ -303,7 +303,7 @@ def test_the_call_that_a_policy_refuses_is_not_complete():
 @pytest.mark.parametrize(
     ("text", "content"), [("\nhi", "hi"), ("hi", "hi"), ("\n\nhi", "\nhi"), (" \nhi", " \nhi")]
 )
-def test_the_white_space_that_the_template_writes_before_content_is_none_of_it(text, content):
+def test_template_whitespace_before_content_is_removed(text, content):
     assert fed(TAGS.replace(content={"start": "\n"}), text).message.content == content
 
 
@@ -315,12 +315,12 @@ def test_the_white_space_that_the_template_writes_before_content_is_none_of_it(t
         ("x</plan>b<answer>a</answer>c", "<|start|>model\n<plan>", "bac"),
     ],
 )
-def test_content_stands_in_markers_where_reasoning_does(text, prompt, content):
+def test_content_markers_with_tagged_reasoning(text, prompt, content):
     modes = {"content": {"mode": "WRAPPED_WITH_REASONING"}, "reasoning": {"mode": "TAG_BASED"}}
     assert fed(WRAPPED.replace(**modes), text, prompt=prompt).message.content == content
 
 
-def test_content_stands_in_markers_behind_reasoning_that_every_turn_begins_with():
+def test_content_markers_after_delimited_reasoning():
     fmt = WRAPPED.replace(
         content={"mode": "WRAPPED_WITH_REASONING"}, reasoning={"mode": "DELIMITER", "start": ""}
     )
@@ -328,14 +328,14 @@ def test_content_stands_in_markers_behind_reasoning_that_every_turn_begins_with(
     assert (parser.message.reasoning_content, parser.message.content) == ("x", "bac")
 
 
-def test_an_end_of_reasoning_that_may_end_the_turn_is_none_too_many():
+def test_reasoning_end_that_doubles_as_turn_end_is_not_an_orphan():
     fmt = TAGS.replace(turn={"ends": ("</think>",)})
     for before in ("", "a", CALL):
         parser = fed(fmt, before + "</think>\n</think>")
         assert (parser.message.content, parser.issues) == (before * (before == "a"), [])
 
 
-def test_a_part_that_was_text_makes_text_of_what_follows_the_end_of_the_turn():
+def test_text_part_makes_the_rest_text():
     text = 'So:\n>>> x\n{"a": 2}<|eot_id|>>>>f\n{"a": 1}'
     parser = fed(get_format("functionary_v32"), "all\n" + text)
     assert (parser.message.content, calls(parser)) == (text, [])
@@ -350,7 +350,7 @@ def test_a_separator_that_the_prompt_wrote_may_be_all_of_a_call(reason):
 
 
 @pytest.mark.parametrize("depth", [1, 2])
-def test_what_is_cut_off_is_the_end_of_the_output_and_not_of_reasoning(depth):
+def test_only_the_end_of_output_truncates_a_marker(depth):
     thought = f"<think>\n a {CALL}" * depth
     parser = fed(TAGS, thought + "<<|end|>")
     assert (parser.message.content, calls(parser)) == ("<", [F] * depth)
@@ -358,7 +358,7 @@ def test_what_is_cut_off_is_the_end_of_the_output_and_not_of_reasoning(depth):
 
 
 @pytest.mark.parametrize("behind", ["", "\n</cal more", "<|end|><|start|>model\n more"])
-def test_what_is_read_again_is_what_it_is_in_the_message(behind):
+def test_reread_text_has_its_final_role(behind):
     text = f"hm {CALL}{behind}"
     parser = TracedParser(DELIMITED)
     parser.feed(text)
@@ -373,7 +373,7 @@ def test_what_is_read_again_is_what_it_is_in_the_message(behind):
         assert "".join(spans) == (said or "")
 
 
-def test_a_bracket_at_the_end_is_a_marker_that_is_cut_behind_a_call_only():
+def test_bracket_after_a_call_is_a_truncated_marker():
     parser = fed(LIST, IN_JSON + "[", calls="json")
     assert (calls(parser), kinds(parser)) == ([F], ["cut_marker"])
     parser = fed(LIST, "[", calls="json")
@@ -381,7 +381,7 @@ def test_a_bracket_at_the_end_is_a_marker_that_is_cut_behind_a_call_only():
     assert [one.status for one in parser.attempts] == ["not_a_call"]
 
 
-def test_what_was_read_again_is_not_kept():
+def test_reread_text_is_not_kept():
     parser = StreamParser(TAGS, collect=False)
     parser.feed(f"<think>\n a {CALL}<|end|><|start|>model\n")
     for _ in range(100):

@@ -73,7 +73,7 @@ def test_messages_come_back_in_their_order(case, data):
         "just text",
     ],
 )
-def test_text_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeypatch, header):
+def test_plain_text_does_not_resume_the_reader(monkeypatch, header):
     resumes = []
     resume = StreamParser._resume
     monkeypatch.setattr(
@@ -170,7 +170,7 @@ def test_who_is_a_function(recipient, tools, made):
 
 
 @pytest.mark.parametrize("recipient", ["tools.f", "a.b.f"])
-def test_a_function_in_a_namespace_that_is_not_the_formats_is_reported(recipient):
+def test_foreign_namespace_is_removed_and_reported(recipient):
     text = f'<|channel|>commentary to={recipient}<|message|>{{"a": 1}}<|call|>'
     parser = fed(HARMONY, text, tools=TOOLS)
     assert calls(parser) == [F]
@@ -179,19 +179,19 @@ def test_a_function_in_a_namespace_that_is_not_the_formats_is_reported(recipient
 
 
 @pytest.mark.parametrize("recipient", ["assistant", "user", "all"])
-def test_a_message_to_the_reader_is_what_its_channel_says(recipient):
+def test_message_to_the_reader_follows_its_channel(recipient):
     text = f"<|channel|>{{}} to={recipient}<|message|>Hello<|end|>"
     assert fed(HARMONY, text.format("final")).message.parts == [Content("Hello")]
     assert fed(HARMONY, text.format("analysis")).message.parts == [Reasoning("Hello")]
 
 
-def test_where_nothing_names_channels_a_recipient_is_a_function():
+def test_recipient_is_a_function_without_channels():
     fmt = HARMONY.replace(channels={"channel": "", "constrain": ""})
     parser = fed(fmt, f'{START} to=f<|message|>{{"a": 1}}<|call|>')
     assert (calls(parser), kinds(parser)) == ([F], [])
 
 
-def test_a_namespace_alone_is_no_function_where_nothing_names_channels_either():
+def test_namespace_alone_is_not_a_function():
     fmt = HARMONY.replace(channels={"channel": "", "constrain": ""})
     parser = fed(fmt, "to=functions.<|message|>{}<|call|>")
     assert (calls(parser), kinds(parser)) == ([], ["foreign_recipient"])
@@ -317,7 +317,7 @@ def test_the_tokens_of_a_message_by_someone_else_are_dropped():
     assert roles == [*["marker"] * 3, "content", *["marker"] * 2, *["dropped"] * 5, "marker"]
 
 
-def test_any_role_is_the_models_where_none_is_known():
+def test_any_role_is_accepted_without_headers():
     fmt = HARMONY.replace(turn={"headers": ()})
     assert fed(fmt, f"<|start|>model{THINK}<|start|>ai{FINAL}").message.parts == [
         Reasoning("hm"),
@@ -351,7 +351,7 @@ def test_a_header_without_a_message(text, reason, kind, content):
     assert parser.finish_reason == ("length" if reason != "stop" else "stop")
 
 
-def test_words_in_a_header_that_mean_nothing_are_reported():
+def test_unknown_words_in_a_header_are_reported():
     parser = fed(HARMONY, "<|channel|>final I think so<|message|>Hello")
     assert parser.message.content == "Hello"
     (issue,) = parser.issues
@@ -415,7 +415,7 @@ def test_a_call_that_the_prompt_began():
 
 
 @pytest.mark.parametrize("behind", ["Wait: ", "Wait <|ca", " ", "Wait \n"])
-def test_what_a_prompt_has_behind_a_call_is_not_emitted(behind):
+def test_prompt_text_after_a_call_is_not_emitted(behind):
     message = fed(HARMONY, "Hello", prompt=f"{START}{CALL}{behind}").message
     assert message.parts == [Content("Hello")]
 
@@ -534,7 +534,7 @@ def test_code_is_for_its_function_only(tools, kind):
     assert calls(parser) == ([] if kind else [("python", '{"code": "x"}')])
 
 
-def test_code_that_is_cut_off_is_not_whole():
+def test_truncated_code_is_not_complete():
     text = "<|channel|>analysis to=python<|message|>print("
     parser = fed(PYTHON, text, "length")
     (call,) = parser.message.tool_calls
@@ -560,7 +560,7 @@ def test_where_names_the_state():
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_a_header_behind_the_end_continues_a_turn_of_several_messages(several):
+def test_header_after_the_end_continues_the_turn(several):
     fmt = HARMONY.replace(turn={"ends": ("<|end|>",), "several_messages": several})
     parser = fed(fmt, THINK + START + CALL, tools=TOOLS)
     assert calls(parser) == [("f", '{"a": 1}')]
@@ -584,7 +584,7 @@ def test_a_header_behind_the_end_continues_a_turn_of_several_messages(several):
         (FINAL, "<|end|>\n", []),
     ],
 )
-def test_what_stands_behind_the_end_of_the_turn_is_reported(before, behind, issues):
+def test_text_after_the_turn_end_is_reported(before, behind, issues):
     parser = fed(HARMONY, before + behind, tools=TOOLS)
     assert kinds(parser) == issues
     alone = fed(HARMONY, behind.removeprefix(START), tools=TOOLS)
@@ -607,12 +607,12 @@ def test_a_message_to_a_function_has_calls_in_the_own_syntax_of_the_format():
 
 
 @pytest.mark.parametrize("space", [" ", "\n\n"])
-def test_white_space_may_stand_before_a_call_in_the_own_syntax_of_the_format(space):
+def test_whitespace_before_a_tagged_call_in_a_message(space):
     parser = fed(OWN, f"{TO_F}{space}{CALL_IN_TAGS}<|call|>")
     assert (calls(parser), parser.message.content, parser.issues) == ([F], "", [])
 
 
-def test_a_message_that_is_cut_where_its_call_begins_has_a_call_that_is_cut():
+def test_message_truncated_at_its_call_has_an_incomplete_call():
     parser = fed(OWN, TO_F + "<ca", "length")
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
     assert kinds(parser) == ["truncated_call"]
@@ -645,7 +645,7 @@ def test_a_message_to_a_function_without_a_call_is_content_to_its_end(policy):
     ],
 )
 @pytest.mark.parametrize("end", ["<|end|>", "<|return|>"])
-def test_a_header_without_a_message_says_what_became_of_it(text, said, end):
+def test_header_without_a_message_is_reported(text, said, end):
     fmt = HARMONY.replace(turn={"ends": ("<|return|>", "<|return|>all")})
     parser = fed(fmt, f"<|channel|>{text}{end}")
     (issue,) = parser.issues
@@ -659,7 +659,7 @@ def test_an_end_of_the_turn_that_text_follows_is_reported_as_content():
     assert "is content" in issue.detail
 
 
-def test_an_end_of_the_turn_behind_a_line_break_is_reported_once_where_text_follows_it():
+def test_turn_end_after_a_line_break_is_reported():
     fmt = HARMONY.replace(turn={"ends": ("\n<|stop|>",)})
     for head in ("", INTO):
         parser = fed(fmt, head + "a\n<|stop|>b")
@@ -668,7 +668,7 @@ def test_an_end_of_the_turn_behind_a_line_break_is_reported_once_where_text_foll
         assert (issue.kind, issue.span) == ("text_after_end", (len(head) + 2, len(head) + 10))
 
 
-def test_all_text_behind_a_call_is_behind_it_whatever_messages_it_is_in():
+def test_text_in_later_messages_is_text_after_the_call():
     parser = fed(HARMONY, CALL + "x<|end|>y")
     assert parser.message.content == "xy"
     assert kinds(parser) == ["text_after_tool_call"] * 2
@@ -686,13 +686,13 @@ def test_white_space_between_the_end_and_a_header_is_no_content(space):
     assert (parser.message.content, parser.issues) == ("Hello", [])
 
 
-def test_messages_behind_a_call_are_read_where_calls_are_json():
+def test_messages_after_a_json_call_are_read():
     parser = fed(HARMONY, CALL + START + FINAL, calls="json", tools=TOOLS)
     assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], "Hello")
 
 
 @pytest.mark.parametrize("words", [0, 1, 2, 3])
-def test_a_header_is_odd_with_more_words_than_one_that_mean_nothing(words):
+def test_header_with_several_unknown_words_is_odd(words):
     parser = fed(HARMONY, f"<|channel|>final{' w' * words}<|message|>hi")
     assert parser.message.content == "hi"
     assert kinds(parser) == ["odd_header"] * (words > 1)
@@ -707,7 +707,7 @@ def test_a_header_is_no_longer_than_it_may_be(more):
     assert kinds(parser) == ["odd_header"] * (more + 1)
 
 
-def test_what_is_too_long_for_a_header_is_content_at_once():
+def test_too_long_header_is_content_immediately():
     parser = StreamParser(HARMONY)
     header = "<|channel|>" + "x" * (MAX_HEADER - len("<|channel|>"))
     assert parser.feed(header[:-1]) == []
@@ -719,7 +719,7 @@ def test_what_is_too_long_for_a_header_is_content_at_once():
     [("functions.", "  functions.", "g"), ("functions.", "   ", "to"), ("fn_", "  fn_", "g")],
     ids=["a name", "a name that is the marker", "a name that is a part of a word"],
 )
-def test_a_recipient_is_reported_where_it_stands(namespace, before, name):
+def test_unknown_recipient_has_its_span(namespace, before, name):
     fmt = HARMONY.replace(function={"namespace": namespace}, channels={"channel": ""})
     text = f"to={before}{name} <|message|>{{}}<|call|>"
     (issue,) = fed(fmt, text, tools=TOOLS).issues
@@ -727,13 +727,13 @@ def test_a_recipient_is_reported_where_it_stands(namespace, before, name):
     assert (issue.kind, issue.span) == ("unknown_tool", (start, start + len(name)))
 
 
-def test_a_recipient_behind_a_channel_is_reported_where_it_stands():
+def test_unknown_recipient_after_a_channel_has_its_span():
     text = "<|channel|>commentary to=  functions.g <|message|>{}<|call|>"
     (issue,) = fed(HARMONY, text, tools=TOOLS).issues
     assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("g <|message|>"))
 
 
-def test_a_message_to_nobody_is_for_the_reader():
+def test_empty_recipient_is_the_reader():
     text = "<|channel|>final to=<|message|>Hello<|return|>"
     parser = fed(HARMONY, text, tools=TOOLS)
     assert (parser.message.parts, parser.issues) == ([Content("Hello")], [])
@@ -744,14 +744,14 @@ HEADER = "<|channel|>commentary to=functions.f<|message|>"
 
 @pytest.mark.parametrize("tools", [None, TOOLS], ids=["any tools", "tools"])
 @pytest.mark.parametrize("cut", range(1, len("<|message|>") + 1))
-def test_a_marker_that_is_cut_is_no_part_of_the_name_before_it(cut, tools):
+def test_truncated_marker_is_not_part_of_the_name(cut, tools):
     (tried,) = fed(HARMONY, HEADER[:-cut], "length", tools=tools).attempts
     assert (tried.name, tried.status) == ("f", "truncated")
     assert tried.span == (0, len(HEADER) - cut)
 
 
 @pytest.mark.parametrize("end", ["", " ", "<|mess"])
-def test_a_name_that_is_cut_is_what_there_is_of_it(end):
+def test_truncated_name_is_reported_as_far_as_known(end):
     (tried,) = fed(HARMONY, "<|channel|>commentary to=functions.get_we" + end, "length").attempts
     assert tried.name == "get_we"
     (tried,) = fed(HARMONY, "<|channel|>commentary to=<|mess", "length").attempts
@@ -767,7 +767,7 @@ def test_a_role_that_the_prompt_wrote_may_be_written_again():
     assert (parser.message.content, parser.issues) == ("Hello", [])
 
 
-def test_a_call_behind_the_end_of_the_turn_is_reported_with_its_header():
+def test_call_after_the_turn_end_is_reported_with_its_header():
     parser = fed(HARMONY, FINAL + START + HEADER + "{}<|call|>")
     (issue,) = parser.issues
     start = len(FINAL + START)
@@ -778,7 +778,7 @@ def test_a_call_behind_the_end_of_the_turn_is_reported_with_its_header():
 
 @pytest.mark.parametrize("end", ["<|call|>", "<|end|>", ""])
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_what_ends_a_call_that_is_text_is_text_but_for_the_next_header(end, space):
+def test_end_of_a_text_call_is_text(end, space):
     text = HEADER + "{}" + end
     policies = Policies(unknown_tool="text")
     fmt = HARMONY.replace(channels={"start": f"{space}<|start|>"})
@@ -795,7 +795,7 @@ def test_a_call_is_no_reasoning_where_there_are_no_tools():
 
 
 @pytest.mark.parametrize("body", ["[1]", "oops"])
-def test_a_body_that_is_no_object_leaves_a_call_without_arguments(body):
+def test_body_without_an_object_leaves_an_empty_call(body):
     parser = fed(HARMONY, HEADER + body + "<|call|>")
     (call,) = parser.message.tool_calls
     assert (call.name, call.arguments, call.complete) == ("f", "", False)
@@ -809,7 +809,7 @@ def test_a_call_whose_body_is_no_object_comes_at_once():
     assert [delta.name for delta in parser.feed(HEADER + "oops")] == ["f"]
 
 
-def test_brackets_behind_arguments_are_left_out_where_these_are_whole():
+def test_extra_brackets_after_arguments_are_removed():
     parser = fed(HARMONY, HEADER + "{}} ]x<|call|>")
     assert (calls(parser), parser.message.content) == ([("f", "{}")], "x")
     assert [(issue.kind, issue.detail) for issue in parser.issues] == [
@@ -824,14 +824,14 @@ def test_brackets_behind_arguments_are_left_out_where_these_are_whole():
 
 @pytest.mark.parametrize("end", ["]stop]", "}stop}", "\n]stop]"])
 @pytest.mark.parametrize("body", ["{}", "oops"])
-def test_a_marker_that_begins_with_a_bracket_is_none_that_is_left_out(end, body):
+def test_marker_with_a_bracket_is_not_an_extra_bracket(end, body):
     for ends in ({"channels": {"ends": (end,)}}, {"turn": {"ends": (end,)}}):
         parser = fed(HARMONY.replace(**ends), HEADER + body + end)
         assert (calls(parser), parser.message.content) == ([("f", body.strip("ops"))], "")
         assert kinds(parser) == ["malformed_arguments"] * (body == "oops")
 
 
-def test_what_ends_the_turn_is_told_from_other_markers():
+def test_turn_end_has_its_own_role():
     text = FINAL + START + FINAL
     parser = TracedParser(HARMONY)
     parser.feed(text)
@@ -848,7 +848,7 @@ def test_a_message_to_someone_else_is_reported_from_its_header_on():
     assert parser.message.content == "Hello"
 
 
-def test_a_message_to_someone_else_is_reported_once_where_a_reader_breaks_behind_it(monkeypatch):
+def test_foreign_message_is_reported_once(monkeypatch):
     def breaks(*_):
         raise ZeroDivisionError
 
@@ -888,14 +888,14 @@ def test_code_is_an_argument_of_the_tool_of_code_only(fmt, recipient):
     assert calls(fed(fmt, text, tools=TOOLS)) == [(recipient.removeprefix("functions."), "")]
 
 
-def test_code_behind_a_marker_of_its_own_is_none_without_it():
+def test_code_needs_its_own_marker():
     fmt = HARMONY.replace(code=CodeFormat(start="<|code|>", function="python"))
     parser = fed(fmt, "<|channel|>analysis to=python<|message|>x = 1<|call|>")
     assert (calls(parser), kinds(parser)) == ([("python", "")], ["malformed_arguments"])
 
 
 @pytest.mark.parametrize("name", ["functions.f", "python"])
-def test_a_call_that_is_cut_before_its_body_is_reported(name):
+def test_call_truncated_before_its_body_is_reported(name):
     parser = fed(PYTHON, f"<|channel|>analysis to={name}<|message|>", "length")
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete, kinds(parser)) == ("", False, ["truncated_call"])
@@ -913,7 +913,7 @@ def test_a_call_that_is_cut_before_its_body_is_reported(name):
         (OWN, f"{TO_F}what"),
     ],
 )
-def test_what_was_read_is_not_kept(fmt, text):
+def test_read_text_is_not_kept(fmt, text):
     parser = StreamParser(fmt, collect=False)
     parser.feed(text + '{"a": "')
     for _ in range(100):
@@ -923,7 +923,7 @@ def test_what_was_read_is_not_kept(fmt, text):
 
 @pytest.mark.parametrize("reasoning", ["separate", "raw"])
 @pytest.mark.parametrize("behind", ["more", START + FINAL, f"{START}{CALL} more"])
-def test_each_character_is_what_it_is_in_the_message(reasoning, behind):
+def test_each_character_has_its_final_role(reasoning, behind):
     text = THINK + behind
     parser = TracedParser(HARMONY, reasoning=reasoning)
     parser.feed(text)
@@ -936,7 +936,7 @@ def test_each_character_is_what_it_is_in_the_message(reasoning, behind):
         assert "".join(spans) == whole
 
 
-def test_a_name_stands_behind_its_namespace():
+def test_name_follows_its_namespace():
     text = "<|channel|>commentary to=f.f<|message|>{}<|call|>"
     parser = TracedParser(HARMONY, tools=TOOLS)
     parser.feed(text)
@@ -945,7 +945,7 @@ def test_a_name_stands_behind_its_namespace():
     assert [span[:2] for span in parser.role_spans if span[2] == "name"] == [(at, at + 1)]
 
 
-def test_a_name_that_the_prompt_wrote_stands_nowhere_in_the_output():
+def test_name_from_the_prompt_has_no_place_in_the_output():
     prompt = f"{START}<|channel|>commentary to=functions.message"
     parser = TracedParser(HARMONY, prompt=prompt)
     parser.feed("<|message|>{}<|call|>")
@@ -964,7 +964,7 @@ def test_a_channel_is_no_reader_where_channels_are_named():
     assert (parser.message.parts, kinds(parser)) == ([], ["foreign_recipient"])
 
 
-def test_json_behind_the_end_of_the_turn_is_no_call():
+def test_json_after_the_turn_end_is_not_a_call():
     text = '{"name": "f", "arguments": {}}'
     parser = fed(HARMONY, f"{FINAL}{START}{INTO}{text}", calls="json", tools=TOOLS)
     assert (calls(parser), parser.message.content) == ([], "Hello" + text)

@@ -22,7 +22,7 @@ def test_calls_in_one_object_are_text_each_by_itself(named):
     assert (call.name, content) == (named, around[named])
 
 
-def test_each_call_of_an_object_stands_where_it_was_written():
+def test_calls_in_one_object_have_their_own_spans():
     parser = fed(KEYED, ALL + "]<|/calls|>")
     spans = [ALL[slice(*attempt.span)] for attempt in parser.attempts]
     assert spans == [FIRST, SECOND, THIRD]
@@ -36,7 +36,7 @@ def test_calls_in_one_object_are_dropped_each_by_itself():
 
 
 @pytest.mark.parametrize("begun", range(1, len(', "g": ')))
-def test_of_a_call_that_is_dropped_the_output_is_reported(begun):
+def test_dropped_call_is_reported_without_the_prompt(begun):
     prompt = "<|start|>model\n" + FIRST + SECOND[:begun]
     policies = Policies(extra_calls="drop")
     parser = StreamParser(KEYED, prompt=prompt, policies=policies, parallel_tool_calls=False)
@@ -46,7 +46,7 @@ def test_of_a_call_that_is_dropped_the_output_is_reported(begun):
 
 
 @pytest.mark.parametrize("named", ["g", "h"])
-def test_of_calls_that_are_text_the_output_has_what_the_prompt_has_not(named):
+def test_text_calls_exclude_the_prompt(named):
     begun = FIRST + SECOND.replace(": ", ":" + " " * 20) if named == "h" else FIRST
     tools, policies = [{"name": named}], Policies(unknown_tool="text")
     text = begun + (THIRD if named == "h" else SECOND) + "}]"

@@ -16,7 +16,7 @@ LINES = TAGS.replace(reasoning={"start": "\n<think>\n"})
         ("'<think>' b", "'<think>' b", ""),
     ],
 )
-def test_a_start_of_reasoning_is_text_right_behind_a_quotation_mark(text, content, reasoning):
+def test_quoted_reasoning_start_is_text(text, content, reasoning):
     parser = fed(LINES, text)
     assert parser.message.content == content
     assert parser.message.reasoning_content == reasoning
@@ -29,7 +29,7 @@ def test_an_end_of_reasoning_in_content_is_reported_as_content():
 
 
 @pytest.mark.parametrize("space", [0, 1, 256, 257, 1000])
-def test_an_end_of_the_turn_ends_it_with_some_white_space_behind_it(space):
+def test_turn_end_allows_limited_whitespace(space):
     gap = " " * space
     for behind, is_text in (("<|end|>", space > 256), ("more", True)):
         parser = fed(TAGS, f"a<|end|>{gap}{behind}")
@@ -39,7 +39,7 @@ def test_an_end_of_the_turn_ends_it_with_some_white_space_behind_it(space):
 
 
 @pytest.mark.parametrize("space", ["\n", " \n"])
-def test_an_end_of_the_turn_behind_white_space_is_reported_once(space):
+def test_turn_end_after_whitespace_is_reported_once(space):
     text = f"a{space}<|end|>b"
     parser = fed(TAGS.replace(turn={"ends": (f"{space}<|end|>",)}), text)
     assert parser.message.content == text
@@ -49,7 +49,7 @@ def test_an_end_of_the_turn_behind_white_space_is_reported_once(space):
     ]
 
 
-def test_white_space_before_an_end_of_the_turn_that_is_text_may_hold_another_marker():
+def test_whitespace_before_a_text_turn_end_is_kept():
     fmt = TAGS.replace(turn={"ends": ("\n<call",)}, tools={"content_separator": ""})
     parser = fed(fmt, f"a\n{CALL}b")
     assert (parser.message.content, calls(parser)) == ("a\nb", [("f", '{"a": 1}')])

@@ -25,7 +25,7 @@ THINK = "<think>\nx\n</think>\n\n"
     ],
 )
 @pytest.mark.parametrize("policy", ["keep", "drop"])
-def test_each_stretch_of_text_behind_a_call_is_reported_where_it_stands(text, parts, policy):
+def test_each_text_after_a_call_is_reported(text, parts, policy):
     parser = fed(TAGS, CALL + text, policies=Policies(text_after_tool_call=policy))
     at, expected = END, []
     for part in parts:
@@ -37,12 +37,12 @@ def test_each_stretch_of_text_behind_a_call_is_reported_where_it_stands(text, pa
     assert (parser.message.content or "") == kept
 
 
-def test_text_where_json_should_stand_is_reported_without_the_space_before_it():
+def test_text_instead_of_json_is_reported():
     (issue,) = fed(TAGS, "  hm", calls="json").issues
     assert (issue.kind, issue.span) == ("stray_text", (2, 4))
 
 
-def test_reasoning_behind_a_call_ends_what_stands_behind_that():
+def test_reasoning_ends_the_text_after_a_call():
     text = CALL + THINK + '<call>\n{"name": "f"} x'
     assert AFTER in [issue.kind for issue in fed(TAGS, text).issues]
     parser = fed(TAGS, CALL + THINK + "<call> x", policies=Policies(text_after_tool_call="drop"))

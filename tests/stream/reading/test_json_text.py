@@ -40,7 +40,7 @@ BEGIN, END = len(HEAD), len(HEAD + CALL)
         (LONG + "<|end|>", LONG, ("text_after_tool_call", 0, len(LONG), "kept as content")),
     ],
 )
-def test_what_stands_behind_the_call(before, text, content, issue):
+def test_text_after_the_call(before, text, content, issue):
     parser = fed(HARMONY, HEAD + before + CALL + text, calls="json")
     assert calls(parser) == [("f", '{"a": 1}')]
     # More white space than is held back is text.
@@ -59,7 +59,7 @@ def test_what_stands_behind_the_call(before, text, content, issue):
 
 
 @pytest.mark.parametrize("said", ["hello <|en", "<|en", "``"])
-def test_text_that_is_no_call_is_content_with_all_its_white_space(said):
+def test_text_without_a_call_keeps_its_whitespace(said):
     for before in ("", "  ", FAR):
         text = f"{before}{said}"
         parser = fed(HARMONY, HEAD + text, calls="json")
@@ -75,12 +75,12 @@ def test_white_space_where_a_call_should_stand_is_content(end):
     assert (parser.message.content, parser.issues) == ("  ", [])
 
 
-def test_a_part_of_what_separates_calls_is_content_with_the_space_before_it():
+def test_truncated_separator_is_content():
     fmt = HARMONY.replace(tools={"separator": "\n---\n"})
     assert fed(fmt, HEAD + CALL + "\n--", calls="json").message.content == "\n--"
 
 
-def test_a_message_behind_that_with_calls_is_read():
+def test_message_after_the_calls_is_read():
     text = HEAD + CALL + "\n<|end|><|start|>assistant" + HEAD + "x<|return|>"
     parser = fed(HARMONY, text, calls="json")
     assert calls(parser) == [("f", '{"a": 1}')]
@@ -107,14 +107,14 @@ def test_json_where_the_prompt_opened_reasoning(text, read):
     assert bool(parser.attempts) == read
 
 
-def test_white_space_between_messages_is_reported_as_what_it_is():
+def test_whitespace_between_messages_is_reported():
     text = HEAD + "x<|end|>" + FAR + CALL
     parser = fed(HARMONY, text, calls="json")
     assert calls(parser) == [("f", '{"a": 1}')]
     assert [one.kind for one in parser.issues] == ["stray_text", "text_after_end"]
 
 
-def test_the_end_of_a_message_is_no_marker_that_is_cut():
+def test_message_end_is_not_a_truncated_marker():
     both = '[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "parameters": {}{}}]'
     parser = fed(HARMONY, HEAD + both + "<|return|>", calls="json")
     assert [call.name for call in parser.message.tool_calls] == ["f", "g"]
@@ -122,7 +122,7 @@ def test_the_end_of_a_message_is_no_marker_that_is_cut():
 
 
 @pytest.mark.parametrize("before", ["", CALL + "\n```\n", CALL + " x"])
-def test_what_was_read_is_not_kept(before):
+def test_read_text_is_not_kept(before):
     parser = StreamParser(HARMONY, calls="json", collect=False)
     parser.feed(HEAD + before)
     for _ in range(1000):
@@ -130,7 +130,7 @@ def test_what_was_read_is_not_kept(before):
         assert parser.held < 1000
 
 
-def test_a_call_in_reasoning_begins_behind_the_white_space():
+def test_call_in_reasoning_excludes_leading_whitespace():
     text = f"  {CALL}  x</think> b"
     parser = fed(TAGS, text, calls="json", prompt="<|start|>model\n<think>\n")
     (tried,) = parser.attempts

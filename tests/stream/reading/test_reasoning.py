@@ -61,7 +61,7 @@ def test_calls_in_reasoning_that_only_the_turn_ends_are_calls(fmt, text, found, 
 
 
 @pytest.mark.parametrize("until", range(len("<call>"), len(CALL)))
-def test_a_call_in_reasoning_that_is_cut_is_reported_wherever_it_is(until):
+def test_truncated_call_in_reasoning_is_reported(until):
     parser = fed(TAGS, f"<think>\n a {CALL[:until]}", "length")
     assert parser.message.reasoning_content == f" a {CALL[:until]}"
     assert kinds(parser) == ["tool_in_reasoning", "unclosed_reasoning"]
@@ -77,25 +77,25 @@ def test_the_end_of_another_pair_does_not_end_reasoning_with_a_call_in_it():
     assert issue.detail == "a call in reasoning: reasoning"
 
 
-def test_a_call_in_reasoning_that_opens_in_what_is_read_again_is_reported_as_a_call():
+def test_calls_in_reread_reasoning_are_calls():
     parser = fed(TAGS, f"<think>\n a {CALL}" * 2)
     assert calls(parser) == [F, F]
     told = [issue.detail for issue in parser.issues if issue.kind == "tool_in_reasoning"]
     assert told == ["reasoning did not end: a call"] * 2
 
 
-def test_code_that_the_prompt_opened_in_reasoning_is_none_of_the_output():
+def test_empty_code_from_the_prompt_is_not_a_call():
     fmt = TAGS.replace(code=CodeFormat(start="<|code|>", function="python"))
     parser = fed(fmt, "<|end|>", prompt="<|start|>model\n<think>\n<|code|>")
     assert (parser.message.parts, parser.attempts) == ([], [])
 
 
-def test_the_start_that_is_written_again_says_what_ends_reasoning():
+def test_repeated_start_selects_the_end_marker():
     parser = fed(PAIRS, "<think>\n<plan>a</think>b</plan>c")
     assert (parser.message.reasoning_content, parser.message.content) == ("a</think>b", "c")
 
 
-def test_an_end_of_the_turn_behind_a_call_in_reasoning_is_reported_where_text_follows_it():
+def test_turn_end_after_a_call_in_reasoning_is_reasoning():
     text = f"a {CALL}<|end|>b"
     parser = fed(TAGS, f"<think>\n{text}</think>c")
     assert parser.message.reasoning_content == text
@@ -126,7 +126,7 @@ def test_reasoning_is_not_kept_while_it_is_read(fmt):
         assert parser.held < 100
 
 
-def test_what_the_next_section_holds_is_not_kept():
+def test_next_section_is_not_kept():
     fmt = WRAPPED.replace(reasoning={"end": "<answer>"})
     parser = StreamParser(fmt, collect=False)
     parser.feed("<plan>a<answer>")
@@ -136,13 +136,13 @@ def test_what_the_next_section_holds_is_not_kept():
         assert parser.held < 100
 
 
-def test_white_space_before_an_end_is_none_of_the_reasoning():
+def test_whitespace_before_the_end_is_not_reasoning():
     for thought in ("a", f"a {CALL}"):
         parser = fed(PAIRS, f"<think>\n{thought}\n</think>\n\nb")
         assert (parser.message.reasoning_content, parser.message.content) == (thought, "b")
 
 
-def test_what_opens_no_call_in_reasoning_behind_one_is_reasoning():
+def test_apparent_call_after_a_call_in_reasoning_is_reasoning():
     parser = fed(TAGS, f"<think>\n a {CALL} <think>\n b <call>nope")
     assert calls(parser) == [F]
     assert parser.message.reasoning_content == " a  b <call>nope"
@@ -158,7 +158,7 @@ def test_the_end_of_a_turn_that_may_go_on_ends_it_all_the_same(reason):
 @pytest.mark.parametrize(
     "behind", ["<|end|>", "<|end|>\n", "<|end|>\n<|st", "<|end|>\n<|start|>model"]
 )
-def test_an_end_of_the_turn_may_be_what_a_cut_left_of_the_end_of_reasoning(reason, behind):
+def test_truncated_reasoning_end_may_be_the_turn_end(reason, behind):
     header = "<|start|>model"
     fmt = TAGS.replace(
         reasoning={"end": f"<|end|>\n{header}"}, turn={"headers": (header,), "ends": ("<|end|>\n",)}
@@ -174,7 +174,7 @@ def test_an_end_of_the_turn_may_begin_one_of_several_ends_of_reasoning(space):
     assert calls(fed(fmt, f"<think>\n a {CALL}<|end|>")) == [F]
 
 
-def test_an_end_of_the_turn_behind_a_line_break_is_reported_once_where_it_is_reasoning():
+def test_turn_end_after_a_line_break_is_reported():
     fmt = TAGS.replace(turn={"ends": ("\n<|end|>",)})
     parser = fed(fmt, "<think>\na\n<|end|>b</think>")
     assert parser.message.reasoning_content == "a\n<|end|>b"
@@ -189,13 +189,13 @@ def test_an_end_of_the_turn_within_another_ends_it():
 
 
 @pytest.mark.parametrize("behind", ["\n", "\n</think>\n\n"])
-def test_white_space_behind_a_call_that_interrupts_reasoning_is_no_marker(behind):
+def test_whitespace_after_an_interrupting_call(behind):
     parser = fed(TAGS, f"<think>\na{CALL}{behind}", policies=INTERRUPTS)
     assert (parser.message.reasoning_content, calls(parser)) == ("a", [F])
     assert "cut_marker" not in kinds(parser)
 
 
-def test_reasoning_behind_a_call_that_interrupts_it_is_not_kept():
+def test_reasoning_after_an_interrupting_call_is_not_kept():
     parser = StreamParser(TAGS, policies=INTERRUPTS, collect=False)
     parser.feed(f"<think>\na{CALL}")
     for _ in range(100):
@@ -204,7 +204,7 @@ def test_reasoning_behind_a_call_that_interrupts_it_is_not_kept():
 
 
 @pytest.mark.parametrize("prompt", ["", "<|start|>model\n<think>\n"])
-def test_a_start_of_reasoning_that_is_written_again_is_reported(prompt):
+def test_repeated_reasoning_start_is_reported(prompt):
     text = "<think>\n" * (1 if prompt else 2) + "hm\n</think>\n\nx"
     parser = fed(TAGS, text, prompt=prompt)
     assert (parser.message.reasoning_content, parser.message.content) == ("hm", "x")
@@ -217,7 +217,7 @@ NEXT_ENDS = WRAPPED.replace(reasoning={"end": "<answer>"})
 """What begins the next section ends reasoning."""
 
 
-def test_reasoning_that_the_next_section_should_end_is_reported_where_the_turn_does():
+def test_unclosed_delimited_reasoning_is_reported():
     parser = fed(NEXT_ENDS, "<plan>a<|end|>")
     assert (parser.message.reasoning_content, kinds(parser)) == ("a", ["unclosed_reasoning"])
 

@@ -48,7 +48,7 @@ def test_a_pair_that_the_prompt_opened_is_the_one_that_ends(fmt, data):
 
 
 @pytest.mark.parametrize(("start", "end"), [("<a>", "</a>"), ("<b>", "</b>")])
-def test_a_grammar_ends_what_the_prompt_opened(start, end):
+def test_grammar_closes_reasoning_from_the_prompt(start, end):
     reasoning = ReasoningFormat(
         mode="TAG_BASED", start="<a>", end="</a>", alternatives=("<b>", "</b>")
     )

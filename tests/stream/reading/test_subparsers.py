@@ -79,12 +79,12 @@ def test_calls_in_tags_end_before_their_closing_tag():
     three_ways(steps, both, ([F, G], "", "<"))
 
 
-def test_what_is_no_call_is_given_back_as_content():
+def test_apparent_call_is_returned_as_content():
     three_ways(read(calls_here, TAGS), "<call> n", ([Content("<call> ")], "", "n"))
     three_ways(read(calls_here, UNMARKED), '{"a": 1', ([Content('{"a": ')], "", "1"))
 
 
-def test_reasoning_ends_with_its_marker_and_the_white_space_the_template_puts_there():
+def test_reasoning_end_includes_its_whitespace():
     three_ways(read(reasoning_here, WRAPPED), "so </plan>", ([Reasoning("so ")], "", ""))
     three_ways(read(reasoning_here, TAGS), "so\n</think>\n\n", ([Reasoning("so")], "", ""))
 
@@ -117,7 +117,7 @@ def test_a_turn_ends_with_the_input():
     three_ways(steps, text, ([Reasoning("hm"), Content("Yes."), F, G], "", ""), at_end=True)
 
 
-def test_a_marker_is_looked_for_with_as_much_of_its_white_space_as_stands_there():
+def test_markers_match_with_less_whitespace():
     tables = marker_tables(TAGS, calls=True)
     assert set(tables.in_reasoning_only.literals) == {"\n</think>", "</think>", "<|end|>"}
     assert {"\n<call>", "<call>"} <= set(tables.in_content.literals)

@@ -27,7 +27,7 @@ HEAD = '<call>\n{"name": "f", "arguments": '
         ('{"a": "x', '{"a": "x', ""),
     ],
 )
-def test_what_is_cut_is_reported_with_what_was_not_emitted(text, made, left, reason):
+def test_truncated_arguments_are_reported(text, made, left, reason):
     parser = fed(TAGS, HEAD + text, reason)
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete) == (made, False)
@@ -45,7 +45,7 @@ def test_an_argument_that_breaks_at_the_end_is_cut():
 @pytest.mark.parametrize(
     "text", ['{"a": 1}', " {} ", "[1]", "", " ", '{"a": 1} x', '{"a"', '{"a" x}', "{}}"]
 )
-def test_text_that_is_one_object_is_emitted_but_for_what_closes_it(text):
+def test_held_object_is_emitted_once_complete(text):
     """Nothing empty is emitted, whatever the chunks."""
     for size in (1, 2, 3, len(text) or 1):
         emitted = []
@@ -59,7 +59,7 @@ def test_text_that_is_one_object_is_emitted_but_for_what_closes_it(text):
         assert held.closer == ("}" if text.strip().startswith(("{}", '{"a": 1}')) else "")
 
 
-def test_what_breaks_before_the_end_is_broken_and_not_cut():
+def test_broken_arguments_leave_the_rest_unread():
     strict = Policies(malformed_arguments="strict")
     object_, string = '{"a": x}}', '"{\\a"}'
     for before in ("", "<think>\n"):
@@ -74,7 +74,7 @@ def test_what_breaks_before_the_end_is_broken_and_not_cut():
 
 
 @pytest.mark.parametrize("arguments", ["null", '"{}"', '" {} "', '""'])
-def test_whole_arguments_are_not_told_as_left_out_where_the_output_ends_behind_them(arguments):
+def test_complete_arguments_are_not_reported(arguments):
     parser = fed(TAGS, HEAD + arguments, "length")
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete, parser.issues) == ("{}", True, [])
@@ -96,7 +96,7 @@ def test_arguments_in_a_string_end_with_its_quote():
     assert found == ['"{}"']
 
 
-def test_half_a_surrogate_behind_a_backslash_is_no_escape():
+def test_half_a_surrogate_after_a_backslash_is_invalid():
     r"""In `"{\"a\": \"x\\\ud83d\"}"` a backslash stands before the half: no JSON within."""
     parser = fed(TAGS, HEAD + r'"{\"a\": \"x\\\ud83d\"}"}' + "\n</call>")
     (call,) = parser.message.tool_calls

@@ -36,7 +36,7 @@ STRICT = Policies(duplicate_keys="error")
         ('{"\\u0061": 1, "a": 2}', True),
     ],
 )
-def test_a_key_stands_twice_where_it_does_in_one_object(arguments, twice):
+def test_duplicate_keys_within_one_object(arguments, twice):
     text = f'<call>\n{{"name": "f", "arguments": {arguments}}}\n</call>'
     if twice:
         with pytest.raises(MalformedOutput, match="twice") as refused:
@@ -83,13 +83,13 @@ def test_a_call_whose_id_is_known_is_not_held_back():
         ("{}", []),
     ],
 )
-def test_where_no_marker_says_so_a_call_has_a_name_and_arguments_or_is_that_of_a_tool(text, called):
+def test_unmarked_call_needs_a_name_and_arguments(text, called):
     parser = fed(UNMARKED, text, tools=[{"name": "f"}])
     assert calls(parser) == called
     assert parser.message.content == ("" if called else text)
 
 
-def test_a_call_that_is_left_out_is_told():
+def test_dropped_call_is_reported():
     options = {"parallel_tool_calls": False, "policies": Policies(extra_calls="drop")}
     parser = fed(TAGS, CALL + OTHER + "x", **options)
     assert calls(parser) == [("f", '{"a": 1}')]
@@ -99,13 +99,13 @@ def test_a_call_that_is_left_out_is_told():
 
 
 @pytest.mark.parametrize("arguments", ["[", "[1]"])
-def test_a_call_that_is_text_is_so_with_its_closer(arguments):
+def test_text_call_includes_its_closer(arguments):
     text = f'<call>\n{{"name": "f", "arguments": {arguments}}}\n</call>x'
     parser = fed(TAGS, text, policies=Policies(malformed_arguments="text"))
     assert (calls(parser), parser.message.content) == ([], text)
 
 
-def test_what_may_have_ended_a_value_is_counted():
+def test_possible_value_ends_are_counted():
     fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
     parser = fed(fmt, "<c><f=f><a=x>v</a>w</a>w</a></f></c>")
     assert [(issue.kind, issue.detail[:8]) for issue in parser.issues] == [
@@ -130,7 +130,7 @@ def roles(fmt, text, **options):
     return [(text[span.start : span.end], span.role) for span in parser.role_spans]
 
 
-def test_a_call_without_arguments_has_none_in_the_output():
+def test_missing_arguments_have_no_characters():
     parser = fed(TAGS, '<call>\n{"name": "f"}\n</call>')
     assert (calls(parser), kinds(parser)) == ([("f", "{}")], ["missing_arguments"])
     assert roles(TAGS, '<call>\n{"name": "f"}\n</call>') == [
@@ -148,7 +148,7 @@ def test_a_call_without_arguments_has_none_in_the_output():
         (TAGS, "", '<call>\n{"name": "a\\"b", "arguments": {}}', '"a\\"b"'),
     ],
 )
-def test_of_a_name_only_what_stands_in_the_output_is_one(fmt, prompt, text, name):
+def test_name_role_covers_written_characters_only(fmt, prompt, text, name):
     told = roles(fmt, text, prompt=prompt)
     assert "".join(said for said, role in told if role == "name") == name
     assert ("{}", "arguments") in told
@@ -161,7 +161,7 @@ def test_of_a_name_only_what_stands_in_the_output_is_one(fmt, prompt, text, name
         ({"quote": "<q>"}, '{a: true, "b": <q>x<q>}'),
     ],
 )
-def test_what_the_format_spells_so_is_no_repair_whatever_the_policy(arguments, written):
+def test_own_spelling_of_a_format_is_not_a_repair(arguments, written):
     text = f'<call>\n{{"name": "f", "arguments": {written}}}\n</call>'
     strict = Policies(malformed_arguments="strict")
     parser = fed(TAGS.replace(arguments=arguments), text, policies=strict)
@@ -176,7 +176,7 @@ def test_keys_are_compared_where_the_name_comes_last_too():
         parse(text, TAGS, policies=STRICT)
 
 
-def test_all_kinds_of_repairs_are_told():
+def test_all_repairs_are_listed():
     parser = fed(TAGS, '<call>\n{"name": "f", "arguments": {\'a\': True}}\n</call>')
     (issue,) = parser.issues
     assert issue.detail.endswith("were repaired: single_quotes (1), python_literals (1)")
@@ -191,33 +191,33 @@ def test_a_call_whose_brackets_were_closed_was_repaired(arguments):
 ODD = '<call>\n{"name": "f", "arguments": {}, "x": 1}\n</call>'
 
 
-def test_of_what_is_no_call_nothing_is_left_out_beside_its_arguments():
+def test_text_call_reports_no_unused_members():
     parser = fed(TAGS, ODD, tools=[{"name": "g"}], policies=Policies(unknown_tool="text"))
     assert [issue.kind for issue in parser.issues] == ["unknown_tool"]
     assert parser.message.content == ODD
 
 
-def test_a_call_that_is_dropped_is_so_as_a_whole():
+def test_dropped_call_is_dropped_completely():
     told = roles(TAGS, CALL + ODD, parallel_tool_calls=False, policies=Policies(extra_calls="drop"))
     assert told[-2:] == [(ODD.removesuffix("\n</call>"), "dropped"), ("\n</call>", "marker")]
     parser = fed(TAGS, CALL + ODD, parallel_tool_calls=False, policies=Policies(extra_calls="drop"))
     assert [issue.kind for issue in parser.issues] == ["extra_call", "extra_call"]
 
 
-def test_a_call_that_nothing_but_its_name_proves_is_told_as_text():
+def test_unknown_unmarked_call_is_text():
     parser = fed(get_format("llama4_pythonic"), "[g(a=1)]", tools=[{"name": "f"}])
     (tried,) = parser.attempts
     assert (tried.name, tried.status, tried.detail) == ("g", "unknown_tool", "it is text")
 
 
-def test_the_keys_that_are_not_those_of_the_format_are_told():
+def test_foreign_keys_are_reported():
     parser = fed(TAGS, '<call>\n{"function": "f", "input": {"a": 1}}\n</call>')
     assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["odd_member"])
     said = "of 'f', the key of the name is 'function', the key of the arguments is 'input'"
     assert parser.issues[0].detail == said
 
 
-def test_a_bracket_behind_a_call_repairs_that_call():
+def test_extra_bracket_repairs_the_call_before_it():
     first, second = CALL, OTHER.replace("\n</call>", "}\n</call>")
     for text, statuses in ((second, ["repaired"]), (first + second, ["complete", "repaired"])):
         parser = fed(TAGS, text)
@@ -228,7 +228,7 @@ def test_a_bracket_behind_a_call_repairs_that_call():
 
 
 @pytest.mark.parametrize("policy", ["drop", "text"])
-def test_a_call_that_is_none_of_the_message_may_have_been_repaired(policy):
+def test_excluded_call_may_be_repaired(policy):
     odd = "<call>\n{'name': 'g', 'arguments': {}}\n</call>"
     policies = Policies(extra_calls=policy)
     parser = fed(TAGS, CALL + odd, parallel_tool_calls=False, policies=policies)
@@ -237,7 +237,7 @@ def test_a_call_that_is_none_of_the_message_may_have_been_repaired(policy):
 
 
 @pytest.mark.parametrize("policy", ["drop", "text"])
-def test_what_stands_behind_several_calls_of_one_object_is_not_kept(policy):
+def test_text_after_calls_in_one_object(policy):
     policies = Policies(extra_calls=policy)
     parser = StreamParser(KEYED, parallel_tool_calls=False, policies=policies)
     parser.feed('<|calls|>[{"f": {"a": 1}, "g": {"b": 2}, "h": {}}]<|/calls|> x')
@@ -245,7 +245,7 @@ def test_what_stands_behind_several_calls_of_one_object_is_not_kept(policy):
     assert parser.held == 0
 
 
-def test_what_is_told_of_a_name_that_is_not_written_is_told_of_the_call():
+def test_issue_for_an_implied_name():
     fmt = TAGS.replace(code={"start": "<|code|>", "function": "python"})
     for text, start in (("<|code|>f(a=1)", 0), ("x<|code|>f(a=1)", 1)):
         parser = fed(fmt, text, tools=[{"name": "f"}])
@@ -256,7 +256,7 @@ def test_what_is_told_of_a_name_that_is_not_written_is_told_of_the_call():
     assert [(one.kind, one.span) for one in parser.issues] == [("unknown_tool", (1, len(text)))]
 
 
-def test_a_call_that_is_cut_before_its_arguments_has_none():
+def test_call_truncated_before_arguments_is_empty():
     for text in ('<call>\n{"name": "f"', '<call>\n{"name": "f", "argu'):
         (call,) = fed(TAGS, text, "length").message.tool_calls
         assert (call.name, call.arguments, call.complete) == ("f", "", False)
@@ -267,7 +267,7 @@ def test_the_name_of_a_call_comes_out_before_its_arguments():
     assert (made.name, made.arguments) == ("f", "")
 
 
-def test_a_call_whose_arguments_may_make_it_text_comes_out_once_they_are_whole():
+def test_held_call_is_emitted_when_complete():
     parser = StreamParser(TAGS, policies=Policies(malformed_arguments="text"))
     begun = CALL[: CALL.index("}")]
     assert parser.feed(begun) == []
@@ -275,7 +275,7 @@ def test_a_call_whose_arguments_may_make_it_text_comes_out_once_they_are_whole()
     assert (first.name, second.arguments, second.last) == ("f", '{"a": 1}', True)
 
 
-def test_a_call_that_is_text_by_its_name_comes_out_at_once():
+def test_unknown_call_text_is_emitted_at_its_name():
     policies = Policies(unknown_tool="text")
     parser = StreamParser(TAGS, tools=[{"name": "f"}], policies=policies)
     (made,) = parser.feed('<call>\n{"name": "g"')
@@ -288,7 +288,7 @@ def test_a_name_alone_is_no_call_yet_where_no_marker_says_so():
     assert [delta.name for delta in parser.feed('"parameters": {')] == ["f", None]
 
 
-def test_the_keys_of_a_call_that_is_text_are_as_they_are():
+def test_text_call_reports_no_foreign_keys():
     policies, text = Policies(unknown_tool="text"), CALL.replace("arguments", "parameters")
     for tool, told in (("g", ["unknown_tool"]), ("f", ["odd_member"])):
         parser = fed(TAGS, text, tools=[{"name": tool}], policies=policies)
@@ -320,7 +320,7 @@ def test_the_tokens_of_a_call_end_where_another_begins_in_the_same_object():
     assert [call.tokens for call in parser.message.tool_calls] == [(0, 4), (3, 7)]
 
 
-def test_a_call_stands_where_it_does_in_an_object_of_several():
+def test_keyed_calls_have_their_own_spans():
     text = '<|calls|>[{"f": {"a": 1}, "g": {}}]'
     tried = fed(KEYED, text).attempts
     end = text.index(', "g"')

@@ -21,7 +21,7 @@ IN_TAGS = WireFormat(
 
 
 @pytest.mark.parametrize("space", ["", " ", "\n"])
-def test_a_marker_with_nothing_behind_it_is_text_unless_the_output_was_cut(space):
+def test_code_marker_without_code_is_text(space):
     text = "<|code|>" + space
     parser = fed(CODE, text)
     assert (parser.message.content, parser.issues) == (text, [])
@@ -52,7 +52,7 @@ def test_the_end_of_a_turn_that_may_go_on_ends_code(reason):
     assert (call.arguments, call.complete) == ('{"code": "x"}', True)
 
 
-def test_what_would_end_reasoning_is_code_where_there_is_none():
+def test_reasoning_end_is_code_without_reasoning():
     fmt = CODE.replace(reasoning={"mode": "NONE", "start": "", "end": ""})
     assert calls(fed(fmt, "<|code|>x</think>y")) == [("python", '{"code": "x</think>y"}')]
 

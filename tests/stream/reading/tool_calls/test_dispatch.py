@@ -32,7 +32,7 @@ OBJECT = '{"name": "f", "arguments": {}}'
         (UNMARKED, "is", {"tools": [{"name": "f"}]}, None),
     ],
 )
-def test_what_only_looks_like_a_call_is_text_and_noted_once(fmt, text, options, tried):
+def test_apparent_call_is_text(fmt, text, options, tried):
     parser = fed(fmt, text, **options)
     assert (parser.message.content, calls(parser)) == (text, [])
     if tried is None:
@@ -42,7 +42,7 @@ def test_what_only_looks_like_a_call_is_text_and_noted_once(fmt, text, options, 
         assert parser.attempts == [Attempt("", (start, end), "not_a_call", detail)]
 
 
-def test_what_is_a_call_is_noted_once():
+def test_attempt_is_recorded_once():
     assert [one.status for one in fed(TAGS, CALL).attempts] == ["complete"]
     parser = fed(UNMARKED, '{"name": "g", "parameters": {}}', tools=[{"name": "f"}])
     assert [one.status for one in parser.attempts] == ["unknown_tool"]
@@ -57,7 +57,7 @@ def test_markers_before_calls_in_json_are_reported_where_they_stand(prompt):
     assert issue.detail == f"left out before the call: {'<call> <call>' if prompt else '<call>'!r}"
 
 
-def test_a_call_that_is_text_holds_nothing_back_behind_it():
+def test_text_call_buffers_no_later_text():
     parser = StreamParser(TAGS, tools=[{"name": "g"}], policies=Policies(unknown_tool="text"))
     made = parser.feed(CALL) + parser.feed(" more")
     assert all(isinstance(delta, ContentDelta) for delta in made)
@@ -81,21 +81,21 @@ def test_all_markers_before_a_call_are_read_where_the_format_has_code_too():
         assert parser.message.content == ("x" if text.endswith("x") else "")
 
 
-def test_what_the_prompt_began_is_not_emitted_behind_its_call():
+def test_prompt_markers_are_not_emitted():
     prompt = "<|start|>model\n<call>\n"
     parser = fed(TAGS, OBJECT + "\n</call> <call> no", prompt=prompt)
     assert calls(parser) == [("f", "{}")]
     assert parser.message.content == " <call> no"
 
 
-def test_markers_that_the_prompt_wrote_are_none_of_the_models():
+def test_prompt_markers_are_not_reported():
     for markers in ("<call>\n", "<call>\n<call>\n"):
         parser = fed(TAGS, OBJECT, calls="json", prompt="<|start|>model\n" + markers)
         assert calls(parser) == [("f", "{}")]
         assert parser.issues == []
 
 
-def test_code_and_calls_are_told_by_their_markers():
+def test_code_and_calls_have_different_markers():
     coded = {"code": {"start": "<|code|>", "function": "python"}}
     tags, unmarked = TAGS.replace(**coded), UNMARKED.replace(**coded)
     for fmt in (tags, unmarked):
@@ -106,18 +106,18 @@ def test_code_and_calls_are_told_by_their_markers():
     assert (calls(parser), parser.message.content) == ([], "<call> b")
 
 
-def test_behind_the_marker_of_code_a_call_may_have_any_name():
+def test_call_after_the_code_marker_may_have_any_name():
     text = '<|python_tag|>{"name": "g", "parameters": {}}'
     parser = fed(get_format("llama3_json"), text, tools=[{"name": "f"}])
     assert calls(parser) == [("g", "{}")]
 
 
-def test_the_marker_of_code_is_code_where_it_stands_twice():
+def test_repeated_code_marker_is_code():
     parser = fed(get_format("llama3_json"), "<|python_tag|><|python_tag|>print(1)")
     assert calls(parser) == [("code_interpreter", '{"code": "<|python_tag|>print(1)"}')]
 
 
-def test_a_call_of_no_tool_is_noted_once_behind_its_marker():
+def test_unknown_call_after_content_is_recorded_once():
     fmt, text = get_format("functionary_v32"), "all\nHi>>>f\n{}"
     parser = fed(fmt, text, "length", tools=[{"name": "g"}])
     assert parser.message.content == "Hi>>>f\n{}"
@@ -135,7 +135,7 @@ def test_all_that_closes_a_call_which_is_text_is_text(gap):
     assert (calls(parser), parser.message.content) == ([], text)
 
 
-def test_what_closes_a_section_is_text_where_all_in_it_is():
+def test_section_closer_is_not_text_after_a_text_call():
     fmt = TAGS.replace(tools={"section_start": "<calls>", "section_end": "</calls>"})
     text = f"<calls>{CALL}\n{OTHER}</calls>x"
     parser = fed(fmt, text, tools=[{"name": "f"}], policies=AS_TEXT)
@@ -147,7 +147,7 @@ def test_what_closes_a_section_is_text_where_all_in_it_is():
 
 
 @pytest.mark.parametrize("name", ["qwen3", "qwen3_coder"])
-def test_a_second_call_that_is_text_is_so_with_its_closer(name):
+def test_second_text_call_includes_its_markers(name):
     call = {
         "qwen3": '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
         "qwen3_coder": "<tool_call>\n<function=f>\n</function>\n</tool_call>",
@@ -160,12 +160,12 @@ def test_a_second_call_that_is_text_is_so_with_its_closer(name):
         assert parser.message.content.strip() == "\n".join([call] * more)
 
 
-def test_one_name_follows_what_stands_before_each():
+def test_repeated_name_prefix_is_text():
     parser = fed(IN_TAGS, "<c><f=<f=f><a=x>1</a></f></c>")
     assert (parser.message.content, calls(parser)) == ("<c><f=", [("f", '{"x": 1}')])
 
 
-def test_what_stands_where_a_name_would_is_none_without_its_marker():
+def test_closer_in_place_of_a_name_is_text():
     text = "<c>f><a=x>1</a></f></c>"
     parser = fed(IN_TAGS, text)
     assert (calls(parser), parser.message.content) == ([], text)
@@ -185,14 +185,14 @@ def test_text_may_stand_between_calls_in_markers(separator):
 
 
 @pytest.mark.parametrize("text", [", and so on", ", <call> b", " , <i", "<call>, <call>"])
-def test_what_stands_between_calls_is_text_where_no_call_follows(text):
+def test_separator_without_a_next_call_is_text(text):
     parser = fed(COMMAS, CALL + text)
     assert (calls(parser), parser.message.content) == (TWO[:1], text)
     assert {issue.kind for issue in parser.issues} == {"text_after_tool_call"}
     assert parser.issues[0].span[0] == len(CALL)
 
 
-def test_what_stands_between_calls_may_be_cut():
+def test_separator_may_be_truncated():
     for cut in range(1, len(",\n<call>")):
         for reason in ("length", "stop"):
             parser = fed(COMMAS, CALL + ",\n<call>"[:cut], reason)
@@ -213,7 +213,7 @@ def test_what_separates_calls_in_no_markers():
 
 @pytest.mark.parametrize("text", [",", " ; ", "\n--", "\n---", "\n---\n"])
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_what_separates_calls_in_no_markers_may_be_cut(text, reason):
+def test_truncated_separator_of_unmarked_calls(text, reason):
     fmt = UNMARKED.replace(tools={"separator": "\n---\n"})
     one = '{"name": "f", "parameters": {}}'
     parser = fed(fmt, one + text, reason, tools=[{"name": "f"}])
@@ -245,7 +245,7 @@ NO_LIST = '<call>\n{"name": "h", "arguments": [1]}\n</call>'
         ),
     ],
 )
-def test_a_call_that_is_text_keeps_its_closer_before_another(first, second, options, text, called):
+def test_text_call_keeps_its_closer(first, second, options, text, called):
     parser = fed(TAGS, f"{first}\n{second}", **options)
     assert [name for name, _ in calls(parser)] == called
     assert parser.message.content == text
@@ -254,7 +254,7 @@ def test_a_call_that_is_text_keeps_its_closer_before_another(first, second, opti
 IN_LINES = TAGS.replace(tools={"section_start": "<calls>\n", "section_end": "\n</calls>"})
 
 
-def test_the_end_of_a_section_is_none_of_the_text_where_its_first_call_is_one():
+def test_section_end_is_not_text():
     text = f"<calls>\n{CALL}\n{OTHER}\n</calls>x"
     parser = fed(IN_LINES, text, tools=[{"name": "f"}], policies=AS_TEXT)
     assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], f"\n{OTHER}x")
@@ -267,7 +267,7 @@ def test_white_space_may_stand_between_the_markers_before_a_call():
     assert [tried.status for tried in parser.attempts] == ["complete", "complete"]
 
 
-def test_text_behind_a_list_of_which_only_the_last_is_text_stands_behind_a_call():
+def test_text_after_a_list_with_a_text_call():
     text = '[CALLS][{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}] x'
     parser = fed(LIST, text, tools=[{"name": "f"}], policies=AS_TEXT)
     assert kinds(parser) == ["unknown_tool", "text_after_tool_call"]
@@ -275,13 +275,13 @@ def test_text_behind_a_list_of_which_only_the_last_is_text_stands_behind_a_call(
 
 
 @pytest.mark.parametrize("text", ["x", '{"a": 1} z'])
-def test_what_looks_like_a_marker_behind_the_calls_of_a_prompt_is_the_prompts(text):
+def test_possible_marker_after_a_prompt_call_is_text(text):
     parser = fed(TAGS, text, prompt=f"<|start|>model\n{CALL}\n<ca")
     assert (calls(parser), parser.message.content) == ([], text)
 
 
 @pytest.mark.parametrize("suffix", ["", ">"])
-def test_what_separates_calls_ends_one_that_nothing_else_ends(suffix):
+def test_separator_ends_a_call_without_a_closer(suffix):
     function = {"name_prefix": "<f=", "name_suffix": suffix, "close": ""}
     markers = {"section_start": "<c>", "section_end": "</c>", "per_call_start": ""}
     fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>").replace(
@@ -292,7 +292,7 @@ def test_what_separates_calls_ends_one_that_nothing_else_ends(suffix):
     assert calls(fed(fmt, f"<c>{call} ;\n{call}</c>")) == [("f", "{}")] * 2
 
 
-def test_what_separates_calls_may_begin_the_first_too_behind_text():
+def test_separator_may_precede_the_first_call():
     tools = {"section_start": "---", "separator": "\n---\n", "content_separator": "\n"}
     fmt = IN_TAGS.replace(tools={**tools, "per_call_start": "", "per_call_end": ""})
     call = "\n---\n<f=f><a=x>1</a></f>"

@@ -63,7 +63,7 @@ def test_a_name_longer_than_a_marker_may_be_breaks_the_call(size):
     assert {issue.kind for issue in parser.issues} == {"malformed_arguments"}
 
 
-def test_names_that_the_model_chooses_compile_nothing(monkeypatch):
+def test_element_names_compile_no_patterns(monkeypatch):
     parse(call_of({"a": {"b": "x"}}), ELEMENTS, finish_reason="stop")
     monkeypatch.setattr(TaggedMarkers, "__init__", None)
     names = {f"k{at}": {f"m{at}": "x"} for at in range(600)}
@@ -72,7 +72,7 @@ def test_names_that_the_model_chooses_compile_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("cut", range(1, 5))
-def test_a_name_that_is_cut_at_its_end_makes_no_call_complete(cut):
+def test_truncated_closing_element_leaves_the_call_open(cut):
     text = call_of({"name": "x"})
     text = text[: text.rindex("</name>") + 2 + cut]
     (call,) = parse(text, ELEMENTS, finish_reason="length").tool_calls

@@ -62,7 +62,7 @@ F = [{"name": "f"}]
         ),
     ],
 )
-def test_a_call_that_breaks_says_what_was_left_out(fmt, text, options, kind, detail):
+def test_broken_call_reports_removed_text(fmt, text, options, kind, detail):
     parser = fed(fmt, text, **options)
     assert (parser.issues[0].kind, parser.issues[0].detail) == (kind, detail)
     assert [one.complete for one in parser.message.tool_calls] == [False]
@@ -77,7 +77,7 @@ def test_a_call_that_breaks_says_what_was_left_out(fmt, text, options, kind, det
         (', "x": [1{', "'{' after value in the call of 'f'; not emitted: '{'", (0, 52)),
     ],
 )
-def test_what_breaks_behind_the_arguments_leaves_a_call_complete(text, detail, span):
+def test_text_after_arguments_is_repaired(text, detail, span):
     parser = fed(TAGS, HEAD + ', "arguments": {"a": 1}' + text, "length")
     (call,) = parser.message.tool_calls
     assert (call.complete, call.repaired) == (True, True)
@@ -106,7 +106,7 @@ BROKEN = '{"name": "f", "parameters": {"a": x} '
         (UNMARKED, {"policies": STRICT, "calls": "json"}, BROKEN),
     ],
 )
-def test_what_the_prompt_holds_behind_a_call_is_none_of_the_output(fmt, options, begun):
+def test_prompt_text_after_a_call_is_not_emitted(fmt, options, begun):
     prompt = f"<|start|>model\n{begun}<|en"
     assert fed(fmt, "y", prompt=prompt, tools=F, **options).message.content == "y"
 
@@ -115,7 +115,7 @@ def test_what_the_prompt_holds_behind_a_call_is_none_of_the_output(fmt, options,
 @pytest.mark.parametrize(
     ("fmt", "text"), [(IN_LIST, OBJECT), (UNMARKED, BROKEN)], ids=["no call", "a broken call"]
 )
-def test_text_behind_what_is_no_whole_call_is_not_kept(fmt, text, policy):
+def test_text_after_a_broken_call_is_not_buffered(fmt, text, policy):
     parser = StreamParser(fmt, tools=F, policies=Policies(malformed_arguments=policy))
     parser.feed(text + "y")
     for _ in range(9):
@@ -123,7 +123,7 @@ def test_text_behind_what_is_no_whole_call_is_not_kept(fmt, text, policy):
         assert parser.held < 9
 
 
-def test_what_ends_calls_that_are_dropped_is_no_text():
+def test_closer_of_dropped_calls_is_not_text():
     section = '<|calls|>[{"f": {}}]<|/calls|>'
     drop = Policies(extra_calls="drop")
     parser = fed(KEYED, section * 2, parallel_tool_calls=False, policies=drop)
@@ -131,7 +131,7 @@ def test_what_ends_calls_that_are_dropped_is_no_text():
 
 
 @pytest.mark.parametrize("begun", ['{"na', '{"parameters": {"a": 1'])
-def test_an_object_that_is_cut_before_its_name_was_tried_behind_a_call(begun):
+def test_object_truncated_before_its_name(begun):
     whole = '{"name": "f", "parameters": {}}'
     for before, status in (("", []), (whole, ["complete", "truncated"])):
         parser = fed(UNMARKED, before + begun, "length", tools=F)
@@ -148,7 +148,7 @@ def test_a_call_without_arguments_that_breaks_is_complete_when_it_has_some():
     assert made[-1].arguments or any(delta.arguments == "{}" for delta in made)
 
 
-def test_text_behind_json_that_broke_before_it_was_a_call_is_not_behind_a_call():
+def test_text_after_broken_json_is_content():
     text = '{"name": "f", "arguments": {"a": x} y'
     drop = Policies(malformed_arguments="text", text_after_tool_call="drop")
     parser = fed(TAGS, text, calls="json", policies=drop)
@@ -156,14 +156,14 @@ def test_text_behind_json_that_broke_before_it_was_a_call_is_not_behind_a_call()
     assert "text_after_tool_call" not in [one.kind for one in parser.issues]
 
 
-def test_a_python_call_that_is_cut_says_what_it_held_back():
+def test_truncated_python_call_reports_buffered_text():
     fmt = get_format("pythonic")
     parser = fed(fmt, "[f(a=b", "length", tools=F)
     said = [one.detail for one in parser.issues if one.kind == "truncated_call"]
     assert any("'f'" in detail and "b" in detail.partition("not emitted")[2] for detail in said)
 
 
-def test_text_that_was_held_back_in_a_call_that_is_cut_is_reported():
+def test_buffered_text_of_a_truncated_call():
     window = Window("f(a=", closed=True)
     sink = Sink(Rules(Policies()))
     reading = Reading(window, sink, marker_tables(TAGS, calls=True))
@@ -176,7 +176,7 @@ def test_text_that_was_held_back_in_a_call_that_is_cut_is_reported():
     assert {issue.kind for issue in sink.issues} == {"truncated_call"}
 
 
-def test_what_was_not_emitted_of_a_call_that_is_cut_is_told_in_one_piece():
+def test_truncated_call_reports_unemitted_text():
     parser = fed(TAGS, HEAD + ', "arguments": [1, 2, tru', "length")
     (issue,) = parser.issues
     assert issue.detail.endswith("not emitted: '[1, 2, tru'")
@@ -185,7 +185,7 @@ def test_what_was_not_emitted_of_a_call_that_is_cut_is_told_in_one_piece():
 @pytest.mark.parametrize(
     ("fmt", "options"), [(UNMARKED, {"tools": F}), (TAGS, {"calls": "json", "tools": F})]
 )
-def test_what_was_read_of_arguments_that_are_no_object_is_told_where_text_follows(fmt, options):
+def test_arguments_without_an_object_are_reported(fmt, options):
     name = fmt.tools.arguments_field
     text = f'{{"name": "f", "{name}": "[1"x}} y'
     parser = fed(fmt, text, policies=STRICT, **options)
@@ -194,20 +194,20 @@ def test_what_was_read_of_arguments_that_are_no_object_is_told_where_text_follow
     assert "not emitted: '[1" in said[0]
 
 
-def test_objects_behind_calls_that_are_text_are_not_behind_a_call():
+def test_objects_after_text_calls_are_content():
     text = '[CALLS][{"name": "f", "arguments": {}}, {"x": 1} y'
     policies = Policies(unknown_tool="text", text_after_tool_call="drop")
     parser = fed(LIST, text, tools=[{"name": "g"}], policies=policies)
     assert (calls(parser), parser.message.content) == ([], text)
 
 
-def test_what_has_no_name_has_no_bad_arguments():
+def test_unnamed_call_has_no_malformed_arguments():
     text = '<call>\n{"arguments": [1, 2]}\n</call>'
     parser = fed(TAGS, text)
     assert (calls(parser), parser.message.content, parser.issues) == ([], text, [])
 
 
-def test_arguments_that_are_no_object_are_told_in_one_piece():
+def test_list_arguments_are_reported_completely():
     parser = StreamParser(TAGS)
     for char in HEAD + ', "arguments": [1, 2]}\n</call>':
         parser.feed(char)
@@ -217,7 +217,7 @@ def test_arguments_that_are_no_object_are_told_in_one_piece():
 
 
 @pytest.mark.parametrize("end", ["<|im_end|>", "\n<|im_end|>", "<|im_end|>\n"])
-def test_what_ends_the_turn_is_none_of_what_was_left_out_of_a_call(end):
+def test_turn_end_is_not_reported_as_removed(end):
     text = "<tool_call>\n<function=f>\n<parameter=a>\nx\n</par"
     qwen = get_format("qwen3_coder")
     longer = qwen.replace(turn={"ends": ("<|im_end|>", "<|im_end|>\n<|more|>")})
