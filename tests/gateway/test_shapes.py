@@ -108,7 +108,7 @@ WHOLE = {
 OTHERS = (5, 1.5, True, None, "x", [], [5], ["x"], [[]], [{}], {}, {"a": 1})
 OF_PYTHON = re.compile(
     r"object has|subscript|indices|hashable|NoneType|iterable|expected|argument |concatenate"
-    r"|is no request|Error|'[a-z]+' object"
+    r"|is not a valid request|Error|'[a-z]+' object"
 )
 
 

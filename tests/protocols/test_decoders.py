@@ -127,7 +127,7 @@ def test_a_refusal_is_content(machine, read):
 
 @by_protocol
 def test_what_is_no_event_is_refused(machine, read):
-    with pytest.raises(UsageError, match="no event"):
+    with pytest.raises(UsageError, match="not an event"):
         read([7])
 
 

@@ -250,7 +250,7 @@ def test_reasoning_may_be_left_out():
         assert b"reasoning_text" not in body
         assert b"thinking" not in body
     for machine in (ChatCompletions, Responses):
-        with pytest.raises(UsageError, match="is none of"):
+        with pytest.raises(UsageError, match="is not one of"):
             machine(**HEAD, reasoning="thoughts")
 
 

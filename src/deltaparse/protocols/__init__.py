@@ -1,7 +1,7 @@
-"""Three protocols: deltas as their events, their events as a message, their requests.
+"""Three protocols: deltas to events, events to a message, and requests.
 
-ChatCompletions, Responses, AnthropicMessages      machines: deltas in, events or bytes out
-read_chat_completions, read_responses, read_messages       the way back, to a `Message`
+ChatCompletions, Responses, AnthropicMessages              encoders: deltas to events or bytes
+read_chat_completions, read_responses, read_messages       decoders: events to a `Message`
 chat_completion_chunks, achat_completion_chunks            all chunks of a stream, in one call
 message_deltas                                             a message as deltas
 sse                                                        events as bytes

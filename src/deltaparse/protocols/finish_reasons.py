@@ -1,8 +1,7 @@
-"""Why a turn ended, in the words of each protocol.
+"""Finish reasons in the terms of each protocol.
 
-The words of a parser, `StreamParser.finish_reason`, are those of Chat Completions; those of engines
-and of other protocols are read too, so that what one server said can be passed on to the client of
-another.
+`StreamParser.finish_reason` uses the terms of Chat Completions. Terms of engines and other
+protocols are read too, so that the reason of one server can be passed to the client of another.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ __all__ = [
 ]
 
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
-"""Why a turn ended: by itself, with calls, cut off at a limit, or stopped by a filter."""
+"""The reason: a natural end, a natural end with calls, a limit, or a filter."""
 
 ANTHROPIC = {
     "stop": "end_turn",
@@ -37,18 +36,18 @@ INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
 def read_reason(reason: Reason, *, calls: bool, open_call: bool) -> FinishReason:
-    """Read the reason that any engine or protocol reports; one that is not known is a cut.
+    """Read the reason of any engine or protocol; an unknown one counts as truncation.
 
-    A natural end is "tool_calls" with `calls`, and "stop" without. `open_call`: the last part is a
-    call that is not complete. Then only the word that says that calls are there is believed, which
-    a parser says of a call whose arguments are broken; any other is an engine's, which stopped in
-    the middle of a call.
+    A natural end is "tool_calls" with `calls`, and "stop" without. `open_call` is True if the last
+    part is an incomplete call. Then only the term for calls counts as a natural end: a parser uses
+    it for a call with broken arguments. Other terms come from an engine that stopped inside the
+    call.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no reason.
     """
     if reason is None:
-        raise UsageError("finish_reason=None: give parser.finish_reason, behind parser.finish()")
+        raise UsageError("finish_reason is None; pass parser.finish_reason after parser.finish()")
     text = reason_text(reason)
     ended = how_it_ended(text)
     if ended == "natural":
@@ -59,10 +58,10 @@ def read_reason(reason: Reason, *, calls: bool, open_call: bool) -> FinishReason
 
 
 def reason_of(message: Any, reason: Reason) -> FinishReason:
-    """Read the reason that belongs to a whole message, as `read_reason` does.
+    """Read the reason of a complete message, as `read_reason` does.
 
     Raises:
-        UsageError: there is none, or `message` is no message.
+        UsageError: there is no reason, or `message` is not a `Message`.
     """
     if not isinstance(message, Message):
         kind = type(message).__name__
@@ -73,14 +72,14 @@ def reason_of(message: Any, reason: Reason) -> FinishReason:
 
 
 def is_cut(reason: FinishReason) -> bool:
-    """Return whether the turn did not end by itself."""
+    """Return True if the turn was truncated."""
     return reason in INCOMPLETE
 
 
 def chat_reason(reason: FinishReason, *, bare: bool) -> FinishReason:
     """Return the `finish_reason` of Chat Completions; `bare`: a call broke before its arguments.
 
-    Clients take that for a call without arguments. Of others their JSON says that they are broken.
+    Clients read such a call as one without arguments. For other broken calls, the JSON is invalid.
     """
     return "length" if bare and reason == "tool_calls" else reason
 
@@ -88,7 +87,7 @@ def chat_reason(reason: FinishReason, *, bare: bool) -> FinishReason:
 def anthropic_reason(reason: FinishReason, stop_sequence: str | None, *, whole: bool) -> str:
     """Return Anthropic's `stop_reason`; `whole`: every call is complete.
 
-    Nothing else in a message says that a call is not, and clients execute by "tool_use".
+    A message has no other sign of an incomplete call, and clients execute calls on "tool_use".
     """
     if reason == "tool_calls" and not whole:
         reason = "length"
@@ -98,5 +97,5 @@ def anthropic_reason(reason: FinishReason, stop_sequence: str | None, *, whole: 
 
 
 def incomplete_reason(reason: FinishReason) -> str | None:
-    """Return the reason in the `incomplete_details` of a response, None for one that is whole."""
+    """Return the reason for the `incomplete_details` of a response, None for a complete one."""
     return INCOMPLETE.get(reason)

@@ -1,8 +1,7 @@
-"""A message as runs, and as the deltas that would have made it.
+"""A message as runs, and as the deltas of a stream.
 
-The deltas of a stream do not tell two parts of one kind that follow one another from one part, and
-no protocol asks them to. So what is written of a whole message joins such parts too: it is then
-what a client makes of the stream.
+The deltas of a stream do not separate two adjacent parts of one kind, and no protocol requires it.
+So a complete message is written with adjacent parts joined, as a client of the stream receives it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Run = Content | Reasoning | ToolCall
 
 
 def message_runs(message: Message) -> Iterator[Run]:
-    """Iterate over the parts of a message; texts of one kind are joined, empty ones left out."""
+    """Iterate over the parts of a message, with adjacent texts joined and without empty parts."""
     open_run: Content | Reasoning | None = None
     for part in message.parts:
         if isinstance(part, ToolCall):
@@ -45,7 +44,7 @@ def message_runs(message: Message) -> Iterator[Run]:
 
 
 def message_deltas(message: Message) -> Iterator[Delta]:
-    """Iterate over deltas that add up to a message, one for each run: the way back of a parser."""
+    """Iterate over deltas that add up to a message, one for each run."""
     calls = 0
     for run in message_runs(message):
         if isinstance(run, ToolCall):

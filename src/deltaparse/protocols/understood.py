@@ -1,4 +1,4 @@
-"""What others sent, and is not what their protocol says: one error for all of it."""
+"""One error for input that does not follow its protocol."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["understood"]
 
 @contextmanager
 def understood(given: Any, what: str) -> Iterator[None]:
-    """Read `given` within, and raise `UsageError` where a member is missing or is something else.
+    """Raise `UsageError` if reading `given` fails because a member is missing or has a wrong type.
 
     Args:
-        given: what is read, for the error to show.
-        what: what it should be.
+        given: the input, for the error message.
+        what: the expected kind of input, for the error message.
     """
     try:
         yield
@@ -25,4 +25,4 @@ def understood(given: Any, what: str) -> Iterator[None]:
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise UsageError(f"{given!r:.200} is no {what}: {reason}") from error
+        raise UsageError(f"{given!r:.200} is not a valid {what}: {reason}") from error

@@ -1,11 +1,11 @@
-"""How many tokens a request took, in the shape of each protocol.
+"""Token usage in the shape of each protocol.
 
     {"prompt_tokens", "completion_tokens", "total_tokens", ...}                Chat Completions
     {"input_tokens", "output_tokens", "total_tokens", ...}                     Responses
     {"input_tokens", "output_tokens", "cache_read_input_tokens", ...}          Anthropic's Messages
 
-Each is taken wherever a `usage` is, and written in the shape of the protocol. Anthropic's input
-tokens are those that the cache had nothing to do with; OpenAI's are all of them.
+Each shape is accepted as `usage`, and written in the shape of the protocol. Anthropic's input
+tokens exclude cached ones, OpenAI's include them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 __all__ = ["Usage", "anthropic_usage", "chat_usage", "known", "responses_usage"]
 
 Usage = Mapping[str, Any] | Callable[[], Mapping[str, Any] | None] | None
-"""What a request took, or a function that is asked when the turn has ended; None is unknown."""
+"""The usage of a request, or a function that is called after the last delta; None if unknown."""
 
 T = TypeVar("T", bound=Mapping[str, Any] | str | None)
 
@@ -26,7 +26,7 @@ CACHE_READ, CACHE_WRITTEN = "cache_read_input_tokens", "cache_creation_input_tok
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Numbers of tokens; of the input, `cached` and `written` to a cache are part of it."""
+    """Numbers of tokens; `cached` and `written` are the cached parts of the input."""
 
     input: int
     output: int
@@ -36,7 +36,7 @@ class Tokens:
 
 
 def known(value: T | Callable[[], T]) -> T:
-    """Return a value, asking for it if it is a function."""
+    """Return a value, or the result of a function."""
     return value() if callable(value) else value
 
 
@@ -59,12 +59,12 @@ def read(usage: Mapping[str, Any]) -> Tokens:
 
 
 def details(usage: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return the first of some members that is there."""
+    """Return the first of some members that is present."""
     return next((usage[key] for key in keys if usage.get(key)), {})
 
 
 def chat_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the usage as Chat Completions has it; what is in that shape stays as it is."""
+    """Return the usage for Chat Completions; a usage in that shape is unchanged."""
     if "input_tokens" not in usage and "output_tokens" not in usage:
         return dict(usage)
     tokens = read(usage)
@@ -81,7 +81,7 @@ def chat_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def responses_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the usage as Responses has it, which leaves nothing out."""
+    """Return the usage for Responses, with all members."""
     tokens = read(usage)
     return {
         "input_tokens": tokens.input,
@@ -96,7 +96,7 @@ def responses_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def anthropic_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the usage as Anthropic's Messages has it."""
+    """Return the usage for Anthropic's Messages."""
     tokens = read(usage)
     written: dict[str, Any] = {
         "input_tokens": max(tokens.input - (tokens.cached or 0) - (tokens.written or 0), 0),

@@ -1,14 +1,13 @@
-r"""JSON as bytes that any client reads: events of a stream, and the texts in them.
+"""JSON as bytes for any client: events of a stream, and the texts in them.
 
-What is written is UTF-8, with two exceptions. A surrogate has no bytes in UTF-8, and becomes
-U+FFFD. U+0085, U+2028 and U+2029 become escapes: they end no line of server-sent events, but
-clients that split a stream with `str.splitlines` think so.
+The output is UTF-8 with two exceptions. A surrogate has no bytes in UTF-8, so it becomes U+FFFD.
+U+0085, U+2028 and U+2029 become escapes. They are not line ends in server-sent events, but clients
+that use `str.splitlines` treat them as such.
 
-Which encoder is used was found by measuring. Of a text of four characters the standard library's,
-which is C too, makes bytes in 90 ns, with the head and the tail of the event round it; msgspec and
-orjson make bytes, which then have to be joined, in 110 and 130. From 64 characters on these two are
-ahead, at 16 KB by a factor of five. All three write the same bytes, so a long text goes to
-whichever is installed.
+The choice of encoder was measured. For a text of four characters, the standard library's C encoder
+takes 90 ns for a complete event. msgspec and orjson return bytes to be joined, and take 110 and 130
+ns. From 64 characters on they are faster, at 16 KB five times. All three write the same bytes, so a
+long text uses whichever is installed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from json.encoder import encode_basestring  # C where there is C, as everywhere in CPython
+from json.encoder import encode_basestring  # the C implementation in CPython
 from math import isfinite
 from typing import Any
 
@@ -30,19 +29,19 @@ Writer = Callable[[str], bytes]
 """Writes the event of a text."""
 
 LONG = 64
-"""Characters from which on another encoder than the standard library's is worth its bytes."""
+"""The number of characters from which another encoder than the standard library's is faster."""
 
 LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-"""What is no line end in JSON or in server-sent events, but is one to `str.splitlines`."""
+"""Characters that are line ends only to `str.splitlines`."""
 
 LEAST_LOGPROB = -9999.0
-"""What OpenAI writes for the logarithm of nothing; JSON has no infinity."""
+"""OpenAI's value for the logarithm of zero, because JSON has no infinity."""
 
 
 def frame_writer(head: str, tail: str) -> Writer:
-    """Return what writes a text as a JSON string between `head` and `tail`, which are ASCII.
+    """Return a function that writes a text as a JSON string between `head` and `tail`, both ASCII.
 
-    It is a closure, as the next one is: one more call would be a tenth of all that it takes.
+    It is a closure, because another call would take a tenth of the total time.
     """
     before, behind = head.encode(), tail.encode()
 
@@ -57,9 +56,9 @@ def frame_writer(head: str, tail: str) -> Writer:
 def numbered_writer(
     head: str, tail: str, numbers: Iterator[int], keep: Callable[[str], object]
 ) -> Writer:
-    """Return what writes a text likewise, with the next number and the end of an event behind it.
+    """Return a function that writes a text, the next number, and the end of an event.
 
-    Each text goes to `keep` too.
+    Each text is passed to `keep` too.
     """
     before, number = head.encode(), numbers.__next__
 
@@ -75,14 +74,14 @@ def numbered_writer(
 
 def string_bytes(text: str) -> bytes:
     """Write `text` as a JSON string."""
-    # Three searches, each of which is much faster than one for all three line ends.
+    # Three searches are much faster than one pattern for all three line ends.
     if "\u2028" not in text and "\u2029" not in text and "\x85" not in text:
         try:
             if len(text) < LONG:
                 return encode_basestring(text).encode()
             return fastest_encoder()(text)
         except (TypeError, ValueError):
-            pass  # a surrogate
+            pass  # text with a surrogate
     return safe_bytes(encode_basestring(text))
 
 
@@ -103,7 +102,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def finite(value: Any) -> Any:
-    """Return a value with what JSON has instead of numbers that it has not."""
+    """Return a value with replacements for numbers that JSON does not allow."""
     if isinstance(value, float) and not isfinite(value):
         return LEAST_LOGPROB if value < 0 else None
     if isinstance(value, Mapping):
@@ -114,24 +113,24 @@ def finite(value: Any) -> Any:
 
 
 def event_bytes(event: Mapping[str, Any]) -> bytes:
-    """Write one server-sent event; those that have a type are named by it."""
+    """Write one server-sent event, named by its type if it has one."""
     name = event.get("type")
     head = b"" if name is None else b"event: " + str(name).encode() + b"\n"
     return b"%bdata: %b\n\n" % (head, json_bytes(event))
 
 
 def sse(events: Iterable[Mapping[str, Any]]) -> bytes:
-    """Write the events of any of the protocols as server-sent events.
+    """Write the events of any protocol as server-sent events.
 
-    Those of Responses and of Anthropic's Messages are named by their type, the chunks of Chat
-    Completions have no names. The `[DONE]` behind the last chunk is `ChatCompletions.sse`'s.
+    Events of Responses and of Anthropic's Messages are named by their type. Chunks of Chat
+    Completions have no names; `ChatCompletions.sse` writes the final `[DONE]`.
     """
     return b"".join([event_bytes(event) for event in events])
 
 
 @cache
 def fastest_encoder() -> Callable[[str], bytes]:
-    """Return what makes a JSON string of a long text."""
+    """Return the fastest installed function that encodes a long text as a JSON string."""
     for name, attribute in (("orjson", "dumps"), ("msgspec.json", "encode")):
         try:
             encode: Callable[[str], bytes] = getattr(import_module(name), attribute)

@@ -1,1 +1,1 @@
-"""What a stream of events, or a whole response, comes to: a `Message` again."""
+"""Decoders: a stream of events, or a complete response, to a `Message`."""

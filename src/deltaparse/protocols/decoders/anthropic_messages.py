@@ -1,4 +1,4 @@
-"""Events of Anthropic's Messages, or a whole `message`, to a message."""
+"""Decoder for Anthropic's Messages: events, or a complete `message`, to a `Message`."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ BLOCKS: dict[str, tuple[type[Part], str]] = {
     "thinking": (Reasoning, "thinking"),
     "tool_use": (ToolCall, "input"),
 }
-"""The blocks that a message here can hold, and the member with what they have at their start."""
+"""The supported blocks, and the member with their initial text."""
 
 DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 
 
 def read_messages(events: Objects) -> Message:
-    """Read the events of a message, or a whole one, and return the message.
+    """Read the events of a message, or a complete one, and return the `Message`.
 
-    Blocks stand in their order. Text, thinking and calls of the request's own tools are read;
-    signatures, redacted thinking and what the server's own tools did have no place here. A call is
-    `complete` if its arguments are one JSON object, unless the message was cut off and the call is
-    the last of it, or has no text. Where the server failed, or the events end too early, an issue
-    says so (`stream_error`, `stream_cut`). The explanation of a refusal is content.
+    Blocks keep their order. Text, thinking and calls of the request's own tools are read.
+    Signatures, redacted thinking and server tools are ignored. A call is `complete` if its
+    arguments are one JSON object. Two exceptions apply to a truncated message: its last call, and a
+    call without text. If the server failed, or the events end early, the message has an issue
+    (`stream_error`, `stream_cut`). The explanation of a refusal is content.
 
     Args:
         events: mappings, objects of a client, or the text or bytes of server-sent events, cut
-            anywhere; or a whole message.
+            anywhere; or a complete message.
     """
     reader = MessageReader()
     read_objects(events, reader.read, "event of Messages")
@@ -43,14 +43,14 @@ def read_messages(events: Objects) -> Message:
 
 
 class MessageReader:
-    """What has come of a message."""
+    """The state of a message while its events are read."""
 
     def __init__(self) -> None:
         self.drafts: dict[int, Draft] = {}
         self.outcome = Outcome()
 
     def read(self, event: Mapping[str, Any]) -> None:
-        """Read an event, or a whole message."""
+        """Read an event, or a complete message."""
         match event.get("type"):
             case "message":
                 for index, block in enumerate(event.get("content") or ()):
@@ -85,7 +85,7 @@ class MessageReader:
             draft.text.write(delta.get(member) or "")
 
     def _stop(self, said: Mapping[str, Any]) -> None:
-        """Read why the message ended."""
+        """Read the stop reason of the message."""
         reason = said.get("stop_reason")
         if reason:
             self.outcome.ends(reason)

@@ -1,4 +1,4 @@
-"""Chunks of Chat Completions, or a whole `chat.completion`, to a message."""
+"""Decoder for Chat Completions: chunks, or a complete `chat.completion`, to a `Message`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .objects import Objects, read_objects
 __all__ = ["read_chat_completions"]
 
 REASONING = ("reasoning_content", "reasoning", "thinking")
-"""Names under which servers have reasoning; where there are several, they say the same."""
+"""The members in which servers put reasoning. If there are several, they are equal."""
 
 
 def read_chat_completions(chunks: Objects, *, index: int = 0) -> Message:
-    """Read the chunks of one choice, or a whole response, and return the message.
+    """Read the chunks of one choice, or a complete response, and return the `Message`.
 
-    A call is `complete` if its arguments are one JSON object, unless the stream was cut off and
-    the call is the last of it, or has no text. Where the server failed, or the chunks end too
-    early, an issue says so (`stream_error`, `stream_cut`). A refusal is content.
+    A call is `complete` if its arguments are one JSON object. Two exceptions apply to a truncated
+    stream: its last call, and a call without text. If the server failed, or the chunks end early,
+    the message has an issue (`stream_error`, `stream_cut`). A refusal is content.
 
     Args:
         chunks: mappings, objects of a client, or the text or bytes of server-sent events, cut
-            anywhere; or a whole response.
-        index: which choice is read.
+            anywhere; or a complete response.
+        index: the choice to read.
     """
     reader = ChatReader(index)
     read_objects(chunks, reader.read, "chunk of Chat Completions")
@@ -34,7 +34,7 @@ def read_chat_completions(chunks: Objects, *, index: int = 0) -> Message:
 
 
 class ChatReader:
-    """What has come of one choice."""
+    """The state of one choice while its chunks are read."""
 
     def __init__(self, index: int) -> None:
         self._index = index
@@ -43,7 +43,7 @@ class ChatReader:
         self._calls: dict[int, Draft] = {}
 
     def read(self, chunk: Mapping[str, Any]) -> None:
-        """Read a chunk, or a whole response."""
+        """Read a chunk, or a complete response."""
         if chunk.get("error"):
             self.outcome.errors.append(error_text(chunk["error"]))
         for choice in chunk.get("choices") or ():
@@ -58,7 +58,7 @@ class ChatReader:
         self._add(Content, text_of(delta.get("refusal")))
         for call in delta.get("tool_calls") or ():
             self._add_call(call)
-        if delta.get("function_call"):  # of servers from before there were tools: one, without id
+        if delta.get("function_call"):  # the older form for one call, without an id
             self._add_call({"index": 0, "function": delta["function_call"]})
         if choice.get("finish_reason"):
             self.outcome.ends(choice["finish_reason"])
@@ -71,7 +71,7 @@ class ChatReader:
         self.drafts[-1].text.write(text)
 
     def _add_content(self, content: Any) -> None:
-        """Read content, which may be a list of parts, some of them reasoning."""
+        """Read content, which may be a list of parts with reasoning."""
         if not isinstance(content, list):
             self._add(Content, text_of(content))
             return
@@ -84,7 +84,7 @@ class ChatReader:
     def _add_call(self, call: Mapping[str, Any]) -> None:
         function = call.get("function") or {}
         index = call.get("index")
-        if index is None:  # in whole responses; in chunks of some servers too
+        if index is None:  # in complete responses, and in chunks of some servers
             index = len(self._calls) - (not (call.get("id") or function.get("name")))
         draft = self._calls.get(index)
         if draft is None or draft.is_another(call.get("id"), function.get("name")):

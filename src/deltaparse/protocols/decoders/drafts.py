@@ -1,4 +1,4 @@
-"""Parts of a message while events add to them, and the message that they come to."""
+"""The parts of a message while events extend them, and the final message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Draft", "Outcome", "error_text", "text_of"]
 
 @dataclass(slots=True)
 class Draft:
-    """A part that grows. `complete` is what the protocol says of a call, None for nothing."""
+    """A growing part. `complete` is the protocol's statement about a call, or None."""
 
     kind: type[Part]
     call_id: str = ""
@@ -25,48 +25,48 @@ class Draft:
     text: StringIO = field(default_factory=StringIO)
 
     def replace(self, text: str) -> None:
-        """Take another text for the one that came, which may have been less."""
+        """Replace the text, which may have been incomplete."""
         self.text = StringIO()
         self.text.write(text)
 
     def is_another(self, call_id: Any, name: Any) -> bool:
-        """Whether these are of another call, which some servers send with the same index."""
+        """Return True if id or name are of another call; some servers reuse an index."""
         return bool(call_id and name and self.call_id and str(call_id) != self.call_id)
 
     def identify(self, call_id: Any, name: Any) -> None:
-        """Take the id and the name of a call, which some servers send again, or late, or in parts.
+        """Set the id and the name of a call, which some servers repeat, delay, or split.
 
-        A name that is sent again is the same one; what differs is more of it.
+        A repeated name is the same one, and other text continues it.
         """
         self.call_id = self.call_id or str(call_id or "")
         if name and name != self.name:
             self.name += name
 
     def part(self, *, cut: bool, last: bool) -> Part:
-        """Return the part that it is, the last of its message or not, and that may be `cut` off."""
+        """Return the part. The last part of a `cut` message may be truncated."""
         text = self.text.getvalue()
         if self.kind is not ToolCall:
             return Content(text) if self.kind is Content else Reasoning(text)
         bare = not text.strip()
         whole = not (cut and (last or bare)) if self.complete is None else self.complete
         if whole and bare:
-            text = "{}"  # a call without arguments may come without any text for them
+            text = "{}"  # servers may send no text for empty arguments
         return ToolCall(self.call_id, self.name, text, whole and _is_object(text))
 
 
 @dataclass(slots=True)
 class Outcome:
-    """How a stream ended: `natural` is None as long as no event says so."""
+    """The end of a stream: `natural` is None until an event has the reason."""
 
     natural: bool | None = None
     errors: list[str] = field(default_factory=list)
 
     def ends(self, reason: Reason) -> None:
-        """Take why the turn ended, in the words of any engine or protocol."""
+        """Set the finish reason, in the terms of any engine or protocol."""
         self.natural = how_it_ended(reason_text(reason)) == "natural"
 
     def message(self, drafts: Iterable[Draft]) -> Message:
-        """Return the message that the drafts come to; parts without text are none."""
+        """Return the message of the drafts, without empty parts."""
         kept = [draft for draft in drafts if draft.kind is ToolCall or draft.text.tell()]
         parts = [
             draft.part(cut=not self.natural, last=place == len(kept))
@@ -79,14 +79,14 @@ class Outcome:
 
 
 def error_text(error: Any) -> str:
-    """Return what a server says of an error."""
+    """Return the text of a server's error."""
     if isinstance(error, dict):
         return str(error.get("message") or error)
     return str(error)
 
 
 def text_of(value: Any) -> str:
-    """Return a text that may be given as a list of parts, of which some may be no text."""
+    """Return the text of a string, or of a list of parts."""
     if isinstance(value, list):
         return "".join(str(part.get("text") or "") for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""
@@ -100,5 +100,5 @@ def _is_object(text: str) -> bool:
 
 
 def _refuse(word: str) -> None:
-    """Refuse what Python reads as a number and JSON does not have, such as NaN."""
+    """Refuse numbers that Python reads and JSON does not allow, such as NaN."""
     raise ValueError(word)

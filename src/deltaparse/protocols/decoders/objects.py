@@ -1,4 +1,4 @@
-"""The objects that a decoder is given: events as mappings, as a client's objects, or as bytes."""
+"""The input of a decoder: events as mappings, as objects of a client, or as bytes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..understood import understood
 __all__ = ["Objects", "read_objects"]
 
 Objects = Iterable[Any] | Mapping[str, Any] | str | bytes
-"""What a decoder reads: mappings, objects that dump themselves as pydantic's do, or the text or
-bytes of server-sent events, cut anywhere. A mapping alone is a whole response."""
+"""Input of a decoder: mappings, objects with pydantic's dump methods, or the text or bytes of
+server-sent events, cut anywhere. A single mapping is a complete response."""
 
 LINE_END = re.compile("\r\n|\n|\r")
 DONE = "[DONE]"
 BYTE_ORDER_MARK = "\ufeff"
-"""What a stream may begin with, which is no part of it."""
+"""An optional start of a stream, which is skipped."""
 
 
 def read_objects(given: Objects, read: Callable[[Mapping[str, Any]], None], what: str) -> None:
-    """Read all objects of what was given, each of which is to be `what`.
+    """Read all objects of the input; `what` names them in errors.
 
     Raises:
-        UsageError: one of them is not.
+        UsageError: an object is not a mapping.
     """
     for one in objects(given):
         with understood(one, what):
@@ -35,10 +35,10 @@ def read_objects(given: Objects, read: Callable[[Mapping[str, Any]], None], what
 
 
 def objects(given: Objects) -> Iterator[Mapping[str, Any]]:
-    """Iterate over the JSON objects of what was given.
+    """Iterate over the JSON objects of the input.
 
     Raises:
-        UsageError: something in it is none of what a decoder reads.
+        UsageError: the input has an unsupported type.
     """
     items: Iterable[Any] = given
     if isinstance(given, (Mapping, str, bytes, bytearray)) or hasattr(given, "model_dump"):
@@ -52,12 +52,14 @@ def objects(given: Objects) -> Iterator[Mapping[str, Any]]:
         elif hasattr(item, "model_dump"):
             yield item.model_dump(exclude_unset=True)
         else:
-            raise UsageError(f"{item!r:.80} is no event: a mapping, a model, text or bytes")
+            raise UsageError(
+                f"{item!r:.80} is not an event: expected a mapping, a model, text or bytes"
+            )
     yield from lines.finish()
 
 
 class Lines:
-    """Server-sent events that come in chunks, of which it returns the data, as JSON has it."""
+    """Parser of server-sent events in chunks, which returns their data."""
 
     def __init__(self) -> None:
         self._decoder = TextDecoder()
@@ -66,20 +68,20 @@ class Lines:
         self._begun = False
 
     def feed(self, chunk: str | bytes) -> Iterator[Mapping[str, Any]]:
-        """Read a chunk; iterate over the events that it ends."""
+        """Read a chunk, and iterate over the events that it completes."""
         text = self._decoder.feed(chunk)
         if "\n" not in text and "\r" not in text:
             self._chunks.append(text)
             return iter(())
         text = "".join([*self._chunks, text])
-        # A "\r" at the end may be half of a line end.
+        # A final "\r" may be the first half of a line end.
         end = len(text) - text.endswith("\r")
         *lines, rest = LINE_END.split(text[:end])
         self._chunks = [rest + text[end:]]
         return self._read(lines)
 
     def finish(self) -> Iterator[Mapping[str, Any]]:
-        """Iterate over what the end of the stream ends: an event need not be followed by a line."""
+        """Iterate over the event that the end of the stream completes."""
         last = "".join(self._chunks) + self._decoder.finish()
         return self._read([*LINE_END.split(last), ""])
 
@@ -98,7 +100,7 @@ class Lines:
 
 
 def _loads(data: str) -> Any:
-    """Read the data of an event; None where the stream was cut in it."""
+    """Read the data of an event; None if the stream was truncated in it."""
     try:
         return json.loads(data)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Events of Responses, or a whole `response`, to a message."""
+"""Decoder for Responses: events, or a complete `response`, to a `Message`."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reasoning_text": ("reasoning", "text"),
     "reasoning_summary_text": ("summary", "text"),
 }
-"""For each kind of text that has events: what it is, and the member that has it when done."""
+"""The kinds of text with events: the part, and the member with the complete text."""
 
 
 def read_responses(events: Objects) -> Message:
-    """Read the events of a response, or a whole one, and return the message.
+    """Read the events of a response, or a complete one, and return the `Message`.
 
-    Items stand in their order, however their events were interleaved. What an event says in full
-    counts for more than the deltas before it, so that some of them may be missing. A call is
-    `complete` if its item is "completed" and has one JSON object. Reasoning is the text of its
-    item, or its summary where there is none. Where the server failed, or the events end too early,
-    an issue says so (`stream_error`, `stream_cut`). A refusal is content.
+    Items keep their order, even if their events are interleaved. A complete text in an event
+    replaces the deltas before it, so deltas may be missing. A call is `complete` if its item is
+    "completed" and has one JSON object. Reasoning is the text of its item, or its summary. If the
+    server failed, or the events end early, the message has an issue (`stream_error`, `stream_cut`).
+    A refusal is content.
 
     Args:
         events: mappings, objects of a client, or the text or bytes of server-sent events, cut
-            anywhere; or a whole response.
+            anywhere; or a complete response.
     """
     reader = ResponseReader()
     read_objects(events, reader.read, "event of Responses")
@@ -42,13 +42,13 @@ def read_responses(events: Objects) -> Message:
 
 
 class Item:
-    """What has come of one item of the output: drafts by what they are and their index."""
+    """The state of one output item: its drafts by kind and index."""
 
     def __init__(self) -> None:
         self._drafts: dict[tuple[str, int], Draft] = {}
 
     def text(self, what: str, index: int) -> Draft:
-        """Return the draft of a text, a new one at first."""
+        """Return the draft of a text, creating it if needed."""
         draft = self._drafts.get((what, index))
         if draft is None:
             draft = Draft(Content if what == "content" else Reasoning)
@@ -60,7 +60,7 @@ class Item:
         return self._drafts.setdefault(("call", 0), Draft(ToolCall))
 
     def drafts(self) -> Iterator[Draft]:
-        """Iterate over the drafts in order; of a summary and a text, the text."""
+        """Iterate over the drafts in order; a reasoning text replaces its summary."""
         has_text = any(
             what == "reasoning" and draft.text.tell() for (what, _), draft in self._drafts.items()
         )
@@ -69,7 +69,7 @@ class Item:
                 yield draft
 
     def take(self, item: Mapping[str, Any]) -> None:
-        """Take what the item says in full."""
+        """Read the complete content of the item."""
         if item.get("type") == "function_call":
             draft = self.call()
             draft.identify(item.get("call_id"), item.get("name"))
@@ -87,19 +87,19 @@ class Item:
 
 
 class ResponseReader:
-    """What has come of a response."""
+    """The state of a response while its events are read."""
 
     def __init__(self) -> None:
         self._items: dict[int, Item] = {}
         self.outcome = Outcome()
 
     def drafts(self) -> Iterator[Draft]:
-        """Iterate over the drafts of all items, in their order."""
+        """Iterate over the drafts of all items in order."""
         for _, item in sorted(self._items.items()):
             yield from item.drafts()
 
     def read(self, event: Mapping[str, Any]) -> None:
-        """Read an event, or a whole response."""
+        """Read an event, or a complete response."""
         type = event.get("type")
         if type == "error":
             self.outcome.errors.append(error_text(event.get("error") or event))
@@ -128,10 +128,10 @@ class ResponseReader:
                 item.text(kind, index).replace(event[member])
 
     def _read_response(self, response: Mapping[str, Any]) -> None:
-        """Read the response as an event has it; the last one has all of it."""
+        """Read the response in an event; the last event has the complete one."""
         status = response.get("status")
         if how_it_ended(status) == "unknown":
-            return  # it goes on
+            return  # the response is not finished
         self.outcome.ends(status)
         if status == "failed" and not self.outcome.errors:
             self.outcome.errors.append(error_text(response.get("error") or "the response failed"))

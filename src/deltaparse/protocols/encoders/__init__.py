@@ -1,1 +1,1 @@
-"""Machines that write deltas as the events of a protocol."""
+"""Encoders that write deltas as the events of a protocol."""

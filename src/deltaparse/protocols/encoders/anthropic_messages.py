@@ -5,11 +5,10 @@
     message_delta          the stop reason and the usage
     message_stop
 
-A block is text, thinking or tool_use; so thinking stands where it was thought, between texts and
-calls. The arguments of a call are JSON in parts, which the client joins. The block of a call that
-is not complete is stopped like others, and its client heals what there is of it: so the stop
-reason is "max_tokens" then, whatever else ended the turn, for "tool_use" is what clients execute
-by.
+A block is text, thinking or tool_use, so thinking keeps its place between texts and calls. The
+arguments of a call are parts of JSON, which the client joins. The block of an incomplete call is
+stopped like others, and its client heals the arguments. So the stop reason is then "max_tokens",
+because clients execute calls on "tool_use".
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from .encoder import Encoder, Event, Kind
 __all__ = ["AnthropicMessages"]
 
 Signature = Callable[[str], str]
-"""What signs the text of a block of thinking, once it has ended."""
+"""Signs the text of a thinking block at its end."""
 
 DELTAS = {
     "content": ("text_delta", "text"),
@@ -40,18 +39,18 @@ DELTAS = {
 
 
 class AnthropicMessages(Encoder):
-    """Writes deltas as the events of Anthropic's Messages.
+    """Encoder for the events of Anthropic's Messages.
 
     Args:
-        id: of the message.
-        model: the name that it has for clients.
-        created: taken as by the other machines; the protocol has no place for it.
-        usage: what is known of it at the start, which is when clients are told how many tokens the
-            input had: in the shape of any of the protocols, or a function that says it.
-        reasoning: whether there are blocks of thinking; False leaves reasoning out.
-        signature: signs the text of each block of thinking when it has ended, so that you know it
-            again when a client sends it back. With it, the text of the open block is kept.
-        fields: more members of the message.
+        id: the id of the message.
+        model: the model name for clients.
+        created: ignored, because the protocol has no such member.
+        usage: the usage known at the start, which has the input tokens: in the shape of any
+            protocol, or a function that returns it.
+        reasoning: write thinking blocks; False drops reasoning.
+        signature: signs the text of each thinking block at its end, so that the server recognizes
+            it when a client sends it back. With it, the text of the open block is kept.
+        fields: additional members of the message.
     """
 
     def __init__(
@@ -83,8 +82,8 @@ class AnthropicMessages(Encoder):
     ) -> dict[str, Any]:
         """Return the `message` object.
 
-        The `input` of a call that is not complete is what can be healed of its arguments, and the
-        stop reason is "max_tokens" then.
+        The `input` of an incomplete call is its healed arguments, and the stop reason is then
+        "max_tokens".
         """
         reason = reason_of(message, finish_reason)
         whole = all(call.complete for call in message.tool_calls)
@@ -132,7 +131,7 @@ class AnthropicMessages(Encoder):
         return [{"type": "message_start", "message": message}]
 
     def _start_usage(self) -> dict[str, Any]:
-        """Return what is known at the start."""
+        """Return the usage known at the start."""
         usage = known(self._usage)
         return anthropic_usage({} if usage is None else usage)
 
@@ -212,13 +211,13 @@ class AnthropicMessages(Encoder):
 
 
 def _stopped(reason: str, sequence: str | None) -> dict[str, str | None]:
-    """Return why the model stopped; the sequence only where that is the reason."""
+    """Return the stop reason, and the stop sequence if that is the reason."""
     named = sequence if reason == "stop_sequence" else None
     return {"stop_reason": reason, "stop_sequence": named}
 
 
 def _final_usage(usage: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what is known at the end; of the input only if it is said again."""
+    """Return the final usage, with the input tokens only if they were given again."""
     counted = anthropic_usage({} if usage is None else usage)
     if not counted["input_tokens"]:
         del counted["input_tokens"]

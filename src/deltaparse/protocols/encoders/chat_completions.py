@@ -9,8 +9,8 @@
     {"choices": [], "usage": {...}}                                        if there is a usage
     [DONE]
 
-What is absent is left out: clients take an empty `tool_calls`, a null id or a second role for more
-than they mean.
+Absent members are left out, because clients misread an empty `tool_calls`, a null id or a second
+role.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from .encoder import Encoder, Event, Kind, Logprobs
 __all__ = ["ChatCompletions", "achat_completion_chunks", "chat_completion_chunks"]
 
 ReasoningField = Literal["reasoning_content", "reasoning", "both", "none"]
-"""Under which name chunks have reasoning: that of DeepSeek, SGLang and llama.cpp, that of vLLM and
-OpenRouter, under both, or not at all."""
+"""The members with reasoning: "reasoning_content" (DeepSeek, SGLang, llama.cpp), "reasoning" (vLLM,
+OpenRouter), both, or none."""
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "reasoning_content": ("reasoning_content",),
@@ -42,22 +42,21 @@ DONE = b"data: [DONE]\n\n"
 
 
 class ChatCompletions(Encoder):
-    """Writes deltas as the chunks of Chat Completions; a machine for each choice.
+    """Encoder for the chunks of Chat Completions; one encoder for each choice.
 
     Args:
-        id: of the response, the same in all chunks.
-        model: the name that it has for clients.
-        created: when it was made, in seconds since 1970.
-        index: which of several choices this machine writes. They share all but the index; all but
-            the last to finish do so with `last_choice=False`.
-        system_fingerprint: of the server; left out if None.
-        reasoning: the name of the field that has reasoning: "reasoning_content", "reasoning",
-            "both", or "none" to leave it out.
-        logprobs: asked with each delta for the log probabilities of its tokens: a list of OpenAI's
-            `{"token", "logprob", "bytes", "top_logprobs"}`, or None.
-        role_alone: whether the role has a chunk of its own, which `start` returns; if not, it
-            comes with the first delta.
-        fields: more members of each chunk, such as `service_tier`.
+        id: the id of the response, the same in all chunks.
+        model: the model name for clients.
+        created: the time of the response, in seconds since 1970.
+        index: the index of the choice. Several choices share all other arguments; all but the last
+            one to finish pass `last_choice=False`.
+        system_fingerprint: the server's fingerprint; None leaves it out.
+        reasoning: the member with reasoning: "reasoning_content", "reasoning", "both", or "none".
+        logprobs: called with each delta; returns the log probabilities of its tokens, a list of
+            OpenAI's `{"token", "logprob", "bytes", "top_logprobs"}`, or None.
+        role_alone: write the role in a chunk of its own, which `start` returns, instead of in the
+            first delta.
+        fields: additional members of each chunk, such as `service_tier`.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class ChatCompletions(Encoder):
         super().__init__(id=id, model=model, created=created, fields=fields)
         names = FIELDS.get(reasoning or "none")
         if names is None:
-            raise UsageError(f"reasoning={reasoning!r} is none of {', '.join(FIELDS)}")
+            raise UsageError(f"reasoning={reasoning!r} is not one of: {', '.join(FIELDS)}")
         self.index = index
         self._reasoning = names
         self._hides_reasoning = not names
@@ -85,7 +84,7 @@ class ChatCompletions(Encoder):
         self._role: dict[str, Any] = {"role": "assistant"}
         self._head = self._top("chat.completion.chunk", system_fingerprint)
         self._whole = self._top("chat.completion", system_fingerprint)
-        # The event behind which the stream has ended.
+        # The event that ends the stream.
         self._last: Event | None = None
 
     def finish(
@@ -96,16 +95,16 @@ class ChatCompletions(Encoder):
         stop_sequence: str | None = None,
         last_choice: bool = True,
     ) -> list[Event]:
-        """Return the chunk that has the reason, and one with the usage, if there is one.
+        """Return the chunk with the finish reason, and a chunk with the usage if there is one.
 
-        With `last_choice=False` others go on: then `sse` writes no `[DONE]` behind it.
+        With `last_choice=False` other choices continue, so `sse` writes no `[DONE]`.
         """
         events = super().finish(finish_reason, usage, stop_sequence=stop_sequence)
         self._last = events[-1] if last_choice else None
         return events
 
     def sse(self, events: Iterable[Event]) -> bytes:
-        """Write chunks as server-sent events, with `[DONE]` behind the last one of `finish`."""
+        """Write chunks as server-sent events, with `[DONE]` after the last chunk of `finish`."""
         events = list(events)
         ended = bool(events) and events[-1] == self._last
         return super().sse(events) + (DONE if ended else b"")
@@ -118,7 +117,7 @@ class ChatCompletions(Encoder):
         *,
         stop_sequence: str | None = None,  # noqa: ARG002 - no place for it
     ) -> dict[str, Any]:
-        """Return the `chat.completion` object; its one choice has the machine's index."""
+        """Return the `chat.completion` object with one choice."""
         reason = reason_of(message, finish_reason)
         bare = any(not (call.complete or call.arguments) for call in message.tool_calls)
         made = message.to_openai()
@@ -136,7 +135,7 @@ class ChatCompletions(Encoder):
         return {**self._whole, "choices": [choice], **said}
 
     def _top(self, object: str, system_fingerprint: str | None) -> dict[str, Any]:
-        """Return the members that are the same in all chunks."""
+        """Return the members that all chunks share."""
         head = {"id": self.id, "object": object, "created": self.created, "model": self.model}
         if system_fingerprint is not None:
             head["system_fingerprint"] = system_fingerprint
@@ -202,16 +201,16 @@ def chat_completion_chunks(
 ) -> Iterator[Event]:
     """Yield the `chat.completion.chunk` objects of a stream of deltas, as dicts.
 
-    The role comes once, in the first chunk; the finish reason once, in a chunk with an empty
-    delta; `usage`, if there is any, last, in a chunk without choices. What is absent is left out.
-    `ChatCompletions` is the machine behind it.
+    The first chunk has the role. A chunk with an empty delta has the finish reason. A last chunk
+    without choices has the `usage`, if there is one. Absent members are left out. `ChatCompletions`
+    does the work.
 
     Args:
-        finish_reason: "stop", "tool_calls" or "length", or a function that says it. It is asked
-            when the deltas have ended: `lambda: parser.finish_reason`.
-        usage: what the request took, or a function that says it, asked when the deltas have ended.
-        options: those of `ChatCompletions`: `index`, `system_fingerprint`, `reasoning`,
-            `logprobs`, `role_alone` (off, unless it is asked for), `fields`.
+        finish_reason: "stop", "tool_calls" or "length", or a function that returns it, called after
+            the last delta: `lambda: parser.finish_reason`.
+        usage: the usage, or a function that returns it, called after the last delta.
+        options: options of `ChatCompletions`: `index`, `system_fingerprint`, `reasoning`,
+            `logprobs`, `role_alone` (default False), `fields`.
     """
     options = {"role_alone": False} | options
     machine = ChatCompletions(id=id, model=model, created=created, **options)
@@ -228,7 +227,7 @@ def achat_completion_chunks(
     usage: Usage = None,
     **options: Any,
 ) -> AsyncIterator[Event]:
-    """Yield what `chat_completion_chunks` yields, of deltas that come asynchronously."""
+    """Yield the chunks of `chat_completion_chunks` for asynchronous deltas."""
     options = {"role_alone": False} | options
     machine = ChatCompletions(id=id, model=model, created=created, **options)
     return machine.aevents(deltas, finish_reason, usage)

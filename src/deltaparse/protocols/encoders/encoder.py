@@ -1,15 +1,15 @@
-"""What the machines have in common: which part is open, when it ends, and bytes.
+"""The base of the encoders: the open part, its end, and bytes.
 
     start    ( part )*    finish
     part  =  opened  text*  closed
 
-A machine holds no message. That a part has ended it learns from what follows: a delta of another
-kind, the head of another call, `ToolCallDelta.last`, or the finish. What a protocol writes for each
-of the five is all that its own class says.
+An encoder keeps no message. The end of a part follows from the next event: a delta of another kind,
+the head of another call, `ToolCallDelta.last`, or the finish. A protocol's class defines only the
+output of these five steps.
 
-Text for the part that is open is nearly all that comes. So an event of it is written as bytes once,
-with a mark for the text; what stands before and behind the mark is what every further event of
-that part is made of, and only the text goes through an encoder.
+Most deltas are text for the open part. So an event of the part is written as bytes once, with a
+mark in place of the text. Each further event reuses the bytes before and after the mark, and only
+the text is encoded.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from ..wire_text import Writer, frame_writer, sse
 __all__ = ["Encoder", "Event", "Kind", "Logprobs"]
 
 Event = dict[str, Any]
-"""One event of a stream, as JSON has it."""
+"""One event of a stream, as JSON."""
 
 Logprobs = Callable[[Delta], Any]
-"""What a machine asks for the log probabilities of a delta's tokens, in OpenAI's shape."""
+"""Returns the log probabilities of a delta's tokens, in OpenAI's shape."""
 
 MARK = "\x00deltaparse\x00"
-"""Stands for a text while an event is written that has none yet."""
+"""The placeholder for a text in an event."""
 QUOTED = r'"\u0000deltaparse\u0000"'
 
 Kind = Literal["content", "reasoning", "call", "refusal"]
@@ -54,7 +54,7 @@ KINDS: dict[type[Delta], Kind] = {
 
 
 class Encoder(ABC):
-    """Deltas in, the events of one protocol out.
+    """Writes deltas as the events of one protocol.
 
         encoder = ChatCompletions(id="chatcmpl-1", model="mine", created=1_700_000_000)
         send(encoder.sse(encoder.start()))
@@ -63,13 +63,13 @@ class Encoder(ABC):
         send(encoder.push_bytes(parser.finish("stop")))
         send(encoder.sse(encoder.finish(parser.finish_reason, usage)))
 
-    `start`, `push` and `finish` return events as dictionaries, `push_bytes` and `sse` bytes.
+    `start`, `push` and `finish` return events as dicts, `push_bytes` and `sse` return bytes.
 
     Args:
         id: the id of the response.
-        model: the name that it has for clients.
-        created: when it was made, in seconds since 1970.
-        fields: more members of the response, such as what it repeats of the request.
+        model: the model name for clients.
+        created: the time of the response, in seconds since 1970.
+        fields: additional members of the response.
     """
 
     def __init__(
@@ -80,16 +80,16 @@ class Encoder(ABC):
         self.created = created
         self.fields = dict(fields or {})
         self._phase: Literal["new", "open", "ended"] = "new"
-        # The open part: what makes text for it, and which call it is.
+        # The open part: the writer of its text, and the index of its call.
         self._type: type[Delta] | None = None
         self._kind: Kind | None = None
         self._index = -1
         self._calls = 0
-        # The calls that have ended and were not said to be whole.
+        # The ended calls without a `last` delta.
         self._incomplete: set[int] = set()
-        # The open call has no arguments so far, and so had one of those.
+        # True if the open call, or one of these, has no arguments.
         self._bare = self._had_bare = False
-        # Writes text for the open part as bytes, from the second text on.
+        # The writer of text as bytes for the open part, from the second text on.
         self._write: Writer | None = None
         self._hides_reasoning = False
         self._logprobs: Logprobs | None = None
@@ -99,19 +99,19 @@ class Encoder(ABC):
         """Return the events that begin the response.
 
         Raises:
-            UsageError: it has begun.
+            UsageError: the response was started before.
         """
         if self._phase != "new":
-            raise UsageError("start() was called before: a machine writes one response")
+            raise UsageError("start() was called before; create a new encoder for each response")
         self._phase = "open"
         return self._started()
 
     def push(self, delta: Delta) -> list[Event]:
-        """Return the events of a delta, none where nothing is to be said.
+        """Return the events of a delta.
 
         Raises:
-            UsageError: before `start`, after `finish`, for a call that is not the open one, or for
-                what is no delta.
+            UsageError: the call precedes `start` or follows `finish`, the delta is for a call that
+                is not open, or the argument is not a delta.
         """
         kind = type(delta)
         if self._logprobs is not None:
@@ -136,7 +136,7 @@ class Encoder(ABC):
         return events
 
     def push_bytes(self, deltas: Iterable[Delta]) -> bytes:
-        """Return the server-sent events of the deltas, as `sse` writes those of `push`."""
+        """Return the server-sent events of the deltas, as `sse` writes the events of `push`."""
         if type(deltas) is not list or len(deltas) != 1:
             given: Any = deltas
             if not isinstance(given, Iterable):
@@ -165,14 +165,14 @@ class Encoder(ABC):
         """Return the events that end the response.
 
         Args:
-            finish_reason: why the turn ended: what `StreamParser.finish_reason` says, or any
-                engine's or protocol's word for it. A natural end with calls is "tool_calls"; a
-                word that is not known is a cut, and so is an engine's "stop" while a call is open.
-            usage: what it took, in the shape of any of the protocols, or a function that says it.
-            stop_sequence: the string at which the model was stopped, for protocols that say so.
+            finish_reason: the reason: `StreamParser.finish_reason`, or the term of any engine or
+                protocol. A natural end with calls is "tool_calls". An unknown term counts as
+                truncation, as does an engine's "stop" while a call is open.
+            usage: the usage, in the shape of any protocol, or a function that returns it.
+            stop_sequence: the stop string that ended the turn, for protocols that report it.
 
         Raises:
-            UsageError: before `start`, after `finish`, or there is no reason.
+            UsageError: the call precedes `start` or follows `finish`, or there is no reason.
         """
         self._check_open()
         open_call = self._kind == "call"
@@ -182,7 +182,7 @@ class Encoder(ABC):
         return events + self._finished(reason, known(usage), stop_sequence)
 
     def refuse(self, text: str) -> list[Event]:
-        """Return the events of the next text with which the model, or a filter, refuses."""
+        """Return the events of the next text of a refusal by the model or a filter."""
         self._check_open()
         if self._kind == "refusal":
             return self._text(text)
@@ -191,9 +191,9 @@ class Encoder(ABC):
         return events + self._opened("refusal", None, text)
 
     def error(self, message: str, *, type: str = "server_error", code: str = "") -> list[Event]:
-        """Return the events that end the response with an error, in the place of `finish`.
+        """Return the events that end the response with an error, instead of `finish`.
 
-        `type` and `code` are what the protocol's own errors have.
+        `type` and `code` are those of the protocol's own errors.
         """
         if self._phase == "ended":
             self._check_open()
@@ -208,7 +208,7 @@ class Encoder(ABC):
     def events(
         self, deltas: Iterable[Delta], finish_reason: WhenEnded, usage: Usage = None
     ) -> Iterator[Event]:
-        """Iterate over all events of a response; a function is asked for the reason at the end."""
+        """Iterate over all events of a response; a function is called for the reason at the end."""
         yield from self.start()
         for delta in deltas:
             yield from self.push(delta)
@@ -217,7 +217,7 @@ class Encoder(ABC):
     async def aevents(
         self, deltas: AsyncIterable[Delta], finish_reason: WhenEnded, usage: Usage = None
     ) -> AsyncIterator[Event]:
-        """Iterate like `events`, over deltas that come asynchronously."""
+        """Iterate over the events of asynchronous deltas, as `events` does."""
         for event in self.start():
             yield event
         async for delta in deltas:
@@ -235,18 +235,19 @@ class Encoder(ABC):
         *,
         stop_sequence: str | None = None,
     ) -> dict[str, Any]:
-        """Return the whole response, for a request that asked for no stream.
+        """Return the complete response, for a request without streaming.
 
-        It is what a client makes of the stream. Arguments are those of `finish`.
+        It equals the response that a client builds from the stream. Arguments are those of
+        `finish`.
         """
 
     @abstractmethod
     def _started(self) -> list[Event]:
-        """Return what stands before all parts."""
+        """Return the events before all parts."""
 
     @abstractmethod
     def _opened(self, kind: Kind, call: ToolCallDelta | None, text: str) -> list[Event]:
-        """Return what opens a part, and its first text."""
+        """Return the events that open a part, with its first text."""
 
     @abstractmethod
     def _text_event(self, text: str) -> Event:
@@ -257,35 +258,35 @@ class Encoder(ABC):
         return [self._text_event(text)] if text else []
 
     def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:  # noqa: ARG002
-        """Return what closes a part: a `complete` call, or what was `cut` off with the turn."""
+        """Return the events that close a part: a `complete` call, or a part that was `cut`."""
         return []
 
     @abstractmethod
     def _finished(
         self, reason: FinishReason, usage: Mapping[str, Any] | None, stop_sequence: str | None
     ) -> list[Event]:
-        """Return what stands behind all parts."""
+        """Return the events after all parts."""
 
     @abstractmethod
     def _failed(self, message: str, type: str, code: str) -> list[Event]:
-        """Return what says that the server failed."""
+        """Return the events that report a failure of the server."""
 
     def _frame(self) -> tuple[str, str]:
-        """Return what stands before and behind the text in the events of the open part."""
+        """Return the bytes before and after the text in events of the open part."""
         head, _, tail = sse([self._text_event(MARK)]).decode().partition(QUOTED)
         return head, tail
 
     def _writer(self, head: str, tail: str) -> Writer:
-        """Return what writes the events of a text for the open part, and does what `_text` does."""
+        """Return a function that does the work of `_text` as bytes."""
         return frame_writer(head, tail)
 
     def _check_open(self) -> None:
         if self._phase != "open":
             what = "start() comes first" if self._phase == "new" else "the response has ended"
-            raise UsageError(f"{what}: a machine writes one response, from start() to finish()")
+            raise UsageError(f"{what}; an encoder writes one response, from start() to finish()")
 
     def _open_part(self, delta: ContentDelta | ReasoningDelta, text: str) -> list[Event]:
-        """Close what is open, and open the part of a text."""
+        """Close the open part, and open the part of a text."""
         self._check_open()
         events = self._close_part()
         kind = KINDS[type(delta)]
@@ -295,7 +296,7 @@ class Encoder(ABC):
         return events + self._opened(kind, None, text)
 
     def _open_call(self, delta: ToolCallDelta) -> list[Event]:
-        """Close what is open, and open a call; a call that is closed may say that it was whole."""
+        """Close the open part, and open a call; a call that is closed may be complete."""
         self._check_open()
         if delta.name is None:
             if delta.arguments:
@@ -310,7 +311,7 @@ class Encoder(ABC):
         return events + self._opened("call", delta, delta.arguments)
 
     def _close_part(self, *, complete: bool = False, cut: bool = False) -> list[Event]:
-        """Close the part that is open, if one is."""
+        """Close the open part, if there is one."""
         kind = self._kind
         if kind is None:
             return []

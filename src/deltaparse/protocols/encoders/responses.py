@@ -1,4 +1,4 @@
-"""OpenAI's Responses: items, and events that are numbered.
+"""OpenAI's Responses: items, and numbered events.
 
     response.created  response.in_progress
       response.output_item.added                              for each item, a part of the message
@@ -9,9 +9,9 @@
       response.output_item.done
     response.completed  or  response.incomplete  or  response.failed
 
-What is done is said again in full: the text of a part in three events, each item in the last one.
-So this machine, and no other, keeps what was written: the protocol asks for it. A call that the
-turn's end cut off is no `.done` of arguments, for they never were whole; its item is "incomplete".
+The protocol repeats complete texts: the text of a part in three events, each item in the last
+event. So only this encoder keeps the written text. A truncated call has no `.done` event for its
+arguments, because they are incomplete, and its item is "incomplete".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .encoder import Encoder, Event, Kind, Logprobs
 __all__ = ["Responses"]
 
 ReasoningForm = Literal["text", "summary", "none"]
-"""Whether reasoning is the text of its item, its summary, or left out."""
+"""The form of reasoning: the text of its item, its summary, or none."""
 
 NUMBER = '"sequence_number":'
 
@@ -49,21 +49,21 @@ PARTS: dict[str, tuple[str, str, str, str]] = {
         "text",
     ),
 }
-"""For each kind of text: its part's type, the events of the text and of the part, its member."""
+"""For each kind of text: the type of its part, the events of text and part, and its member."""
 
 
 class Responses(Encoder):
-    """Writes deltas as the events of Responses.
+    """Encoder for the events of Responses.
 
     Args:
-        id: of the response; those of its items are made of it, `msg_..._0` of "resp_...".
-        model: the name that it has for clients.
-        created: when it was made, in seconds since 1970.
-        reasoning: what reasoning is: the "text" of its item, its "summary", or "none" to leave it
-            out. Clients of OpenAI's own models show summaries.
-        logprobs: asked with each delta for the log probabilities of its tokens: a list of
+        id: the id of the response; item ids are made from it, `msg_..._0` for "resp_...".
+        model: the model name for clients.
+        created: the time of the response, in seconds since 1970.
+        reasoning: the form of reasoning: the "text" of its item, its "summary", or "none" to drop
+            it. Clients of OpenAI's own models show summaries.
+        logprobs: called with each delta; returns the log probabilities of its tokens, a list of
             OpenAI's `{"token", "logprob", "bytes", "top_logprobs"}`, or None.
-        fields: more members of the response, which repeat the request: `tools`, `tool_choice`,
+        fields: additional members of the response that repeat the request: `tools`, `tool_choice`,
             `instructions`, `temperature`, `metadata` and so on.
     """
 
@@ -79,7 +79,7 @@ class Responses(Encoder):
     ) -> None:
         super().__init__(id=id, model=model, created=created, fields=fields)
         if reasoning not in ("text", "summary", "none", None):
-            raise UsageError(f"reasoning={reasoning!r} is none of text, summary, none")
+            raise UsageError(f"reasoning={reasoning!r} is not one of: text, summary, none")
         self._form = reasoning or "none"
         self._hides_reasoning = self._form == "none"
         self._logprobs = logprobs
@@ -111,7 +111,7 @@ class Responses(Encoder):
         return whole
 
     def _event(self, type: str, **members: Any) -> Event:
-        """Return an event with the next number, which is its last member."""
+        """Return an event with the next number as its last member."""
         return {"type": type, **members, "sequence_number": next(self._numbers)}
 
     def _response(self, status: str, **members: Any) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class Responses(Encoder):
         return [added, self._part_event(f"{event}.added", ""), *self._text(text)]
 
     def _new_item(self, kind: Kind, call: ToolCallDelta | None) -> dict[str, Any]:
-        """Return the item of a part that begins."""
+        """Return the item of a new part."""
         prefix = {"reasoning": "rs", "call": "fc"}.get(kind, "msg")
         item: dict[str, Any] = {
             "id": f"{prefix}_{self.id.removeprefix('resp_')}_{len(self._items)}",
@@ -168,11 +168,11 @@ class Responses(Encoder):
         return {"type": "message", **item, "role": "assistant", "content": []}
 
     def _text_kind(self, kind: Kind) -> str:
-        """Return which of `PARTS` a text is."""
+        """Return the kind of a text, a key of `PARTS`."""
         return self._form if kind == "reasoning" else kind
 
     def _place(self) -> dict[str, Any]:
-        """Return where in the response the open part is."""
+        """Return the position of the open part in the response."""
         place = {"item_id": self._item["id"], "output_index": len(self._items)}
         if self._kind == "call":
             return place
@@ -180,7 +180,7 @@ class Responses(Encoder):
         return place | {"summary_index" if summary else "content_index": 0}
 
     def _part(self, text: str) -> dict[str, Any]:
-        """Return the open part, as it is in its item."""
+        """Return the open part as a member of its item."""
         type, _, _, member = PARTS[self._text_kind(self._kind or "content")]
         part: dict[str, Any] = {"type": type, member: text}
         if type == "output_text":
@@ -202,7 +202,7 @@ class Responses(Encoder):
         return self._event(name, **self._place(), delta=text, **self._more_logprobs())
 
     def _more_logprobs(self) -> dict[str, list[Any]]:
-        """Return the member with the probabilities of the delta, which texts of content have."""
+        """Return the member with the log probabilities of a content delta."""
         if self._kind != "content":
             return {}
         found: list[Any] = []
@@ -212,7 +212,7 @@ class Responses(Encoder):
         return {"logprobs": found}
 
     def _frame(self) -> tuple[str, str]:
-        """Return the frame, up to the number: that is the last of an event."""
+        """Return the frame up to the number, which is last in an event."""
         numbers, self._numbers = self._numbers, repeat(0)
         head, tail = super()._frame()
         self._numbers = numbers

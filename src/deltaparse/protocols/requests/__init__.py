@@ -1,1 +1,1 @@
-"""Requests of the protocols as what a template takes, and back."""
+"""Requests of the protocols as input of a template, and back."""

@@ -1,4 +1,4 @@
-"""Requests of Anthropic's Messages: blocks in messages, results of calls in the user's."""
+"""Requests of Anthropic's Messages: blocks in messages, tool results in user messages."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ MODES = {"auto": "auto", "none": "none", "required": "any"}
 def read_messages_request(body: Any, *, template: Template | None = None) -> Request:
     """Read the body of a Messages request.
 
-    The results of calls become messages of their own, before what else the user's message has.
-    Redacted thinking has no text and is left out, signatures too.
+    Tool results become messages, before the rest of the user message. Redacted thinking and
+    signatures are dropped.
 
     Args:
-        body: the request, as JSON has it.
-        template: what is to render it. Images and documents get the shape that it takes; a document
-            of plain text is text.
+        body: the request, as JSON.
+        template: the template that will render it. Images and documents get the shape that it
+            accepts; a document of plain text is text.
 
     Raises:
-        UsageError: the request has something that has no place here, which the text names: what a
-            server keeps, and blocks of Anthropic's own tools.
+        UsageError: the request has an unsupported member, such as server state or a block of
+            Anthropic's own tools. The message names it.
     """
     return read_request(body, _read, template)
 
@@ -56,9 +56,9 @@ def _read(body: Mapping[str, Any]) -> Request:
 
 
 def messages_request(request: Request) -> dict[str, Any]:
-    """Write a request as Messages has it, all but the model, `max_tokens` and sampling.
+    """Write a request for Messages, without the model, `max_tokens` and sampling parameters.
 
-    Of tools of which only some are allowed, those are written. Systems' messages become one.
+    If only some tools are allowed, only these are written. System messages are merged.
     """
     messages: list[dict[str, Any]] = []
     systems = []
@@ -81,7 +81,7 @@ def messages_request(request: Request) -> dict[str, Any]:
 
 
 def _tools(request: Request) -> dict[str, Any]:
-    """Return the tools and the choice of them."""
+    """Return the tools and the tool choice."""
     choice, tools = request.choice, []
     for tool in request.tools or ():
         function = dict(tool["function"])
@@ -112,7 +112,7 @@ def _read_assistant(message: Mapping[str, Any], turns: Turns) -> None:
             case "tool_use":
                 turns.add_call(call(block["id"], block["name"], block.get("input")))
             case kind:
-                raise UsageError(f"a block of type {kind!r} is none that is passed to templates")
+                raise UsageError(f"a block of type {kind!r} is not supported")
 
 
 def _read_user(message: Mapping[str, Any], turns: Turns) -> None:
@@ -142,12 +142,12 @@ def _content(content: Any, between: str) -> Content:
                 file["filename"] = block["title"]
             parts.append({"type": "file", "file": file})
         else:
-            raise UsageError(f"a block of type {kind!r} is none that is passed to templates")
+            raise UsageError(f"a block of type {kind!r} is not supported")
     return joined(parts, between)
 
 
 def _has_results_only(before: Mapping[str, Any]) -> bool:
-    """Return whether a message goes into the one before: results of calls, and what follows."""
+    """Return True if a message continues the previous one: tool results and text."""
     results = [block["type"] == "tool_result" for block in before["content"]]
     return bool(results) and all(results)
 
@@ -185,7 +185,7 @@ def _content_blocks(content: Any) -> list[dict[str, Any]]:
 
 
 def _source(url: str) -> dict[str, Any]:
-    """Return what Anthropic calls a source of a URL."""
+    """Return Anthropic's source object for a URL."""
     head, found, data = url.removeprefix("data:").partition(";base64,")
     if not found or not url.startswith("data:"):
         return {"type": "url", "url": url}

@@ -23,11 +23,12 @@ def read_chat_completions_request(body: Any, *, template: Template | None = None
     """Read the body of a Chat Completions request.
 
     Args:
-        body: the request, as JSON has it.
-        template: what is to render it. Images and documents get the shape that it takes.
+        body: the request, as JSON.
+        template: the template that will render it. Images and documents get the shape that it
+            accepts.
 
     Raises:
-        UsageError: the request has something that has no place here, which the text names.
+        UsageError: the request has an unsupported member. The message names it.
     """
     return read_request(body, _read, template)
 
@@ -49,7 +50,7 @@ def _read(body: Mapping[str, Any]) -> Request:
 
 
 def chat_completions_request(request: Request) -> dict[str, Any]:
-    """Write a request as Chat Completions has it, all but the model and the sampler's settings."""
+    """Write a request for Chat Completions, without the model and the sampling parameters."""
     body: dict[str, Any] = {
         "messages": [
             {key: message[key] for key in KEYS if key in message} for message in request.messages
@@ -66,9 +67,9 @@ def chat_completions_request(request: Request) -> dict[str, Any]:
 
 
 def _with_tools(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The request, with tools in the place of the functions that there were before them.
+    """Return the request with tools in place of the older functions.
 
-    Their calls have no ids, and get some: there is one a turn, and its result follows.
+    Their calls have no ids, so ids are added: a turn has one call, and its result follows.
     """
     made = dict(body)
     functions, choice = made.pop("functions", None), made.pop("function_call", None)
@@ -85,7 +86,7 @@ def _with_tools(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _of_call(message: Mapping[str, Any], call_id: str) -> dict[str, Any]:
-    """What a message with a call of a function, or its result, has with tools."""
+    """Return a message with a function call, or its result, in the form of tools."""
     if message.get("role") == "function":
         return {"role": "tool", "tool_call_id": call_id}
     if not message.get("function_call"):
@@ -120,12 +121,12 @@ def _content(content: Any, between: str) -> Content:
         elif kind in PASSED:
             parts.append(dict(part))
         else:
-            raise UsageError(f"content of type {kind!r} is none that is passed to templates")
+            raise UsageError(f"content of type {kind!r} is not supported")
     return joined(parts, between)
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     function = call.get("function")
     if not isinstance(function, Mapping):
-        raise UsageError(f"a call of type {call.get('type')!r} is no call of a function")
+        raise UsageError(f"a call of type {call.get('type')!r} is not a function call")
     return made_call(call.get("id"), function["name"], function.get("arguments"))

@@ -1,12 +1,12 @@
-"""Texts, images and documents in messages, in the shape of each protocol and of templates.
+"""Texts, images and documents in messages, in the shapes of protocols and templates.
 
-Between the protocols a part that is no text has the shape of Chat Completions:
+Between the protocols, images and documents have the shape of Chat Completions:
 
     {"type": "image_url", "image_url": {"url": ...}}
     {"type": "file", "file": {"file_data": ..., "filename": ...}}       a document
 
-Templates show such parts by other names, and most show none. Which a template takes is found by
-rendering one: what it shows something for, it takes.
+Templates use other names for them, and most render none. The shape that a template accepts is found
+by rendering each one.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LIKENESS = "data:image/png;base64,AA=="
 
 
 class Template(Protocol):
-    """What is asked of a template: `ChatTemplate` has it."""
+    """The required part of `ChatTemplate`."""
 
     def render(self, messages: Any, /) -> str:
         """Return the prompt of a conversation."""
 
 
 def joined(parts: Iterable[Part], between: str) -> Content:
-    """Return parts as content: one text if all are texts, else the list of them."""
+    """Return parts as content: one string if all are texts, else the list."""
     kept = list(parts)
     if all(part.get("type") == "text" for part in kept):
         return between.join(part["text"] for part in kept)
@@ -48,17 +48,17 @@ def parts_of(content: Any) -> list[Any]:
 
 
 def data_url(source: Mapping[str, Any]) -> str:
-    """Return the URL of what Anthropic calls a source.
+    """Return the URL of Anthropic's source object.
 
     Raises:
-        UsageError: it is a file that is kept elsewhere.
+        UsageError: the source is a file stored elsewhere.
     """
     if source.get("type") == "url":
         return str(source["url"])
     if source.get("type") == "base64":
         return f"data:{source.get('media_type')};base64,{source['data']}"
     raise UsageError(
-        f"a source of type {source.get('type')!r} is not here: pass it by url or base64"
+        f"a source of type {source.get('type')!r} is not supported; pass it by url or base64"
     )
 
 
@@ -86,12 +86,12 @@ LIKENESSES = {
 def as_template_takes(
     messages: Iterable[dict[str, Any]], template: Template | None
 ) -> list[dict[str, Any]]:
-    """Return messages with their images and documents as the template takes them.
+    """Return messages with images and documents in the template's shape.
 
-    Without a template they stay as Chat Completions has them.
+    Without a template they keep the shape of Chat Completions.
 
     Raises:
-        UsageError: the template shows nothing for them.
+        UsageError: the template renders none of the shapes.
     """
     shown: dict[str, int | None] = {}
 
@@ -103,7 +103,7 @@ def as_template_takes(
             shown[kind] = _shape_shown(template, kind)
         shape = shown[kind]
         if shape is None:
-            raise UsageError(f"{KINDS[kind][0]}: the template shows nothing for them")
+            raise UsageError(f"{KINDS[kind][0]}: the template does not render them")
         return KINDS[kind][1](part)[shape]
 
     made = []
@@ -116,7 +116,7 @@ def as_template_takes(
 
 
 def _shape_shown(template: Template, kind: str) -> int | None:
-    """Return which of the shapes of a kind of part the template shows, None for none."""
+    """Return the first shape of a part that the template renders, or None."""
     text: Part = {"type": "text", "text": PROBE}
     for place, shape in enumerate(KINDS[kind][1](LIKENESSES[kind])):
         plain, with_part = (_rendered(template, parts) for parts in ([text], [shape, text]))

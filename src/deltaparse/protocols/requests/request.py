@@ -1,13 +1,13 @@
-"""What a request asks, in the words that a template and a parser take.
+"""A request in the terms of a template and a parser.
 
     request = read_messages_request(body, template=template)
     prompt = template.render(request.messages, tools=request.tools, add_generation_prompt=True)
     parser = StreamParser(fmt, prompt=prompt, **request.parser_options())
 
-Messages are those of Chat Completions, for that is what templates are written for, in the shape
-that most of them read: the role "system" for "developer", text as one string, the arguments of a
-call as JSON text, reasoning as `reasoning_content`, the results of calls as messages of the role
-"tool", with the name of the function.
+Messages have the form of Chat Completions, which templates are written for, in its most common
+variant: the role "system" for "developer", text as one string, the arguments of a call as JSON
+text, reasoning as `reasoning_content`, and tool results as messages of the role "tool" with the
+name of the function.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ __all__ = [
 ]
 
 STATE = ("container", "conversation", "previous_response_id", "thread")
-"""Members that stand for a conversation on a server: the request has only the new messages."""
+"""Members that refer to a conversation stored on a server, so the request has only new messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a request asks.
+    """A parsed request.
 
-    `tools` are OpenAI's, None if there are none. `response_schema` is the JSON Schema that content
-    is to follow. What concerns the sampler, the model's name and the like stay with the body.
+    `tools` have OpenAI's form, or are None. `response_schema` is the JSON Schema for content.
+    Sampling parameters, the model and similar members stay in the body.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -53,9 +53,9 @@ class Request:
     response_schema: Mapping[str, Any] | None = None
 
     def parser_options(self) -> dict[str, Any]:
-        """Return what a `StreamParser` takes of it.
+        """Return the options for a `StreamParser`.
 
-        A request without tools lets no text be a call.
+        Without tools, no text is read as a call.
         """
         return {
             "tools": self.tools or [],
@@ -66,7 +66,7 @@ class Request:
 
     @property
     def choice(self) -> Choice:
-        """What `tool_choice` says."""
+        """The value of `tool_choice`."""
         return read_choice(self.tool_choice, None)
 
 
@@ -76,14 +76,14 @@ def read_request(
     template: Template | None,
     state: Sequence[str] = STATE,
 ) -> Request:
-    """Read the body of a request; images and documents get the shape that `template` takes.
+    """Read the body of a request; images and documents get the template's shape.
 
     Raises:
-        UsageError: it is not what its protocol says, or has something that has no place here.
+        UsageError: the request does not follow its protocol, or has an unsupported member.
     """
     with understood(body, "request"):
         if not isinstance(body, Mapping):
-            raise UsageError(f"a request is a mapping, as JSON has it, not {type(body).__name__}")
+            raise UsageError(f"a request must be a JSON object, not {type(body).__name__}")
         if name := state_member(body, state):
             raise UsageError(kept_elsewhere(name))
         request = read(body)
@@ -92,20 +92,20 @@ def read_request(
 
 
 def state_member(body: Mapping[str, Any], names: Sequence[str] = STATE) -> str | None:
-    """Return the first of these members that a request has, None if it has none."""
+    """Return the first of these members in a request, or None."""
     return next((name for name in names if body.get(name) is not None), None)
 
 
 def kept_elsewhere(name: str) -> str:
-    """Return the error message for a member that stands for state on a server."""
+    """Return the error message for a member that refers to state on a server."""
     return f"{name} is not supported: no state is kept here, send the whole conversation"
 
 
 def read_role(message: Mapping[str, Any], roles: Sequence[str]) -> str:
-    """Return the role of a message, one of its protocol's: others, most templates leave out.
+    """Return the role of a message; most templates drop messages of unknown roles.
 
     Raises:
-        UsageError: it is none of them.
+        UsageError: the role is not one of the protocol's roles.
     """
     role = message.get("role")
     if not isinstance(role, str) or role not in roles:
@@ -114,12 +114,12 @@ def read_role(message: Mapping[str, Any], roles: Sequence[str]) -> str:
 
 
 def read_tools(body: Mapping[str, Any]) -> Tools | None:
-    """Return the tools of a request, None if it has none that an output may call."""
+    """Return the tools of a request, or None if a response cannot call any."""
     return Tools(body.get("tools") or []) or None
 
 
 def chosen(choice: Any) -> str | dict[str, Any]:
-    """Write a tool choice of any protocol as Chat Completions has it."""
+    """Return a tool choice of any protocol in the form of Chat Completions."""
     read = read_choice(choice, None)
     if read.function is not None:
         return {"type": "function", "function": {"name": read.function}}
@@ -130,7 +130,7 @@ def chosen(choice: Any) -> str | dict[str, Any]:
 
 
 def name_results(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add the function's name to the results of calls, which some templates ask for."""
+    """Add the function's name to tool results, which some templates need."""
     names: dict[Any, str] = {}
     named = []
     for message in messages:

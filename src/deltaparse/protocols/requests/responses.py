@@ -21,16 +21,17 @@ TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal":
 def read_responses_request(body: Any, *, template: Template | None = None) -> Request:
     """Read the body of a Responses request.
 
-    Reasoning is read as far as it has text. Where several items make one turn of the assistant's,
-    they become one message, which keeps no order among text and calls.
+    Reasoning is read if it has text. Items of one assistant turn become one message, which does not
+    keep the order of text and calls.
 
     Args:
-        body: the request, as JSON has it.
-        template: what is to render it. Images and documents get the shape that it takes.
+        body: the request, as JSON.
+        template: the template that will render it. Images and documents get the shape that it
+            accepts.
 
     Raises:
-        UsageError: the request has something that has no place here, which the text names: what a
-            server keeps, and items of OpenAI's own tools.
+        UsageError: the request has an unsupported member, such as server state or an item of
+            OpenAI's own tools. The message names it.
     """
     return read_request(body, _read, template, RESPONSES_STATE)
 
@@ -54,7 +55,7 @@ def _read(body: Mapping[str, Any]) -> Request:
 
 
 def responses_request(request: Request) -> dict[str, Any]:
-    """Write a request as Responses has it, all but the model and the sampler's settings."""
+    """Write a request for Responses, without the model and the sampling parameters."""
     items: list[dict[str, Any]] = []
     for at, message in enumerate(request.messages):
         items += _items(message, at)
@@ -94,11 +95,11 @@ def _read_item(item: Mapping[str, Any], turns: Turns) -> None:
             turns.add_reasoning(text)
     elif kind == "item_reference":
         raise UsageError(
-            "an item_reference names what a server has kept, and none is kept: let the client send "
+            "an item_reference needs items stored on a server, which is not supported; send "
             'whole items ("store": false)'
         )
     else:
-        raise UsageError(f"an item of type {kind!r} is none that is passed to templates")
+        raise UsageError(f"an item of type {kind!r} is not supported")
 
 
 def _read_message(item: Mapping[str, Any], turns: Turns) -> None:
@@ -129,7 +130,7 @@ def _content(content: Any, between: str) -> Content:
                 file["filename"] = part["filename"]
             parts.append({"type": "file", "file": file})
         else:
-            raise UsageError(f"content of type {kind!r} is none that is passed to templates")
+            raise UsageError(f"content of type {kind!r} is not supported")
     return joined(parts, between)
 
 

@@ -1,4 +1,4 @@
-"""Messages that are put together of items or blocks."""
+"""A list of messages that is built from items or blocks."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ __all__ = ["Turns", "arguments_value", "call", "tool_result"]
 
 
 class Turns:
-    """Messages of which the assistant's grow: text, reasoning and calls of one turn are one."""
+    """A list of messages in which text, reasoning and calls of one assistant turn are merged."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
 
     def assistant(self) -> dict[str, Any]:
-        """Return the message of the assistant's turn that is open, a new one if none is."""
+        """Return the open assistant message, creating it if needed."""
         if not self.messages or self.messages[-1]["role"] != "assistant":
             self.messages.append({"role": "assistant", "content": ""})
         return self.messages[-1]
 
     def add_text(self, text: str) -> None:
-        """Add content of the assistant's."""
+        """Add content to the assistant message."""
         self.assistant()["content"] += text
 
     def add_reasoning(self, text: str) -> None:
-        """Add reasoning of the assistant's."""
+        """Add reasoning to the assistant message."""
         message = self.assistant()
         message["reasoning_content"] = message.get("reasoning_content", "") + text
 
     def add_call(self, made: dict[str, Any]) -> None:
-        """Add a call of the assistant's."""
+        """Add a call to the assistant message."""
         self.assistant().setdefault("tool_calls", []).append(made)
 
 
 def call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
-    """Return a call, as Chat Completions has it; its arguments are the JSON text of an object."""
+    """Return a call in the form of Chat Completions; the arguments are JSON text."""
     return {
         "id": call_id,
         "type": "function",
@@ -53,6 +53,6 @@ def tool_result(call_id: Any, content: Content) -> dict[str, Any]:
 
 
 def arguments_value(arguments: Any) -> dict[str, Any]:
-    """Return the arguments of a call as a value; of a call that was cut off, what there is."""
+    """Return the arguments of a call as a value, healed if they are truncated."""
     value: dict[str, Any] = json.loads(healed_arguments(arguments))
     return value
