@@ -1,1 +1,1 @@
-"""The `deltaparse` command: `main` selects the subcommand; each has its own module."""
+"""The `deltaparse` command: `main` selects the subcommand. Each has its own module."""

@@ -217,7 +217,7 @@ def _cut(text: str, end: int) -> str:
 
 
 def _group(name: str, group: Any) -> Iterator[str]:
-    """Yield the lines of one group of fields; an empty group has no lines."""
+    """Yield the lines of one group of fields. An empty group has no lines."""
     if name == "code" and not group.function:
         return
     values = {part.name: getattr(group, part.name) for part in fields(group)}

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--vocabulary",
         metavar="SOURCE",
-        help="write markers that are special tokens as tokens, not as text; reads a "
+        help="write markers that are special tokens as tokens, not as text, from a "
         "tokenizer.json, a tekken.json, a model's folder or a GGUF file (default: text)",
     )
     add(
@@ -145,7 +145,7 @@ def _schema(name: str | None) -> Mapping[str, Any] | None:
     except ValueError as error:
         raise BadInput(f"{name}: not JSON: {error}") from error
     if not isinstance(schema, Mapping):
-        raise BadInput(f"{name}: not a JSON Schema; expected an object")
+        raise BadInput(f"{name}: not a JSON Schema (expected an object)")
     return schema
 
 

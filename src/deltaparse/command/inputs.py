@@ -44,7 +44,7 @@ NO_SWITCH = (
 
 
 class BadInput(Exception):
-    """Unusable user input; the message names the input and the reason."""
+    """Unusable user input. The message names the input and the reason."""
 
 
 def chat_template(name: str) -> dp.ChatTemplate:
@@ -143,12 +143,12 @@ def messages_list(name: str) -> list[Any]:
     found = _json_file(name)
     messages = found.get("messages") if isinstance(found, dict) else found
     if not isinstance(messages, list):
-        raise BadInput(f'{name}: not a list of messages; expected [{{"role": "user", ...}}, ...]')
+        raise BadInput(f'{name}: not a list of messages, expected [{{"role": "user", ...}}, ...]')
     return messages
 
 
 def switches_of(given: Sequence[str]) -> dict[str, Any]:
-    """Parse switches of the form `name=value`; a value that is not JSON is a string."""
+    """Parse switches of the form `name=value`. A value that is not JSON is a string."""
     found: dict[str, Any] = {}
     for text in given:
         name, is_one, value = text.partition("=")
@@ -177,15 +177,15 @@ def records(output: io.BufferedReader, name: str) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{name}, line {at}: not JSON: {error}") from error
         if not isinstance(record, dict) or not isinstance(record.get("text"), str):
-            raise BadInput(f'{name}, line {at}: not a record; expected {{"text": "...", ...}}')
+            raise BadInput(f'{name}, line {at}: not a record, expected {{"text": "...", ...}}')
         yield record
 
 
 def tools_list(name: str) -> list[Any]:
-    """Read OpenAI tools from a JSON file; the items of the list are not checked here."""
+    """Read OpenAI tools from a JSON file. The items of the list are not checked here."""
     tools = _json_file(name)
     if not isinstance(tools, list):
-        raise BadInput(f'{name}: not a list of tools; expected [{{"type": "function", ...}}, ...]')
+        raise BadInput(f'{name}: not a list of tools, expected [{{"type": "function", ...}}, ...]')
     return tools
 
 

@@ -166,7 +166,7 @@ def _chosen(replayer: Replayer, options: argparse.Namespace) -> list[tuple[int, 
         record = _raw(options)
         if replayer.format is None:
             raise BadInput(
-                f"no format given; use --format NAME or --template SOURCE{_hint(record)}"
+                f"no format given: use --format NAME or --template SOURCE{_hint(record)}"
             )
         return [(1, record)]
     for name in ("tools", "prompt", "finish"):

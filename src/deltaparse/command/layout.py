@@ -1,7 +1,7 @@
 """Layout of a turn in a format, as a sample and as an EBNF grammar.
 
 Both use the same elements: a turn is a sequence of markers (strings) and `Slot`s. The sample fills
-slots with words in capitals; the grammar shows their names. The notation is ISO 14977: `[x]` is
+slots with words in capitals. The grammar shows their names. The notation is ISO 14977: `[x]` is
 optional, `{x}` repeats, and `? x ?` is a description in words. The parser treats whitespace at
 the edges of markers as optional.
 """
@@ -58,7 +58,7 @@ def sample(fmt: dp.WireFormat) -> str:
 
 
 def sample_call(fmt: dp.WireFormat, index: int = 0) -> str:
-    """Return one sample call with its markers; `index` counts calls from 0."""
+    """Return one sample call with its markers. `index` counts calls from 0."""
     return "".join(_filled(_call(fmt, index)))
 
 

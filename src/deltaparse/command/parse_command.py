@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--jsonl",
         action="store_true",
-        help="read one JSON record per line and print a result for each; fields: text, and "
+        help="read one JSON record per line and print a result for each, with the fields text and "
         "optionally id, prompt, messages, tools, finish_reason (default: one raw output)",
     )
     add("--check", action="store_true", help="exit with status 1 if there is an issue")
@@ -150,7 +150,7 @@ class Source:
 
 
 def _print_one(output: io.BufferedReader, source: Source, tools: list[Any] | None) -> bool:
-    """Print one parsed output; return True if there were issues."""
+    """Print one parsed output. Return True if there were issues."""
     options = source.options
     glance = Glance(chunks(output, options.chunk))
     prompt = source.prompt(tools)
@@ -169,7 +169,7 @@ def _print_one(output: io.BufferedReader, source: Source, tools: list[Any] | Non
 def _print_results(
     found: Iterator[dict[str, Any]], source: Source, tools: list[Any] | None
 ) -> bool:
-    """Print the result of each record; return True if there were issues."""
+    """Print the result of each record. Return True if there were issues."""
     from deltaparse.replay.records import plain_id  # lazy: only --jsonl needs the replay package
 
     issues = False

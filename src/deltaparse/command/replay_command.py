@@ -180,7 +180,7 @@ def run(options: argparse.Namespace) -> None:
     """
     options.source = [*options.files, *(options.source or ())]
     if not options.source:
-        raise BadInput('no records given; use deltaparse replay FILE ..., with "-" for stdin')
+        raise BadInput('no records given: use deltaparse replay FILE ..., with "-" for stdin')
     if "-" in options.source and len(options.source) > 1:
         raise BadInput("-: standard input cannot be combined with files")
     check_inspect(options)
@@ -346,7 +346,7 @@ def _policies(text: str) -> dp.Policies:
     names = [policy.name for policy in fields(dp.Policies)]
     for name in chosen:
         if name not in names:
-            raise BadInput(f"unknown policy {name!r}; expected one of: {', '.join(names)}")
+            raise BadInput(f"unknown policy {name!r}, expected one of: {', '.join(names)}")
     return dp.Policies(**chosen)
 
 

@@ -75,7 +75,7 @@ def _chunks(record: Mapping[str, Any], *, cut: bool) -> list[str]:
     """
     read = read_record(record)
     if read.text is None:
-        raise BadInput("this record has only token ids; a text is required")
+        raise BadInput("this record has only token ids, but a text is required")
     return list(read.chunks or (read.text if cut else [read.text]))
 
 

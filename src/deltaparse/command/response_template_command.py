@@ -129,7 +129,7 @@ def _shipped(options: argparse.Namespace) -> Mapping[str, Any]:
     if isinstance(found, Mapping) and "fields" not in found:
         found = found.get(KEY)
     if not isinstance(found, Mapping):
-        raise BadInput(f"{path}: it has no {KEY}; pass the file that has it with --shipped")
+        raise BadInput(f"{path}: it has no {KEY} (pass another file with --shipped)")
     return found
 
 

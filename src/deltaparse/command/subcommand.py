@@ -40,7 +40,7 @@ class Subcommand:
 def print_json(
     value: Any, *, indent: int | None = None, before: str = "", after: str = "\n"
 ) -> None:
-    """Print a value as JSON and flush; escape non-ASCII unless the output is UTF-8."""
+    """Print a value as JSON and flush. Escape non-ASCII unless the output is UTF-8."""
     escape = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     text = json.dumps(value, ensure_ascii=escape, indent=indent)
     print(f"{before}{text}", end=after, flush=True)
