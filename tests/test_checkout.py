@@ -46,7 +46,7 @@ def hook(monkeypatch):
 
 
 @pytest.mark.parametrize("how", [("-c", "import deltaparse"), ("-m", "deltaparse")])
-def test_an_import_says_what_is_wrong(checkout, how):
+def test_import_without_links_raises_with_instructions(checkout, how):
     done = subprocess.run(
         [sys.executable, *how],
         cwd=checkout / "src",
@@ -60,7 +60,7 @@ def test_an_import_says_what_is_wrong(checkout, how):
     assert NO_LINKS in said
 
 
-def test_a_build_says_what_is_wrong(checkout, hook):
+def test_build_without_links_raises_with_instructions(checkout, hook):
     builder = hook.LinksHook()
     builder.root = str(checkout)
     with pytest.raises(SystemExit, match="without symbolic links"):

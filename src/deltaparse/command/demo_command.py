@@ -74,7 +74,7 @@ TOKENS = (
 )
 """The recorded response, token by token."""
 
-COLOURS = {"reasoning": "35", "content": "32", "call": "1;33", "arguments": "36", "held back": "2"}
+COLOURS = {"reasoning": "35", "content": "32", "call": "1;33", "arguments": "36", "buffered": "2"}
 LEFT = 26
 """Width of the column of chunks: the longest chunk with its bars."""
 

@@ -64,8 +64,8 @@ class Record:
         self.text, self.chunks = _output(record)
         self.token_ids = _ids("token_ids", get("token_ids"))
         if self.text is None and self.token_ids is None:
-            names = ", ".join(map(str, islice(record, MOST_SHOWN))) or "empty"
-            words = f"the record lacks text, chunks and token_ids (fields: {names})"
+            names = ", ".join(map(str, islice(record, MOST_SHOWN))) or "no fields"
+            words = f"the record lacks text, chunks and token_ids, but has {names}"
             raise BadRecord(words[:LONGEST_SHOWN])
         self.prompt, self.messages = _asked(get("prompt"), get("messages"))
         self.tools = _list("tools", get("tools"))

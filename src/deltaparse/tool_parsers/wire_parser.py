@@ -76,7 +76,7 @@ class WireToolParser(BaseToolParser):
         yield from map(self._named, parser.finish())
 
     def detect_tool_call(self, text: str) -> bool:
-        """Return True if the response has a call, even a truncated one. A marker alone does not count."""
+        """Return True if the response has a call, even a truncated one. A marker is not enough."""
         return bool(self._calls(text, self._read_as, self._prompt))
 
     def extract_tool_string(self, text: str) -> str | None:
