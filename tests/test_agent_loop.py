@@ -96,7 +96,7 @@ def test_an_agent_runs_with_every_template(name):
         ('<use>{"tool": "clock", "with": [1]}</use></assistant>', "stop", "malformed_arguments"),
     ],
 )
-def test_a_call_that_is_cut_off_or_broken_is_no_answer(output, reason, says):
+def test_truncated_or_broken_call_is_not_an_answer(output, reason, says):
     """The model is told that it did not run, and goes on; an engine need not say why it stopped."""
     turns, prompts = iter([(output, reason), ("It is nine.</assistant>", "stop")]), []
 

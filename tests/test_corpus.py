@@ -123,7 +123,7 @@ def test_recorded_outputs_become_the_right_message_at_every_cut(row):
         assert not theirs["id"] or call.id == theirs["id"]
 
 
-def test_what_a_template_describes_is_proposed():
+def test_described_format_is_suggested():
     """Of two that render no calls, one shows a token of the format, the other nothing of it."""
     shown, silent = (analyze(corpus.template(f"{name}.jinja")) for name in NOT_RENDERED)
     assert (shown.suggested, silent.suggested) == ("lfm2", "")

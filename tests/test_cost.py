@@ -82,7 +82,7 @@ def test_counts_are_the_same_each_time(counts):
     assert counts.count(workload) == counts.count(workload)
 
 
-def test_what_more_is_done_is_counted(counts, monkeypatch):
+def test_extra_work_is_counted(counts, monkeypatch):
     workload = counts.counted()["content"]
     before = counts.count(workload)
     feed = type(workload).feed
@@ -102,13 +102,13 @@ def test_what_more_is_done_is_counted(counts, monkeypatch):
     assert round(after.lines - before.lines, 2) == 2
 
 
-def test_what_is_asked_of_a_long_turn_costs_what_it_does_of_a_short_one(growth):
+def test_properties_cost_the_same_for_long_and_short_turns(growth):
     found = growth.grown(late=150)
     assert {"message", "issues", "attempts", "token spans"} < set(found)
     assert {name: ratio for name, ratio in found.items() if not 0.95 < ratio < 1.05} == {}
 
 
-def test_what_grows_is_counted(growth, monkeypatch):
+def test_growing_objects_are_counted(growth, monkeypatch):
     def asks_after_each(before, units):
         parser = StreamParser(growth.FORMAT)
         for number in (before, units):

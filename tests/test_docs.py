@@ -1,4 +1,4 @@
-"""What pages and docstrings name exists."""
+"""Paths and names in pages and docstrings exist."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_example(name, tmp_path):
     assert run(tmp_path, EXAMPLES / name) == OUTPUTS[name]
 
 
-def test_what_a_model_has_thought_stays_in_its_context(monkeypatch):
+def test_reasoning_is_kept_in_the_context(monkeypatch):
     example = runpy.run_path(str(EXAMPLES / "reasoning_budget.py"))
     answer, contexts = example["answer"], []
 

@@ -1,4 +1,4 @@
-"""What modules and packages export, and that imports run down only."""
+"""Exports of modules and packages, and the direction of imports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ABOVE = ["gateway", "inspector", "replay", "testing"]
 PACKAGES = ["deltaparse", *(f"deltaparse.{name}" for name in ENGINE + ON_IT + ABOVE)]
 LAZY = ["deltaparse", "deltaparse.partial", "deltaparse.protocols", "deltaparse.stream"]
 
-# What each part of the package may import of the others; "" is the package itself.
+# Allowed imports between the parts of the package; "" is the package itself.
 FLOOR = ["lazy", "version"]
 MAY_IMPORT = {
     **{name: [] for name in FLOOR},
@@ -72,7 +72,7 @@ FILES = {
 
 @cache
 def tree(name):
-    """What a module says."""
+    """Return the docstring of a module."""
     return ast.parse(FILES[name].read_text(encoding="utf-8"))
 
 
@@ -97,12 +97,12 @@ def part(name, level):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_module_says_what_it_is(name):
+def test_modules_have_docstrings(name):
     assert ast.get_docstring(tree(name))
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_module_says_what_it_exports(name):
+def test_modules_have_an_all_list(name):
     module, is_empty = importlib.import_module(name), len(tree(name).body) == 1
     exported = [] if is_empty else module.__all__
     assert exported == sorted(
@@ -124,7 +124,7 @@ def test_imports_run_down_only(name):
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_a_package_exports_what_it_imports(name):
+def test_packages_export_their_imports(name):
     relative = [node for node in ast.walk(tree(name)) if getattr(node, "level", 0)]
     imported = {alias.name for node in relative for alias in node.names}
     package = importlib.import_module(name)
@@ -133,7 +133,7 @@ def test_a_package_exports_what_it_imports(name):
 
 
 @pytest.mark.parametrize("name", LAZY)
-def test_type_checkers_read_what_python_finds(name):
+def test_type_checkers_and_python_find_the_same_names(name):
     (lazy,) = [node for node in tree(name).body if isinstance(node, ast.If) and node.orelse]
     checked = {
         f".{node.module}": {alias.name for alias in node.names} for node in lazy.body if node.module

@@ -1,4 +1,4 @@
-"""The fuzzers: what they take for a target, what they say of it, and what they keep."""
+"""The fuzzers: targets, reports and kept failures."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ ENOUGH = 100
 """Inputs that find each fault of the sample."""
 
 
-def test_what_fails_is_reported_and_kept_until_it_holds(sample, monkeypatch):
+def test_failures_are_reported_and_kept_until_fixed(sample, monkeypatch):
     module, targets = sample
     monkeypatch.setattr(hangs, "LONGEST", 1)
     found = {target.name.partition(".")[2]: target for target in targets.targets_of(module)}
@@ -114,7 +114,7 @@ def program(*arguments, path=()):
     return done.stdout.splitlines()
 
 
-def test_it_runs_and_says_what_it_tried(tmp_path):
+def test_run_prints_the_tried_cases(tmp_path):
     report = tmp_path / "report.json"
     chosen = ["--seconds", "0.5", "--match", "test_markers", "--json", str(report)]
     *_, table, _, sums = program("import fuzz; sys.exit(fuzz.main())", *chosen)

@@ -1,4 +1,4 @@
-"""What never ends fails, and nothing else does."""
+"""Endless tests fail, and other tests do not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(ended):
         pass
 
 
-def test_what_runs_for_ever_fails(monkeypatch):
+def test_endless_loop_fails(monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 0.05)
     before = time.process_time()
     with pytest.raises(hangs.Hang, match="still running"), hangs.no_hang():
@@ -29,13 +29,13 @@ def left():
     return [signal.getitimer(timer)[0] for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL)]
 
 
-def test_what_others_take_of_the_processor_is_not_counted(monkeypatch):
+def test_cpu_time_of_other_processes_is_not_counted(monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 0.02)
     with hangs.no_hang():
         time.sleep(0.1)
 
 
-def test_what_waits_for_ever_fails(monkeypatch):
+def test_endless_wait_fails(monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 0.02)
     monkeypatch.setattr(hangs, "WAITS", 2)
     with pytest.raises(hangs.Hang, match="still waiting"), hangs.no_hang():
@@ -51,7 +51,7 @@ def test_no_alarm_goes_off_later(monkeypatch):
     run(lambda: time.monotonic() > end)
 
 
-def test_one_around_another_goes_off_behind_it(monkeypatch):
+def test_outer_alarm_fires_after_inner_alarm(monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 0.05)
     ended = []
     with pytest.raises(hangs.Hang), hangs.no_hang():
@@ -67,7 +67,7 @@ def runs_inside(seconds, ended):
     run(lambda: time.process_time() > end + 5)
 
 
-def test_what_handles_it_and_goes_on_fails_again(monkeypatch):
+def test_handled_alarm_fires_again(monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 0.02)
     monkeypatch.setattr(hangs, "LONGEST_TEST", 0.02)
     with pytest.raises(hangs.Hang), hangs.no_hanging_test():

@@ -1,4 +1,4 @@
-"""What is imported, and when: counted in modules, in processes of their own."""
+"""Imported modules, counted in separate processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def modules_after(program):
     return set(done.stdout.split())
 
 
-def test_the_package_imports_next_to_nothing():
+def test_package_import_is_lazy():
     own = {name for name in modules_after("") if name.startswith("deltaparse")}
     assert own == {"deltaparse", "deltaparse.lazy", "deltaparse.version"}
 
@@ -86,7 +86,7 @@ def test_a_parser_needs_the_engine_alone():
         ("deltaparse.__version__, dir(deltaparse), deltaparse.__doc__", set()),
     ],
 )
-def test_a_name_brings_what_it_needs_and_no_more(program, needed):
+def test_name_imports_only_its_dependencies(program, needed):
     assert modules_after(program) & (SLOW | PACKAGES) == needed
 
 

@@ -180,7 +180,7 @@ def test_a_marker():
         WireFormat(turn=TurnFormat(ends=("<" * (LONGEST_MARKER + 1),)))
 
 
-def test_white_space_behind_a_marker_that_may_be_text():
+def test_whitespace_after_an_ambiguous_marker():
     fmt = get_format("hermes")
     for marker in ("<|im_end|>", "</tool_call>"):
         within, beyond = (f"a{marker}" + " " * (MOST_SPACE + more) for more in (0, 1))

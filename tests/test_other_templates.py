@@ -42,7 +42,7 @@ def test_templates_are_taken_out_of_wheels_each_once(tool, tmp_path):
     assert tool.report(found) == (3, [])
 
 
-def test_what_is_not_understood_is_said(tool, tmp_path, capsys, monkeypatch):
+def test_unsupported_syntax_is_reported(tool, tmp_path, capsys, monkeypatch):
     (tmp_path / "good.jinja").write_text(OWN.json_in_tags, encoding="utf-8")
     (tmp_path / "odd.jinja").write_text(OWN.calls_not_shown, encoding="utf-8")
     (tmp_path / "none.jinja").write_text("{% if %}", encoding="utf-8")

@@ -120,7 +120,7 @@ def test_the_code_of_a_page_runs(page, monkeypatch, tmp_path):
         assert call.complete
 
 
-def test_what_a_page_prints_is_compared(tmp_path):
+def test_printed_output_of_pages_is_compared(tmp_path):
     page = tmp_path / "page.md"
     for line in ("print(1 + 1)", ">>> 1 + 1"):
         shown = "\n\nprints\n\n```\n3\n```" if line[0] == "p" else ""

@@ -116,7 +116,7 @@ QUESTIONS = """
 """
 
 
-def test_each_question_of_strangers_has_its_answer_one_click_behind_its_page():
+def test_each_question_has_an_answer_one_click_away():
     assert DOCS / "questions.md" in linked({ROOT / "README.md"})
     rows = [row for row in text_of("questions.md").splitlines() if row.startswith("| ")][1:]
     for wanted in QUESTIONS.replace("\n", " ").split(", "):
@@ -141,7 +141,7 @@ def site_pages(monkeypatch):
     sys.modules.pop("site_pages")
 
 
-def test_what_llms_txt_links_to_is_on_the_site(site_pages):
+def test_links_of_llms_txt_are_on_the_site(site_pages):
     config = SimpleNamespace(site_url="https://o.io/d/", extra={"repository": "https://h.com/o/d"})
     made = site_pages.absolute((ROOT / "llms.txt").read_text("utf-8"), config)
     links = [path for path, _ in LINK.findall(made)]
@@ -211,7 +211,7 @@ def test_no_public_name_has_a_stub_for_a_docstring(site_pages):
     assert stubs == []
 
 
-def test_every_constant_and_type_says_what_it_is(site_pages):
+def test_constants_and_types_have_docstrings(site_pages):
     """`ast` sees docstrings of assignments, which Python drops."""
     said = set()
     for path in (path for folder in SOURCES for path in ROOT.glob(f"{folder}/**/*.py")):

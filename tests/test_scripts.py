@@ -108,7 +108,7 @@ def test_mutants_exit_status_depends_on_threshold(monkeypatch, threshold, status
     assert mutants.main() == status
 
 
-def test_what_the_benchmark_reads_is_what_it_says(module):
+def test_benchmark_inputs_match_their_description(module):
     chunks, counted = module("timing").chunks, module("counts").counted()
     assert len(counted) > 30
     for name, workload in counted.items():
@@ -180,7 +180,7 @@ def test_the_parsers_of_servers_are_timed_on_as_many_calls_as_ours(module):
     assert found["content"] == settings.FULL.small // len(module("texts").PROSE)
 
 
-def test_what_stands_in_for_a_tokenizer_gives_back_each_chunk(module):
+def test_fake_tokenizer_returns_each_chunk(module):
     servers = module("servers")
     known = servers.Vocabulary()
     texts = ["<tool_call>", "\n<fu", "ncti", "\n<fu", "</tool_call>"]

@@ -1050,7 +1050,7 @@ def test_the_same_is_found_where_calls_must_be_answered(name):
 @pytest.mark.parametrize(
     ("name", "said"), [(name, said) for name, found in FORMS.items() for said in found.outputs]
 )
-def test_what_such_a_model_writes_is_read(name, said):
+def test_output_in_the_form_is_parsed(name, said):
     template = ChatTemplate(SOURCES[name])
     messages = [{"role": "system", "content": "Be brief."}, ASKED]
     prompt = template.render(messages, tools=TOOLS, add_generation_prompt=True)

@@ -1,4 +1,4 @@
-"""What is asked of the tests themselves."""
+"""Rules for the tests themselves."""
 
 from __future__ import annotations
 

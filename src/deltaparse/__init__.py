@@ -9,22 +9,22 @@
     for delta in parser.finish("stop"):
         ...
 
-Here are the names that programs type; the packages have the rest:
+This package has the most common names. The other names are in its subpackages:
 
-    deltaparse.partial       primitives over text that is not all there yet
+    deltaparse.partial       incremental parsers for incomplete text
     deltaparse.stream        the wire format, the parser, deltas and messages
-    deltaparse.analyzer      from a chat template to a wire format, and the trace of how
-    deltaparse.grammar       what a sampler may be held to
-    deltaparse.gate          which calls may be executed
-    deltaparse.protocols     deltas as events of OpenAI's and Anthropic's APIs, and back
-    deltaparse.tool_parsers  parsers of whole responses, by name
+    deltaparse.analyzer      derivation of a wire format from a chat template
+    deltaparse.grammar       grammars for constrained decoding
+    deltaparse.gate          validation of calls before execution
+    deltaparse.protocols     deltas to events of OpenAI's and Anthropic's APIs, and back
+    deltaparse.tool_parsers  tool-call parsers for complete responses, by name
     deltaparse.servers       plugins for vLLM and SGLang
-    deltaparse.replay        recorded outputs, parsed again
-    deltaparse.inspector     what became of each character of an output, as a page
-    deltaparse.gateway       a server in front of an engine's raw endpoint
-    deltaparse.testing       hypothesis strategies and checks for formats of your own
+    deltaparse.replay        replay of recorded outputs
+    deltaparse.inspector     HTML page that shows how each character is parsed
+    deltaparse.gateway       proxy with OpenAI- and Anthropic-compatible endpoints
+    deltaparse.testing       Hypothesis strategies and checks for formats
 
-Each name is imported when it is first used.
+Names are imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,17 +1,17 @@
-"""Names of a package that are imported when they are first used.
+"""Lazy imports: names of a package are imported on first use.
 
     if TYPE_CHECKING:
         from .json_text.heal import HealedJson, heal_json
     else:
         __getattr__, __dir__ = lazy_names(__name__, {".json_text.heal": "HealedJson heal_json"})
 
-A program uses a few of a package's names, and what stands behind some of the others (Jinja,
-`regex`, `ijson`, the grammars) costs more than all the rest. So `import deltaparse` imports next to
-nothing, and a parser imports no more than it needs. Type checkers read the first list, Python the
-second; `tests/test_exports.py` holds the two and `__all__` equal.
+A program uses only a few names, but some dependencies (Jinja, `regex`, `ijson`, the grammars) are
+expensive to import. So `import deltaparse` imports almost no modules, and a parser only the modules
+that it needs. Type checkers read the first list, and Python reads the second.
+`tests/test_exports.py` checks that both lists equal `__all__`.
 
-A function with the name of its module cannot be lazy: whoever imports that module sets it as an
-attribute of the package, and Python asks `__getattr__` only for what is no attribute.
+A function with the name of its module cannot be lazy. An import of the module sets it as an
+attribute of the package, and Python calls `__getattr__` only for missing attributes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["lazy_names"]
 def lazy_names(
     package: str, homes: Mapping[str, str], modules: str = ""
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make the `__getattr__` and the `__dir__` of a package (PEP 562).
+    """Return the `__getattr__` and the `__dir__` of a package (PEP 562).
 
     Args:
-        package: the package's `__name__`.
-        homes: for each module, relative to the package, the names that it has, with spaces between.
-        modules: modules of the package that are attributes without having been imported.
+        package: the `__name__` of the package.
+        homes: the names in each module (relative to the package), separated by spaces.
+        modules: submodules that are imported on first use as attributes.
     """
     home = {name: module for module, names in homes.items() for name in names.split()}
     lazy_modules = modules.split()
@@ -44,7 +44,7 @@ def lazy_names(
             value = getattr(import_module(home[name], package), name)
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        # An attribute like others from now on: nobody asks here again.
+        # Cache the value as an attribute, so that `__getattr__` is called only once.
         setattr(sys.modules[package], name, value)
         return value
 

@@ -1,4 +1,4 @@
-"""The version of the package; the build reads it here, too."""
+"""Version of the package, also read by the build."""
 
 __all__ = ["__version__"]
 

@@ -88,21 +88,26 @@ def channel_turn(reading: Reading) -> Steps[None]:
             if called:
                 called = yield from text_of_calls(reading, checkpoint, before, marks.in_text)
             else:
-                writer = ContentWriter(reading, before)
-                writer.emit(checkpoint.text())
-                checkpoint.commit()
-                marker = yield from channel_text(reading, marks.in_text, writer.emit)
-                writer.end()
-                if marks.parts.get(marker) is HeaderPart.MESSAGE:
-                    span = (src.offset, src.offset + len(marker))
-                    reading.sink.issue(
-                        "odd_header", span, f"{marker!r} has no header, but text before it"
-                    )
+                marker = yield from _text_without_header(reading, before, checkpoint)
                 if before is Before.START and marker.strip() in marks.message_ends:
                     became = "and what stands before it is content"
                     report_stray_end(reading, marker, src.offset, became)
             before = Before.CALL if called else Before.END if before is Before.START else before
         checkpoint.commit()
+
+
+def _text_without_header(reading: Reading, before: Before, checkpoint: Checkpoint) -> Steps[str]:
+    """Read text between messages as content, and return the marker after it, unread."""
+    src, marks = reading.src, reading.tables.channels
+    writer = ContentWriter(reading, before)
+    writer.emit(checkpoint.text())
+    checkpoint.commit()
+    marker = yield from channel_text(reading, marks.in_text, writer.emit)
+    writer.end()
+    if marks.parts.get(marker) is HeaderPart.MESSAGE:
+        span = (src.offset, src.offset + len(marker))
+        reading.sink.issue("odd_header", span, f"{marker!r} has no header, but text before it")
+    return marker
 
 
 def _usual_message(reading: Reading) -> Steps[bool]:

@@ -165,8 +165,7 @@ class Facts:
             (turn, reasoning, content, tools, function, arguments, call_id, channels, code),
             preserved_tokens,
         )
-        self._pairs = reasoning.pairs
-        self._start = reasoning.start.strip()
+        self._pairs, self._start = reasoning.pairs, reasoning.start.strip()
         generated = turn.generation_prompt
         last = max((at for at, _ in self._starts_in(generated)), default=len(generated))
         opener = generated[last:] if self._is_opener(generated[last:]) else ""

@@ -157,7 +157,6 @@ class TaggedMarkers:
         between_arguments = stripped([arguments.separator])
         following = key | outer | behind | between_arguments | inner
 
-        self._mark_argument(arguments)
         self.quoted_openers, self.quoted_closers = _quoted(fmt)
         # In a value these are text, but show that it quotes calls, or that its end is missing.
         self._end_values(arguments, forgotten, following, key | {*self.quoted_openers})
@@ -175,8 +174,7 @@ class TaggedMarkers:
         self.in_arguments = marker_set(
             key | whole | outer | behind | (set() if tagged else {"null"})
         )
-        named = {start: arguments.named_by(start) for start in starts}
-        self.as_arguments = {start: name for start, name in named.items() if name}
+        self.as_arguments = {text: name for text in starts if (name := arguments.named_by(text))}
         self.separator = marker_set(between_arguments)
         self.key = marker_set(key)
         self.next_argument = marker_set(key | between_arguments)

@@ -1,4 +1,4 @@
-"""A real browser, for `make test-browser`; without it, nothing here is collected."""
+"""A real browser for `make test-browser`; without a browser, no tests are collected."""
 
 from __future__ import annotations
 

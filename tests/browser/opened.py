@@ -1,4 +1,4 @@
-"""A page of the inspector, opened in a browser, and what people and programs do with it."""
+"""A page of the inspector, opened in a browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Opened:
         self.pages = 0
 
     def open(self, inspections, *, size=WIDE, dark=False, after="", **options):
-        """Open the page; `after` is what stands behind `#` in its address."""
+        """Open the page; `after` is the fragment of its address."""
         self.look(size=size, dark=dark)
         self.pages += 1
         file = self.folder / f"page{self.pages}.html"
@@ -51,11 +51,11 @@ class Opened:
         return self.driver.execute_cdp_cmd(command, arguments)
 
     def run(self, script, *arguments):
-        """Run a script in the page; return what it returns."""
+        """Run a script in the page; return its result."""
         return self.driver.execute_script(script, *arguments)
 
     def press(self, *keys):
-        """Press keys, one behind another, wherever the focus is; a tuple is pressed together."""
+        """Press keys one after another; a tuple is pressed together."""
         chain = ActionChains(self.driver, duration=0)
         for key in keys:
             if isinstance(key, tuple):
@@ -76,7 +76,7 @@ class Opened:
         return self
 
     def text(self, selector):
-        """The text of the first element, as it is in the page, without what readers are told."""
+        """The text of the first element, as it is in the page, without hidden text for screen readers."""
         return self.run(
             "const one = document.querySelector(arguments[0]).cloneNode(true);"
             "one.querySelectorAll('.unseen, .nl').forEach(inner => inner.remove());"
@@ -89,12 +89,12 @@ class Opened:
         return self.run("return document.querySelectorAll(arguments[0]).length", selector)
 
     def box(self, selector):
-        """Where the first element stands on the screen."""
+        """Return the place of the first element on the screen."""
         asked = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
         return self.run(asked, selector)
 
     def until(self, condition, seconds=5):
-        """Wait until a condition holds; return what it gives."""
+        """Wait until a condition holds; return its value."""
         end = time.monotonic() + seconds
         while not (found := condition()):
             assert time.monotonic() < end, "nothing came of it"
@@ -102,15 +102,15 @@ class Opened:
         return found
 
     def told(self):
-        """What a screen reader is told when something has happened, once it is told."""
+        """Wait for the next announcement to screen readers and return it."""
         return self.until(lambda: self.text("#told"))
 
     def forget(self):
-        """Empty what was told, so that what comes next can be waited for."""
+        """Clear the announcement, to wait for the next one."""
         self.run("document.querySelector('#told').textContent = ''")
 
     def tree(self):
-        """What the browser tells a screen reader: role, name and value of what it does not skip."""
+        """Return the accessibility tree: role, name and value of each element."""
         found = []
         for node in self.do("Accessibility.getFullAXTree")["nodes"]:
             if node.get("ignored"):
@@ -121,7 +121,7 @@ class Opened:
         return found
 
     def complaints(self):
-        """What the browser has written to its console."""
+        """Return the messages of the browser's console."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def picture(self):

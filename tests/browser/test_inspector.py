@@ -49,7 +49,7 @@ return [...document.querySelectorAll('.parts > li:not(.none)')].map(part => [
 """
 
 
-def test_at_each_chunk_the_page_shows_what_the_parser_made(opened):
+def test_page_shows_the_deltas_of_each_chunk(opened):
     inspection = inspected()
     opened.open([inspection], after="#0,,0")
     ends = [0, *accumulate(inspection.chunks)]
@@ -86,7 +86,7 @@ def where(inspection, step):
     return [state for at, state in inspection.states if at <= step][-1].split(" > ")[-1]
 
 
-def test_keys_alone(opened):
+def test_page_is_usable_by_keyboard(opened):
     inspection = inspected()
     opened.open([inspection])
     place = lambda: opened.run("return Number(document.querySelector('#slider').value)")  # noqa: E731
@@ -114,7 +114,7 @@ def test_keys_alone(opened):
     assert place() == inspection.steps
 
 
-def test_tab_leads_to_all_that_can_be_used_and_one_sees_where_one_is(opened):
+def test_tab_reaches_all_controls_with_visible_focus(opened):
     opened.open([inspected(), inspected(title="two")])
     wanted = opened.run(
         "return [...document.querySelectorAll('a, button, input, select, [tabindex]')]"
@@ -146,7 +146,7 @@ def test_search(opened):
     assert (opened.text("#matches"), opened.count(".hit")) == ("no match", 0)
 
 
-def test_what_a_screen_reader_is_told(opened):
+def test_screen_reader_announces_each_step(opened):
     inspection = inspected()
     opened.open([inspection], after="#0,,20")
     opened.forget()
@@ -168,7 +168,7 @@ def test_what_a_screen_reader_is_told(opened):
         by_role.setdefault(node["role"], []).append(node)
     (slider,) = by_role["slider"]
     assert slider["name"] == "Chunk"
-    # Newer Chromiums tell the number in the tree, whatever the page says.
+    # Newer Chromiums have the number in the tree instead of the page's text.
     told = opened.run("return document.querySelector('#slider').ariaValueText")
     assert told == f"chunk {held.step} of 67"
     assert slider["value"] == held.step
@@ -186,7 +186,7 @@ def test_what_a_screen_reader_is_told(opened):
 
 def test_hostile_markup_is_text(opened):
     opened.open([inspected(HOSTILE, title=HOSTILE, named=HOSTILE)])
-    # What cannot be seen, or turns the direction of writing, is named.
+    # Invisible characters and bidirectional controls are shown by name.
     named = {char: f"U+{ord(char):04X}" for char in "\u2028\u202e\x1b\x07\x00"}
     seen = HOSTILE.translate(str.maketrans(named))
     assert opened.text(".raw") == seen
@@ -200,7 +200,7 @@ def test_hostile_markup_is_text(opened):
 
 
 def test_the_policy_holds(driver, tmp_path):
-    """Even what got into the page would not run, load or be sent."""
+    """Injected markup could not run, load or send data."""
     opened = Opened(driver, tmp_path).open([inspected()])
     opened.run(
         "window.refused = [];"
@@ -249,7 +249,7 @@ def test_a_megabyte(opened):
     moves = [opened.run(MOVED, steps // 2 + more) for more in range(20)]
     print("to jump:", [round(took) for took, _ in jumps], "ms")
     print("to move on:", [round(took) for took, _ in moves], "ms")
-    # What is drawn depends on what can be seen, not on how much there is.
+    # The page draws only the visible part, whatever the size of the output.
     assert max(drawn for _, drawn in jumps) < 3000
     assert max(drawn for _, drawn in moves) < 1000
     assert opened.count("*") < 8000
@@ -281,16 +281,16 @@ return [performance.now() - start, drawn];
 
 
 @pytest.mark.parametrize("text", ["x", "", "\n", "😀"])
-def test_a_character_and_none(opened, text):
+def test_output_of_one_or_no_characters(opened, text):
     opened.open([inspected(text, title="little")])
     assert opened.text("#place") == "the end of the output"
     opened.press(Keys.HOME, RIGHT, RIGHT, RIGHT, "n", "p", "/", *"x", Keys.ENTER)
     assert opened.text("#matches") == ("1 of 1" if text == "x" else "no match")
 
 
-def test_an_output_that_cannot_be_read_and_none(opened):
+def test_unreadable_and_missing_outputs(opened):
     opened.open([inspected(text=None, title="bad")])
-    assert opened.text(".error").startswith("it has no text")
+    assert opened.text(".error").startswith("the record lacks text")
     opened.press(Keys.HOME, RIGHT)
     opened.open([])
     assert opened.text("main") == "There are no outputs yet."
@@ -340,7 +340,7 @@ def test_tokens(opened):
     assert opened.run("return document.querySelector('.raw').textContent").count("é") == 1
 
 
-def test_the_address_says_where_one_is(opened):
+def test_address_contains_the_step(opened):
     opened.open([inspected(), inspected("two", title="two")])
     opened.run("location.hash = '#1,,1'")
     assert opened.until(lambda: opened.text(".about h2") == "two")
@@ -389,7 +389,7 @@ return found.sort((one, two) => one[0] - two[0]);
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_all_can_be_read_in_light_and_dark(opened, dark):
+def test_contrast_in_light_and_dark(opened, dark):
     from deltaparse import Policies
 
     refused = inspected(f"{call('f', '{}')} more", policies=Policies(text_after_tool_call="error"))
@@ -416,14 +416,14 @@ def test_roles_differ_without_colours(opened):
     opened.open([inspected()])
     styles = opened.run(STYLES)
     assert len(styles) > 10
-    plain = {"content", "ahead"}  # which stand on the two sides of the chunk
+    plain = {"content", "ahead"}  # on the two sides of the chunk
     different = {str(style) for name, style in styles.items() if name not in plain}
     assert len(different) == len(styles.keys() - plain)
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW, (320, 640)])
 @pytest.mark.parametrize("beside", [None, 1])
-def test_nothing_is_wider_than_the_screen(opened, size, beside):
+def test_page_fits_the_screen(opened, size, beside):
     long = inspected("x" * 500 + "\n" + TEXT, title="unbroken" * 30, named="y" * 200)
     opened.open([long, inspected(title="two")], size=size, beside=beside)
     assert opened.run("return document.documentElement.scrollWidth") <= size[0]

@@ -52,7 +52,7 @@ def test_search_finds_pages(opened):
 
 
 @pytest.mark.parametrize("name", ["index.html", "inspector.html", "reference.html"])
-def test_nothing_is_asked_of_a_network(opened, name):
+def test_site_makes_no_network_requests(opened, name):
     driver = opened(name)
     driver.execute_script("sessionStorage.clear()")  # what a page has asked, it does not ask again
     driver.get_log("browser")

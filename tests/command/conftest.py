@@ -15,7 +15,7 @@ from deltaparse.command.main import main
 from .plain import OUTPUT, PLAIN
 
 OF_A_TURN = re.compile(r"deltaparse: (finish reason|[a-z_]+ at \d+-\d+): ")
-"""What of a turn is said beside a message."""
+"""Expected issues and finish reason on stderr."""
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tried(files, capfd, monkeypatch):
-    """Run the command; return its exit code, its output, and what it complains."""
+    """Run the command; return its exit code, its output, and its stderr."""
 
     def tried(*argv, stdin=b""):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
@@ -49,7 +49,7 @@ def tried(files, capfd, monkeypatch):
 
 @pytest.fixture
 def run(tried):
-    """Run the command, in which nothing goes wrong; return its output."""
+    """Run the command without errors; return its output."""
 
     def run(*argv, stdin=b""):
         code, out, err = tried(*argv, stdin=stdin)

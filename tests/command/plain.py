@@ -1,8 +1,8 @@
-"""What the command is tried with: chat templates, an output, tools."""
+"""Inputs for the command: chat templates, an output, tools."""
 
 from __future__ import annotations
 
-"""Real templates, where they are at hand."""
+"""Real templates, if available."""
 
 PLAIN = """\
 {%- for message in messages -%}
@@ -20,16 +20,16 @@ PLAIN = """\
 
 NO_JSON = PLAIN.replace('{"tool": "{{ call.function.name }}", "with": ', "{{ call.function.name }}")
 NO_JSON = NO_JSON.replace("{{ call.function.arguments | tojson }}", "")
-"""One of whose calls nothing can be proved."""
+"""A template with calls that cannot be verified."""
 
 SWITCHED_ON = "{% if not on %}{{ raise_exception('set on') }}{% endif %}" + PLAIN
-"""One that renders nothing without a switch."""
+"""A template that requires a switch."""
 
 OUTPUT = (
     '<note>Où? "Là".</note>\nLet me see.\n<use>{"tool": "add", "with": {"a": [1, 25], '
     '"b": "\\u00e9\\n"}}</use>\n<use>{"tool": "say", "with": {}}</use></assistant>'
 )
-"""What the model writes: reasoning, content, two calls."""
+"""A model output: reasoning, content, two calls."""
 
 
 def tool(name):

@@ -1,4 +1,4 @@
-"""The command as a process, and what it prints."""
+"""The command as a separate process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def events(text):
 def as_process(*argv, env=None, **options):
     """The command in a process of its own, which imports what this one imports."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        # As a shell has it for what it runs in the background, and a child inherits it.
+        # A shell ignores SIGINT for background jobs, and child processes inherit this.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"}
     names = ("NO_COLOR", "FORCE_COLOR")

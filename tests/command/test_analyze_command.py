@@ -44,7 +44,7 @@ def test_the_explanation_has_evidence_grammar_and_proof(folder, capfd):
 def test_an_explanation_without_proof(tmp_path, capfd):
     (tmp_path / "x.jinja").write_text("{{ messages }}{{ raise_exception('no') }}", encoding="utf-8")
     out = output(capfd, tmp_path / "x.jinja")
-    assert "came out the same:\n  none\n" in out
+    assert "parse back unchanged:\n  none\n" in out
     assert "\nNot verified:\n  - the template renders no simple conversation: no\n" in out
 
 
@@ -52,15 +52,15 @@ def test_a_trace_shows_comparisons(folder, capfd):
     out = output(capfd, "--trace", folder / "a.jinja")
     for name in ("frame", "R1", "C1", "T1-T7, A1, A2", "proof"):
         assert f"\n== {name}\n" in out
-    assert "\n  beside " in out
+    assert "\n  compared to " in out
     assert "\n  + " in out
     assert "\n  - " in out
-    assert "\n  the same as " in out
+    assert "\n  identical to " in out
 
 
 def test_a_trace_shows_refusals(tmp_path, capfd):
     (tmp_path / "x.jinja").write_text(OWN.json_unmarked, encoding="utf-8")
-    assert "\n  the template refuses it\n" in output(capfd, "--trace", tmp_path / "x.jinja")
+    assert "\n  the template rejects it\n" in output(capfd, "--trace", tmp_path / "x.jinja")
 
 
 def test_a_table_of_a_directory(folder, capfd):
@@ -88,17 +88,17 @@ def test_check_has_an_exit_status(folder, capfd):
     capfd.readouterr()
 
 
-def test_the_first_sentence_says_whether_calls_will_work(folder, capfd):
+def test_first_line_is_the_verdict_on_tool_calls(folder, capfd):
     first, *_ = output(capfd, folder / "a.jinja").splitlines()
-    assert re.fullmatch(r"Tool calls will work: proved on \d+ conversations\.", first)
+    assert re.fullmatch(r"Tool calls will work: verified on \d+ conversations\.", first)
     first, *_ = output(capfd, folder / "b" / "c.jinja").splitlines()
     assert first.startswith("Tool calls: not understood: tool calls are rendered, but ")
 
 
-def test_of_a_template_that_renders_nothing_it_is_not_said_that_it_shows_no_calls(run, files):
+def test_unrenderable_template_is_not_reported_as_having_no_calls(run, files):
     files("t.jinja", SWITCHED_ON)
     first, *_ = run("analyze", "t.jinja").splitlines()
-    assert first.startswith("Tool calls: not known: the template renders no simple conversation: ")
+    assert first.startswith("Tool calls: unknown: the template renders no simple conversation: ")
 
 
 @pytest.mark.parametrize("form", [(), ("--trace",), ("--json",), ("--json", "--cache", "kept")])
@@ -112,7 +112,7 @@ def test_a_template_may_need_a_switch(tried, files, form):
 
 def test_a_described_format_is_suggested_and_taken_on_request(tmp_path, capfd):
     (tmp_path / "x.jinja").write_text(OWN.calls_described, encoding="utf-8")
-    assert "the named format hermes: --accept" in output(capfd, tmp_path / "x.jinja")
+    assert "the built-in format hermes: use --accept" in output(capfd, tmp_path / "x.jinja")
     assert json.loads(output(capfd, "--json", tmp_path / "x.jinja"))["tools"]["format"] == "NONE"
     made = json.loads(output(capfd, "--json", "--accept", tmp_path / "x.jinja"))
     assert (made["tools"]["format"], made["verified"]) == ("JSON_NATIVE", False)
@@ -132,7 +132,7 @@ def test_a_directory_as_json(folder, capfd):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [((), "no chat template in it"), (("--trace",), "no chat template in it")],
+    [((), "no chat template found"), (("--trace",), "no chat template found")],
 )
 def test_a_directory_without_templates(tmp_path, capfd, options, words):
     assert main(["analyze", *options, str(tmp_path)]) == 2
@@ -141,9 +141,9 @@ def test_a_directory_without_templates(tmp_path, capfd, options, words):
 
 def test_a_trace_is_of_one_template(folder, capfd):
     assert main(["analyze", "--trace", str(folder)]) == 2
-    assert "--trace is for one template" in capfd.readouterr().err
+    assert "--trace requires a single template" in capfd.readouterr().err
     assert main(["analyze", "--switch", "a=1", str(folder)]) == 2
-    assert "--switch is for one template" in capfd.readouterr().err
+    assert "--switch requires a single template" in capfd.readouterr().err
     assert main(["analyze", "--trace", "--json", str(folder / "a.jinja")]) == 2
     assert "not allowed with" in capfd.readouterr().err
 
@@ -173,7 +173,7 @@ def test_words(run):
     assert "\nVerified: " in out
 
 
-def test_format_that_is_not_proved(run, files):
+def test_unverified_format(run, files):
     files("t.jinja", NO_JSON)
     fmt = dp.analyze(NO_JSON)
     assert not fmt.verified

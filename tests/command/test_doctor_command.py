@@ -1,4 +1,4 @@
-"""`deltaparse doctor`: what is looked at, and what it makes of the exit status."""
+"""`deltaparse doctor`: checks and exit status."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def model(files):
 
 
 def findings(tried, *argv):
-    """The exit status, and what is found, by part."""
+    """Return the exit status and the findings by part."""
     code, out, err = tried("doctor", *argv, "--json")
     assert err == ""
     document = json.loads(out)
@@ -46,10 +46,10 @@ def findings(tried, *argv):
     return code, parts
 
 
-def test_a_template_that_proves_itself(tried, files):
+def test_verified_template_passes(tried, files):
     code, found = findings(tried, "t.jinja")
     assert code == 0
-    assert found["template"] == [("ok", "what it renders parses back the same")]
+    assert found["template"] == [("ok", "rendered conversations parse back unchanged")]
     assert [status for part in ("content", "reasoning", "calls") for status, _ in found[part]] == [
         "ok"
     ] * 3
@@ -57,33 +57,33 @@ def test_a_template_that_proves_itself(tried, files):
     assert "tools" not in found
 
 
-def test_a_template_that_does_not(tried, files):
+def test_unverified_template_fails(tried, files):
     files("t.jinja", NO_JSON)
     code, found = findings(tried, "t.jinja")
     assert (code, found["template"][0][0]) == (1, "failed")
-    assert found["calls"] == [("note", "no rendering that came back shows any")]
+    assert found["calls"] == [("note", "not in any verified rendering")]
 
 
 def test_a_template_may_need_a_switch(tried, files):
     files("t.jinja", SWITCHED_ON)
     assert findings(tried, "t.jinja")[0] == 1
     code, found = findings(tried, "t.jinja", "--switch", "on=true")
-    assert (code, found["calls"]) == (0, [("ok", "proved with default")])
+    assert (code, found["calls"]) == (0, [("ok", "verified with default")])
     reason = found["bridge"][0][1]
     assert "set on" not in reason
 
 
-def test_markers_that_decoding_drops_and_what_to_set(tried, model):
+def test_dropped_markers_are_reported_with_engine_settings(tried, model):
     code, found = findings(tried, model(["<use>", "</use>"]))
     assert code == 0
     assert [status for status, detail in found["tokenizer"] if "<use>:" in detail] == ["note"]
     assert any("skip_special_tokens" in detail for _, detail in found["engine"])
     code, found = findings(tried, model([]))
     assert code == 0
-    assert found["engine"] == [("ok", "no marker is dropped: nothing need be set")]
+    assert found["engine"] == [("ok", "no marker is dropped, no setting is required")]
 
 
-def test_tools_that_make_a_grammar_and_tools_that_do_not(tried, files):
+def test_tools_without_a_grammar_fail(tried, files):
     loose, wrong = tool("say"), tool("say")
     loose["function"]["parameters"] = {
         "type": "object",
@@ -102,17 +102,17 @@ def test_tools_that_make_a_grammar_and_tools_that_do_not(tried, files):
         assert code == ("failed" in statuses)
 
 
-def test_one_page_for_people(tried, files):
+def test_report_as_text(tried, files):
     code, out, _ = tried("doctor", "t.jinja")
     assert code == 0
-    assert out.splitlines()[0] == "ok      template     what it renders parses back the same"
+    assert out.splitlines()[0] == "ok      template     rendered conversations parse back unchanged"
     assert "\\x1b" not in out
     code, _, err = tried("doctor", "nowhere")
     assert (code, err.startswith("deltaparse: nowhere: ")) == (2, True)
 
 
-def test_a_format_has_no_template_to_look_at(tried):
+def test_format_name_instead_of_template_is_rejected(tried):
     code, _, err = tried("doctor", "hermes")
     assert code == 2
-    assert "hermes: a format's name; here a template is read" in err
+    assert "hermes: this is the name of a format, but a template is expected" in err
     assert "deltaparse formats hermes" in err

@@ -96,7 +96,7 @@ def test_samples_of_real_templates(path):
 
 
 def assert_parses(fmt, prompt):
-    """The sample of a format, parsed, is what is in it."""
+    """Check that the sample of a format parses to its placeholders."""
     text = sample(fmt)
     message = dp.parse(text, fmt, prompt=prompt)
     assert message.content == ("CONTENT" if "CONTENT" in text else "")

@@ -34,13 +34,15 @@ def test_one_format(tried):
     assert WireFormat.from_json(document) == get_format("hermes")
 
 
-def test_a_name_that_is_none(tried):
+def test_unknown_name_is_rejected(tried):
     for argv in (("formats", "hermess"), ("parse", "--format", "hermess")):
         code, out, err = tried(*argv)
         assert (code, out) == (2, "")
         assert err.startswith("deltaparse: no format is called 'hermess'; did you mean 'hermes'")
 
 
-def test_a_named_format_says_why_it_is_not_verified(tried):
+def test_built_in_format_is_not_verified(tried):
     _, out, _ = tried("formats", "qwen3")
-    assert out.endswith("\nNot verified: no template was rendered.\n")
+    assert out.endswith(
+        "\nNot verified: hand-written format. Verify it with `deltaparse doctor MODEL`.\n"
+    )

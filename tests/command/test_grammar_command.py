@@ -1,4 +1,4 @@
-"""`deltaparse grammar`: what is printed for each engine, and what is said of bad input."""
+"""`deltaparse grammar`: grammars for each engine, and errors for bad input."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ def printed(run, *argv, **options):
     return out
 
 
-def test_gbnf_is_what_the_library_makes(run):
+def test_gbnf_equals_the_grammar_of_the_library(run):
     out = printed(run, "--tools", "tools.json")
     grammar = dp.gbnf(dp.analyze(PLAIN), TOOLS)
     notes, text = out[: out.index("root ::=")], out[out.index("root ::=") :]
     assert text == grammar.text
     [trigger] = grammar.triggers
     assert notes.splitlines() == [
-        f"# begins at the {trigger.kind} {json.dumps(trigger.value)}",
-        "# not held to: uniqueItems of add#/properties/a",
+        f"# trigger ({trigger.kind}): {json.dumps(trigger.value)}",
+        "# not enforced: uniqueItems of add#/properties/a",
     ]
     assert "<use>" in trigger.value
 
 
 def test_lark(run):
     out = printed(run, "--tools", "tools.json", "--as", "lark")
-    assert out.startswith("// begins at the ")
+    assert out.startswith("// trigger (")
     assert out.endswith(dp.gbnf(dp.analyze(PLAIN), TOOLS).as_lark())
 
 
@@ -98,7 +98,7 @@ def test_options(run, argv, options):
 def test_the_whole_turn(run):
     out = printed(run, "--tools", "tools.json", "--eager")
     assert out.endswith(dp.gbnf(dp.analyze(PLAIN), TOOLS, lazy=False).text)
-    assert "begins at" not in out
+    assert "trigger" not in out
 
 
 @pytest.mark.parametrize("form", ["gbnf", "lark", "structural-tag"])
@@ -137,9 +137,9 @@ def test_an_answer_without_tools(run):
         ([], "nothing to constrain: give --tools or --response-schema"),
         (
             ["--tools", "tools.json", "--tool-choice", "none"],
-            "nothing to constrain: --tool-choice none lets no tool be called",
+            "nothing to constrain: --tool-choice none forbids calls",
         ),
-        (["--tools", "none.json"], "none.json: nothing to constrain: there is no tool in it"),
+        (["--tools", "none.json"], "none.json: nothing to constrain: the list of tools is empty"),
         (["--tools", "tools.json", "--switch", "odd=1"], "the template does not read 'odd'"),
         (
             ["--tools", "tools.json", "--tool-choice", "sing"],
@@ -179,7 +179,7 @@ def test_a_template_without_calls(run, tmp_path):
 def test_a_real_template(run):
     path = FOLDER / "templates" / "Qwen3-Coder.jinja"
     out = printed(run, "--tools", "tools.json", template=str(path))
-    assert 'begins at the word "<tool_call>"' in out
+    assert 'trigger (word): "<tool_call>"' in out
 
 
 def test_a_switch_may_choose_other_calls(tried, files):
@@ -189,7 +189,7 @@ def test_a_switch_may_choose_other_calls(tried, files):
     assert '"<do>' in tried(*argv, "--switch", "short=true")[1]
     assert '"<do>' not in tried(*argv, "--switch", "short=false")[1]
     code, _, err = tried("grammar", "--format", "hermes", "--switch", "a=1")
-    assert (code, "--switch is for --template" in err) == (2, True)
+    assert (code, "--switch requires --template" in err) == (2, True)
 
 
 def test_a_grammar_of_a_format_by_name_or_file(run, files):

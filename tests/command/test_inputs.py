@@ -1,4 +1,4 @@
-"""What the command reads as a chat template."""
+"""Sources of chat templates for the command."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_several_templates(run, files, names, taken):
     assert ends(run, "config.JSON") == [f"[{taken}]"]
 
 
-def test_template_beside_its_configuration(run, files):
+def test_template_in_the_folder_of_its_configuration(run, files):
     files("tokenizer_config.json", {"eos_token": "<|x|>"})
     files("chat_template.jinja", WITH_EOS)
     assert ends(run, "tokenizer_config.json") == ["<|x|>"]

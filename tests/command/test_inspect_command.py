@@ -1,4 +1,4 @@
-"""`deltaparse inspect`: pages, pictures and text of what is at hand, and what it refuses."""
+"""`deltaparse inspect`: pages, pictures, text and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .plain import OUTPUT, tool
 
 
 def shown(name="inspect.html"):
-    """What the page in a file shows: the outputs."""
+    """Return the outputs of a page."""
     html = Path(name).read_text(encoding="utf-8")
     found = re.findall('<script type="application/json" class="record">(.*?)</script>', html)
     return [json.loads(text) for text in found]
@@ -53,7 +53,7 @@ def test_records(tried, files):
     assert tried("inspect", "--format", "qwen3", "log.jsonl")[0] == 0
     one, two, three, four = shown()
     assert (one["title"], two["chunks"]) == ("a", [2, 1, 0])
-    assert "no text" in three["error"]
+    assert "lacks text" in three["error"]
     assert (four["title"], "not JSON" in four["error"]) == ("4", True)
     assert tried("inspect", "--format", "qwen3", "--id", "7", "--id", "4", "log.jsonl")[0] == 0
     assert [one["title"] for one in shown()] == ["7", "4"]
@@ -86,7 +86,7 @@ def test_a_picture_and_text(tried, files, monkeypatch):
     )
 
 
-def test_text_that_is_not_utf_8(tried, files):
+def test_invalid_utf_8_is_replaced(tried, files):
     files("bad.txt", b"caf\xe9 \xff")
     assert tried("inspect", "--format", "qwen3", "bad.txt")[0] == 0
     (one,) = shown()
@@ -97,20 +97,20 @@ def test_text_that_is_not_utf_8(tried, files):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["out.txt"], "how does the model write"),
+        (["out.txt"], "no format given: use"),
         (["call.txt"], "--template SOURCE; this looks like --format "),
         (["--format", "nothing", "out.txt"], "no format is called 'nothing'"),
         (["--format", "qwen3", "none.txt"], "none.txt: No such file"),
-        (["--format", "qwen3", "--finish", "stop", "log.jsonl"], "--finish is for a raw text"),
+        (["--format", "qwen3", "--finish", "stop", "log.jsonl"], "--finish requires a raw text"),
         (
             ["--format", "qwen3", "--id", "x", "log.jsonl"],
-            "log.jsonl: there is no record of the id x",
+            "log.jsonl: no record found with the id x",
         ),
         (["--format", "qwen3", "--out", "none/x.html", "out.txt"], "none/x.html: No such file"),
         (["--format", "qwen3", "--svg", "--text", "out.txt"], "not allowed with"),
     ],
 )
-def test_what_is_refused(tried, files, argv, words):
+def test_invalid_arguments_are_rejected(tried, files, argv, words):
     files("log.jsonl", lines([record()]))
     files("call.txt", record()["text"])
     code, out, err = tried("inspect", *argv)

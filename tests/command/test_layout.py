@@ -74,7 +74,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_sample_parsed_is_what_is_in_it(name):
+def test_sample_parses_to_its_placeholders(name):
     fmt = FORMATS[name]
     text = sample(fmt)
     message = dp.parse(text, fmt, prompt="".join(fmt.turn.headers[:1]))
@@ -117,11 +117,11 @@ def test_grammars():
         'call      = "<c>\\n<f=" name ">\\n" arguments "</f>\\n</c>"',
         "arguments = { argument }",
         'argument  = "<p=" key ">" value "</p>\\n" | "<p=" key " raw>" value "</p>\\n"',
-        "value     = ? string as it is, or Python literal, as the schema says ?",
+        "value     = ? raw string or Python literal, depending on the schema ?",
         'end       = "<e>"',
-        "text      = ? any text without the marker that follows ?",
+        "text      = ? any text without the next marker ?",
     ]
     assert '"[" call { ", " call } "]"' in ebnf(FORMATS["python"])
     assert "name" in ebnf(FORMATS["id is name"]).partition("id ")[2]
     code = dp.WireFormat().replace(code={"start": "<py>", "function": "python"})
-    assert 'code    = "<py>" ? code, the code of python ?' in ebnf(code)
+    assert 'code    = "<py>" ? code: argument code of python ?' in ebnf(code)

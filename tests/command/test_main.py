@@ -73,7 +73,7 @@ def test_no_output_to_write_to(monkeypatch, capsys):
     assert capsys.readouterr().err == "deltaparse: standard output is closed\n"
 
 
-def test_nobody_reads_on(files):
+def test_broken_pipe_exits_silently(files):
     argv = ("parse", "--template", "t.jinja", "--chunk", "1")
     with as_process(*argv, stdin=subprocess.PIPE) as process:
         process.stdin.write(b"a")

@@ -1,4 +1,4 @@
-"""`deltaparse parse`: events, chunks and messages, and the note where no call was found."""
+"""`deltaparse parse`: events, chunks, messages, and the note about other formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVENTS = ("reasoning", "content", "tool_call", "tool_call", "tool_call", "tool_c
 
 
 def joined(found):
-    """The events that come from one output, however it was cut."""
+    """The events of one output, for any chunks."""
     whole = []
     for event in found:
         last = whole[-1] if whole else {}
@@ -172,12 +172,12 @@ def test_finish(run, files, argv, reason, kinds):
     assert [event["kind"] for event in found if event["type"] == "issue"] == kinds
 
 
-def test_format_that_is_not_proved_is_told(files, capfd):
+def test_unverified_format_is_noted(files, capfd):
     files("t.jinja", NO_JSON)
     assert main(["parse", "--template", "t.jinja", "out.txt"]) == 0
     out, err = capfd.readouterr()
     assert events(out)
-    assert err.startswith("deltaparse: note: t.jinja: what was found is not verified: ")
+    assert err.startswith("deltaparse: note: t.jinja: the format is not verified: ")
     assert len(err.splitlines()) == 1
 
 
@@ -225,7 +225,7 @@ def test_another_format_is_noticed(tried, files):
         assert NOTE not in err
 
 
-def test_nothing_is_noticed_where_there_is_nothing(tried):
+def test_no_note_for_output_without_calls(tried):
     for text in ("", "Hello.", "I write <tool_call> here.", CALL):
         _, _, err = tried("parse", "--format", "hermes", stdin=text.encode())
         assert err == ""
@@ -238,7 +238,7 @@ def test_a_glance_keeps_no_more_than_it_needs():
     assert sum(map(len, glance._kept)) == ENOUGH
 
 
-def test_issues_and_the_finish_reason_stand_beside_a_message(tried, files):
+def test_message_form_prints_issues_and_finish_reason_to_stderr(tried, files):
     files("cut.txt", '<use>{"tool": "add", "with": {"a": 1')
     for form, told in (("message", ["truncated_call", "finish"]), ("sse", ["truncated_call"])):
         code, _, err = tried("parse", "--template", "t.jinja", "--as", form, "cut.txt")
@@ -300,9 +300,9 @@ def test_the_prompt_may_be_rendered_of_messages(tried, files):
             assert (message.get("reasoning_content", ""), message["content"]) == (reasoning, "Yes.")
     for argv in (["--messages", "chat.json"], ["--switch", "a=1"]):
         code, _, err = tried("parse", "--format", "hermes", *argv)
-        assert (code, "are for --template" in err) == (2, True)
+        assert (code, "require --template" in err) == (2, True)
     code, _, err = tried("parse", "--template", "s.jinja", "--switch", "thinking")
-    assert (code, "name=value" in err) == (2, True)
+    assert (code, "expected NAME=VALUE" in err) == (2, True)
 
 
 def test_records_are_parsed_line_by_line(tried, files):
@@ -333,10 +333,10 @@ def test_records_may_have_messages(tried, files):
     code, _, err = tried(
         "parse", "--jsonl", "--format", "hermes", stdin=json.dumps(record).encode()
     )
-    assert (code, "rendered with --template" in err) == (2, True)
+    assert (code, "require --template" in err) == (2, True)
 
 
-def test_what_templates_tell_is_kept(tried, files, tmp_path):
+def test_analysis_results_are_cached(tried, files, tmp_path):
     for command in (["parse", "out.txt"], ["grammar"]):
         argv = [*command, "--template", "t.jinja", "--cache", "kept"]
         files("tools.json", [tool("say")])

@@ -1,4 +1,4 @@
-"""`deltaparse replay`: what it writes and prints, what it refuses."""
+"""`deltaparse replay`: results, tables and errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_results_and_table(run, log):
     one, two = events(Path("out.jsonl").read_text(encoding="utf-8"))
     assert (one["id"], "class" in one) == ("a", False)
     assert (two["id"], two["class"], two["model"]) == (5, "call_lost", "small")
-    assert out.startswith("2 records\n1 (50.0 %): the parser made something else of it")
+    assert out.startswith("2 records\n1 (50.0 %): the server returned a different message")
     assert Path("picture.svg").read_text(encoding="utf-8").startswith("<svg")
     assert run(*HERMES) == out
 
@@ -51,7 +51,7 @@ def test_results_on_the_output_leave_the_table_to_stderr(tried, log):
     assert again == (code, out, err)
 
 
-def test_a_template_and_what_cannot_be_read(tried, files):
+def test_template_and_unreadable_records(tried, files):
     files("log.jsonl", json.dumps({"text": OUTPUT, "finish_reason": "stop"}) + "\nno\n")
     code, out, err = tried("replay", "--template", "t.jinja", "--in", "log.jsonl", "--out", "o")
     assert code == 0
@@ -106,13 +106,13 @@ def test_minimal(run, tried, log, files, monkeypatch):
         names = {}
         exec(run(*asked, "--as", "test"), names)
         names["test_this_output"]()
-    # Wherever the fields of a record stand, it is the least that is parsed.
+    # With --map too, the reduced text is parsed, not the original one.
     files("deep.jsonl", lines([{"id": 5, "response": {"raw": record()["text"] + " and more"}}]))
     argv[argv.index("log.jsonl")] = "deep.jsonl"
     found = json.loads(run(*argv, "--map", "text=response.raw"))
     assert len(found["message"]["tool_calls"]) == 1
     code, _, err = tried(*HERMES, "--minimal", "5")
-    assert (code, "nothing to make small" in err) == (2, True)
+    assert (code, "does not show the fault" in err) == (2, True)
 
 
 def test_a_report_needs_no_fault_that_shows_by_itself(run, tried, files):
@@ -139,7 +139,7 @@ def shown(name):
     return [(one["title"], one["note"], one["format"]) for one in map(json.loads, found)]
 
 
-def test_the_inspector_shows_what_differs(tried, log, files, monkeypatch):
+def test_inspect_page_shows_differing_records(tried, log, files, monkeypatch):
     code, _, err = tried(*HERMES, "--inspect", "page.html")
     assert (code, err.splitlines()[-1]) == (0, "deltaparse: wrote page.html: 1 output")
     assert shown("page.html") == [("5", "call_lost: tool_calls[1]", "reasoning, calls JSON_NATIVE")]
@@ -148,21 +148,21 @@ def test_the_inspector_shows_what_differs(tried, log, files, monkeypatch):
     assert (one[0], two[0], two[2]) == ("a", "a", "qwen3_coder")
     files("log.jsonl", lines([record()] * 2))
     _, _, err = tried(*HERMES, "--inspect", "none.html")
-    assert "nothing differs: there is no page" in err
+    assert "no record differs, so no page was written" in err
     assert not Path("none.html").exists()
     lost = record(expected={"role": "assistant", "content": ""})
     files("log.jsonl", "no\n" + lines([lost] * 51))
     _, _, err = tried(*HERMES, "--inspect", "page.html")
-    assert "the page has the first 50 of 51 records" in err
+    assert "the page has the first 50 of 51 differing records" in err
     assert len(shown("page.html")) == 50
 
 
-def test_the_inspector_shows_the_least(tried, log, files, monkeypatch):
+def test_inspect_page_shows_the_minimal_output(tried, log, files, monkeypatch):
     monkeypatch.syspath_prepend(".")
     files("mine.py", "def parse(chunks, record): return {'content': ''.join(chunks)}\n")
     argv = [*HERMES, "--minimal", "5", "--inspect", "page.html"]
     assert tried(*argv, "--peer", "mine:parse")[0] == 0
-    assert [note for _, note, _ in shown("page.html")] == ["the least that shows the fault"]
+    assert [note for _, note, _ in shown("page.html")] == ["smallest output that shows the fault"]
     assert tried(*argv, "--against", "qwen3_coder")[0] == 0
     assert [name for _, _, name in shown("page.html")][1] == "qwen3_coder"
     from deltaparse.command import replay_minimal
@@ -188,7 +188,7 @@ def test_many_files(tried, files, way):
         ("b.jsonl", 2),
         ("c.txt", "c"),
     ]
-    assert "  a.jsonl, record 2: it has no text" in table
+    assert "  a.jsonl, record 2: the record lacks text" in table
 
 
 def test_choices_have_results_pages_and_ids(run, tried, log, files):
@@ -217,11 +217,11 @@ def test_choices_have_results_pages_and_ids(run, tried, log, files):
         # They share a marker, so that something was begun.
         (["--format", "qwen3_coder"], [record()], "no call was found, but this looks like"),
         ([], [record(format="qwen3", text="Hi")], None),
-        # No tools were offered: none should be found.
+        # No calls are expected without tools.
         (["--format", "llama3"], [record(tools=[])], None),
     ],
 )
-def test_what_stands_in_the_way_is_told(tried, files, argv, records, words):
+def test_hints_for_a_wrong_format_or_layout(tried, files, argv, records, words):
     files("log.jsonl", lines(records))
     code, _, err = tried("replay", *argv, "log.jsonl")
     assert code == 0
@@ -233,18 +233,18 @@ def test_what_stands_in_the_way_is_told(tried, files, argv, records, words):
 @pytest.mark.parametrize(
     ("argv", "log", "words"),
     [
-        ([], [record()], "none was given; how does the model write: --format NAME or --template"),
+        ([], [record()], "no template; no format given: use --format NAME or --template"),
         ([], [record()], "--template SOURCE; this looks like --format"),
         (["--format", "qwen3"], [{"resps": [[TEXT]]}], "this looks like --layout lm-eval"),
         (["--format", "qwen3"], [{"outputs": [{"text": TEXT}]}], "this looks like --layout vllm"),
-        (["--format", "qwen3"], [{"response": TEXT}], "where is the raw text: --map text=PATH"),
-        (["--format", "qwen3"], [record(tools=5)], "tools is 5, not a list\n"),
-        (["--format", "qwen3"], [], "there is no record\n"),
+        (["--format", "qwen3"], [{"response": TEXT}], "no raw text found: use --map text=PATH"),
+        (["--format", "qwen3"], [record(tools=5)], "tools must be a list, not 5\n"),
+        (["--format", "qwen3"], [], "no record found\n"),
         (["--format", "qwen3"], b"\xff\0\n" * 3, "invalid start byte\n"),
         (["--format", "qwen3"], gzip.compress(TEXT.encode(), mtime=0)[:30], "cannot be unpacked"),
     ],
 )
-def test_where_nothing_can_be_parsed_it_is_refused(tried, files, command, argv, log, words):
+def test_log_without_parsable_output_is_rejected(tried, files, command, argv, log, words):
     files("log.jsonl", log if isinstance(log, bytes) else lines(log))
     code, out, err = tried(command, *argv, "log.jsonl")
     assert (code, out) == (2, "")
@@ -253,22 +253,22 @@ def test_where_nothing_can_be_parsed_it_is_refused(tried, files, command, argv, 
     assert (err.count("\n"), Path("inspect.html").exists()) == (1, False)
 
 
-def test_what_comes_from_standard_input_is_refused_too(tried):
+def test_stdin_without_parsable_output_is_rejected(tried):
     stdin = lines([record()]).encode()
     code, out, err = tried("replay", "-", stdin=stdin)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "how does the model write" in err
+    assert "no format given: use" in err
     assert "no output could be parsed" in tried("replay", "--format", "qwen3", "-", stdin=b"no")[2]
 
 
-def test_messages_that_nothing_renders_are_told_once(tried, files):
+def test_unrendered_messages_are_noted_once(tried, files):
     asked = [{"role": "user", "content": "?"}]
     of_its_own = record(template=Path("t.jinja").read_text(encoding="utf-8"), messages=asked)
     rendered = [record(messages=asked, prompt="?"), record(messages=[]), record()]
     files("log.jsonl", lines([record(messages=asked)] * 2 + rendered))
     code, _, err = tried(*HERMES, "--against", "hermes", "--out", "o")
     assert (code, err.count("\n")) == (0, 1)
-    assert "note: the messages of 2 of 5 records were not rendered: --template does so" in err
+    assert "note: the messages of 2 of 5 records were not rendered; use --template" in err
     files("log.jsonl", lines([of_its_own, record(messages=asked, format="qwen3")]))
     assert "1 of 2 records were not" in tried("replay", "log.jsonl")[2]
     assert "rendered" not in tried("replay", "--template", "t.jinja", "log.jsonl")[2]
@@ -292,13 +292,13 @@ def test_messages_that_nothing_renders_are_told_once(tried, files):
         ([*HERMES[1:], "--minimal", "5", "--class", "nosuch"], "invalid choice: 'nosuch'"),
         ([*HERMES[1:], "--minimal", "5", "--class", "leak"], "with --peer or --against"),
         ([*HERMES[1:], "--peer", "nosuch:f"], "--peer is for --minimal ID"),
-        ([*HERMES[1:], "--against", "hermes", "--class", "leak"], "--class is for --minimal ID"),
+        ([*HERMES[1:], "--against", "hermes", "--class", "leak"], "--class requires --minimal ID"),
         ([*HERMES[1:], "--picture", "no/where.svg"], "no/where.svg"),
         ([*HERMES[1:], "--engine", "ray"], "--in FILE --out FILE"),
         (["--format", "qwen3"], "--in"),
-        (["--format", "qwen3", "log.jsonl", "-"], "standard input is read alone"),
-        (["--format", "qwen3", "--in", "*.csv"], "*.csv: no file is named so"),
-        ([*HERMES[1:], "--out", "log.jsonl"], "over the records"),
+        (["--format", "qwen3", "log.jsonl", "-"], "standard input cannot be combined"),
+        (["--format", "qwen3", "--in", "*.csv"], "*.csv: no file matches this pattern"),
+        ([*HERMES[1:], "--out", "log.jsonl"], "overwrite the records"),
     ],
 )
 def test_bad_input_is_one_line(tried, log, argv, words):
@@ -308,7 +308,7 @@ def test_bad_input_is_one_line(tried, log, argv, words):
     assert err.count("\n") == 1
 
 
-def test_without_ray_a_sentence_says_what_to_install(tried, log, monkeypatch):
+def test_missing_ray_names_the_extra(tried, log, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "ray", None)
@@ -371,7 +371,7 @@ def test_as_a_process_with_others(log, files):
 @pytest.mark.costly
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGKILL])
-def test_what_a_signal_ends_goes_on(log, files, signal_):
+def test_replay_ended_by_a_signal_resumes(log, files, signal_):
     files("log.jsonl", lines(record(id=at) for at in range(4000)))
     argv = [*HERMES, "--out", "o", "--jobs", "2"]
     with as_process(*argv, stdin=subprocess.DEVNULL) as process:

@@ -1,4 +1,4 @@
-"""`deltaparse response-template`: what is written, what is checked, and the exit statuses."""
+"""`deltaparse response-template`: output, checks and exit statuses."""
 
 from __future__ import annotations
 
@@ -47,30 +47,30 @@ def test_a_response_template_is_written_and_proved(tried, files):
     assert "loses" not in err
 
 
-def test_without_transformers_nothing_is_proved(tried, files, monkeypatch):
+def test_missing_transformers_leaves_template_unverified(tried, files, monkeypatch):
     monkeypatch.setattr(response_template, "judge", lambda: None)
     code, out, err = tried("response-template", "t.jinja")
     assert code == 0
     assert json.loads(out) == WRITTEN
-    assert "not proved: transformers is not installed" in err
+    assert "not verified: transformers is not installed" in err
     code, out, _ = tried(
         "response-template", "t.jinja", "--check", "--shipped", files("r.json", WRITTEN)
     )
     assert code == 1
-    assert "not proved: transformers is not installed" in out
+    assert "not verified: transformers is not installed" in out
 
 
 @pytest.mark.parametrize(
     "options", [["--check"], ["--check", "--shipped", "r.json"], ["--shipped", "r"]]
 )
 @pytest.mark.transformers
-def test_one_that_loses_nothing(tried, model, files, options):
+def test_check_of_a_lossless_template_passes(tried, model, files, options):
     for name in ("r.json", "r"):
         files(name, {"response_template": WRITTEN})
     code, out, err = tried("response-template", model(WRITTEN), *options)
     assert (code, err) == (0, "")
-    assert "loses nothing that a response template could keep" in out
-    assert out.count("loses") == 1
+    assert "no avoidable loss" in out
+    assert "loses" not in out
 
 
 @pytest.mark.transformers
@@ -83,14 +83,14 @@ def test_one_that_loses_nothing(tried, model, files, options):
         ({**WRITTEN, "fields": {}}, "loses everything: transformers refuses it"),
     ],
 )
-def test_what_one_loses(tried, model, change, words):
+def test_check_reports_losses(tried, model, change, words):
     code, out, err = tried("response-template", model(change), "--check")
     assert (code, err) == (1, "")
     assert words in out
-    assert out.endswith("one that keeps what can be kept: deltaparse response-template model\n")
+    assert out.endswith("to write a better one: deltaparse response-template model\n")
 
 
-def test_what_the_standard_cannot_express(tried, files):
+def test_inexpressible_parts_are_reported(tried, files):
     code, out, err = tried("response-template", files("p.jinja", PYTHON))
     assert (code, out) == (1, "")
     assert err.count("\n") == 1
@@ -104,21 +104,21 @@ def test_one_of_a_format(tried, files, source):
         code, out, err = tried("response-template", given)
         assert code == 0
         assert json.loads(out) == dp.to_response_template(fmt)
-        assert "not proved: a format renders nothing" in err
+        assert "not verified: built-in formats have no template" in err
     code, out, err = tried("response-template", "llama3_json")
     assert code == 0
-    assert "the standard cannot say: what stands behind the marker of code" in err
+    assert "not expressible in the standard: what stands behind the marker of code" in err
     code, out, err = tried("response-template", "pythonic")
     assert (code, out) == (1, "")
     assert "pythonic: a response template cannot say: calls in Python" in err
 
 
 @pytest.mark.parametrize("options", [["--check"], ["--shipped", "r.json"], ["--switch", "a=1"]])
-def test_a_format_is_held_against_nothing(tried, options):
+def test_check_options_are_rejected_for_a_format(tried, options):
     code, out, err = tried("response-template", "hermes", *options)
     assert (code, out) == (2, "")
-    assert "hermes: a format renders nothing" in err
-    assert "give a model's folder or file" in err
+    assert "hermes: a format has no template" in err
+    assert "(a model's folder or file)" in err
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_format_is_held_against_nothing(tried, options):
         (["t.jinja", "--shipped", "list.json"], "list.json: no response_template in it"),
         (["t.jinja", "--switch", "odd=1"], "the template does not read 'odd'"),
         (["t.jinja", "--switch", "template=1"], "--switch template=1: template is no switch"),
-        (["t.jinja", "--switch", "odd"], "--switch odd: write it as name=value"),
+        (["t.jinja", "--switch", "odd"], "--switch odd: expected NAME=VALUE"),
     ],
 )
 def test_bad_input(tried, model, files, argv, words):

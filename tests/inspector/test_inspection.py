@@ -1,4 +1,4 @@
-"""The inspection: all of an output is in it, once, and it costs what the output does."""
+"""The inspection contains the output completely, and its cost is linear."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_page_counts_in_utf_16(data, text):
         assert made["start"] == utf16(inspection.text[: issue.span[0]])
 
 
-def test_what_is_known_of_each_step():
+def test_recording_of_each_step():
     inspection = inspected()
     assert inspection.error == ""
     assert inspection.finish_reason == "tool_calls"
@@ -109,7 +109,7 @@ def test_bytes_that_are_cut_in_a_character():
     assert [issue.kind for _, issue in inspection.issues] == ["invalid_text"]
 
 
-def test_what_a_policy_refuses_is_not_read():
+def test_text_after_a_policy_error_is_unread():
     text = f"{call('f', '{}')} more and more"
     policies = Policies(text_after_tool_call="error")
     inspection = inspected(text, policies=policies)
@@ -138,14 +138,14 @@ def test_tokens():
     ("record", "words"),
     [
         ({}, "no text"),
-        ([], "a record is an object"),
+        ([], "a record must be an object"),
         (ValueError("not JSON: x"), "not JSON"),
         ({"token_ids": [1]}, "no vocabulary"),
         ({"text": "a", "prompt": [1]}, "prompt is in ids"),
         ({"text": "a", "format": "nothing"}, "no format is called"),
     ],
 )
-def test_what_cannot_be_read_says_why(record, words):
+def test_unreadable_record_has_an_error(record, words):
     fmt = None if isinstance(record, dict) and "format" in record else FORMAT
     inspection = inspect_record(record, Replayer(fmt), 3)
     assert inspection == Inspection("3", error=inspection.error)
@@ -164,7 +164,7 @@ def test_formats_without_a_name_are_described():
 
 @pytest.mark.parametrize("piece", ["word <b> ", call("f", '{"a": [1, "x"]}'), "<think>x</think>"])
 def test_cost_is_linear(piece):
-    """What is written down grows with the output, not with what came before."""
+    """The recording grows linearly with the output."""
     sizes = []
     for count in (50, 100):
         inspection = inspected(piece * count)
@@ -176,24 +176,24 @@ def test_cost_is_linear(piece):
 @pytest.mark.parametrize(
     ("text", "state", "words"),
     [
-        ("  \n", "content", "white space"),
+        ("  \n", "content", "whitespace"),
         ("<tool", "content > until", "it may become <tool_call>"),
         (" x <thi", "content > until", "its end may become <think>"),
         ("<", "content > until", "it may become <think>, </think>, <|im_end|> or another marker"),
-        ('<tool_call>\n{"na', "tool_calls > json_key", "behind <tool_call>, a call is not certain"),
-        ("<tool_call>\n</", "tool_calls > json_key", "behind <tool_call>, a call is not certain"),
+        ('<tool_call>\n{"na', "tool_calls > json_key", "after <tool_call>, a call is not certain"),
+        ("<tool_call>\n</", "tool_calls > json_key", "after <tool_call>, a call is not certain"),
         ("f(a=1", "sections > read > prove > calls", "it may be calls: without tools"),
-        ("<think>\n", "skip", "behind <think>, what follows says what it is"),
-        ("get_we", "tool_calls > name_of", "a name is not whole"),
-        ("12", "json_calls > json_arguments", "a value of the arguments is not whole"),
-        ("?", "until", "what follows says what it is"),
+        ("<think>\n", "skip", "after <think>, the next characters decide"),
+        ("get_we", "tool_calls > name_of", "a name is incomplete"),
+        ("12", "json_calls > json_arguments", "an argument value is incomplete"),
+        ("?", "until", "its role depends on the next characters"),
     ],
 )
-def test_why_text_is_held_back(text, state, words):
+def test_reason_for_buffered_text(text, state, words):
     assert WhyHeld(FORMAT)(text, len(text), state).startswith(words)
 
 
-def test_unproven_calls_are_held_back_for_what_they_are():
+def test_reason_for_buffered_unproven_calls():
     text = '{"name": "f", "parameters": {"a": 1}}'
     inspection = inspect_record({"text": text}, Replayer(get_format("llama3_json")), chunk=1)
     assert [one.size for one in inspection.held] == [*range(1, len(text) + 1), 0]

@@ -1,4 +1,4 @@
-"""The page: what a model wrote cannot do anything in it, and all of it is there."""
+"""The page is complete and safe for untrusted text."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_the_policy_allows_its_own_script_and_style_only():
         digest = b64encode(sha256(text.encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}';" in policy
     assert "unsafe" not in policy
-    # Nothing is written in a way that such a policy refuses, or that takes data for markup.
+    # The policy would reject inline handlers and styles, and data must not become markup.
     attributes = {name for _, had in reader.tags for name in had}
     assert not [name for name in attributes if name.startswith("on") or name == "style"]
     assert not {"src", "href"} & attributes - {"href"}
@@ -146,7 +146,7 @@ def test_the_page_of_a_server():
     assert texts[0] == {"outputs": ["one", "two", "3"]}
     assert texts[1]["chunks"] == [4, 3, 0]
     assert texts[2]["text"] == TEXT
-    assert "no text" in texts[3]["error"]
+    assert "lacks text" in texts[3]["error"]
     assert json.loads(Reader(live_page([])).texts("script")[0][0]) == {"outputs": []}
 
 
@@ -169,7 +169,7 @@ def test_a_picture_is_well_formed_and_shows_the_text(text):
     assert "prefers-color-scheme:dark" in picture
 
 
-def test_a_picture_has_a_legend_of_what_is_in_it():
+def test_picture_legend_lists_its_roles():
     root = ET.fromstring(svg_picture(inspected("Hello")))
     assert [one.text for one in root.iter(SVG + "text")][-2:] == ["Hello", "content"]
 
@@ -197,7 +197,7 @@ def test_text_for_a_terminal():
 
 
 @pytest.mark.parametrize("colour", [False, True])
-def test_a_terminal_is_told_nothing_by_a_model(colour):
+def test_model_text_cannot_control_a_terminal(colour):
     shown = text_picture(inspected(HOSTILE, title="\x1b[2J"), colour=colour)
     without = re.sub("\x1b\\[[0-9;]*m", "", shown) if colour else shown
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", without)

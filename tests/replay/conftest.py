@@ -1,4 +1,4 @@
-"""Small blocks: what they do takes few records to show."""
+"""Small blocks, so that few records suffice for several blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records for tests: what a model writes in one format, and messages that servers made of it."""
+"""Records for tests: outputs in one format, and messages of servers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lines(records):
 
 
 class Stop(Exception):
-    """What interrupts a replay."""
+    """Error that interrupts a replay."""
 
 
 def interrupted(source, target, blocks, **given):

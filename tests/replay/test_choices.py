@@ -19,7 +19,7 @@ ALONE = [REPLAYER(record(text=text)) for text in TEXTS]
 
 
 def told(results):
-    """Results without what tells them apart, and what they are compared with."""
+    """Return results without their ids and comparisons."""
     others = ("id", "choice", "class", "difference")
     return [{name: one[name] for name in one if name not in others} for one in results]
 
@@ -70,7 +70,7 @@ def test_each_choice_has_a_result(name):
 
 @given(st.integers(1, 9), st.permutations(range(3)))
 def test_each_choice_is_compared_with_its_own(size, order):
-    """Choices of a response, or of chunks, are found by their index, wherever they stand."""
+    """Choices of a response, or of chunks, are found by their index, in any order."""
     served = [one["message"] for one in ALONE]
     choices = [{"index": at, "message": served[at], "finish_reason": "stop"} for at in order]
     given = record(text=None, finish_reason=None, chunks=chunked(TEXTS, size))
@@ -100,18 +100,18 @@ def test_chunks_that_a_server_made_of_several_choices():
     assert [one["class"] for one in results] == ["same", "loss"]
 
 
-def test_what_only_one_side_has_is_told():
+def test_choice_without_text_or_expected_message():
     choices = [{"message": {"content": "a"}}, {"message": {"content": "b"}}]
     one, two = REPLAYER.each(record(text="a", expected={"choices": choices}))
     assert one["class"] == "same"
-    # The text is that of all: of which choice it was, nobody said.
+    # The text is not assigned to a choice, so all choices share it.
     assert two["class"] != "same"
     fields = {"text": "raw.*", "expected": "made.*"}
     results = Replayer(FORMAT, fields=fields).each(
         {"raw": ["a"], "made": [choices[0]["message"]] * 2}
     )
     assert [one.get("class") for one in results] == ["same", None]
-    assert "it has no text" in results[1]["error"]
+    assert "the record lacks text" in results[1]["error"]
 
 
 def test_one_choice_is_no_choice():
@@ -145,7 +145,7 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON)
-def test_whatever_stands_there_has_results(chunks, expected):
+def test_any_values_of_choices_have_results(chunks, expected):
     results = REPLAYER.each({"text": "a", "chunks": chunks, "expected": expected}, 1)
     assert results
     assert not any("internal" in one.get("error", "") for one in results)

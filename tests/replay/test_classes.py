@@ -16,7 +16,7 @@ RIGHT = REPLAYER(record())["message"]
 
 
 def judged(**changes):
-    """The class and the place for what a server made, with some fields changed."""
+    """Return the class and the place for a server's message with changed fields."""
     message = {name: value for name, value in (RIGHT | changes).items() if value is not ...}
     result = REPLAYER(record(expected=message))
     return result["class"], result.get("difference", {}).get("path")
@@ -92,7 +92,7 @@ FAULTS = {
     "merge": merged,
     "whitespace": lambda made: setattr(made, "reasoning", f" {made.reasoning}\n"),
 }
-"""What a server can do to a message, the worst first."""
+"""Faults of a server, the most severe first."""
 
 MIRRORED = {
     "call_invented": "call_lost",
@@ -100,7 +100,7 @@ MIRRORED = {
     "loss": "leak",
     "leak": "loss",
 }
-"""What a fault is the other way round, where that is another."""
+"""Classes that differ after swapping the messages."""
 
 
 def message():
@@ -113,8 +113,8 @@ def test_the_faults_are_the_classes_in_their_order():
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_class_says_what_the_server_did(fault):
-    """`expected` is what the server made: what it lacks is lost, what only it has is invented."""
+def test_each_class_of_difference(fault):
+    """`expected` is the server's message: missing calls are lost, extra calls are invented."""
     made = message()
     FAULTS[fault](made)
     assert difference(message(), made).kind == fault
@@ -153,7 +153,7 @@ def test_any_two_messages_have_a_class(one, two):
 
 
 @given(MADE, MADE)
-def test_what_one_side_loses_the_other_invents(one, two):
+def test_swapped_messages_swap_lost_and_invented_calls(one, two):
     pair = {difference(one, two).kind, difference(two, one).kind}
     assert len(pair) == 1 or pair <= {"call_invented", "call_lost"} or pair == {"loss", "leak"}
 
@@ -242,7 +242,7 @@ def test_parts_that_became_one_are_a_merge():
         [chunk(tool_calls=5)],
     ],
 )
-def test_what_is_no_message_is_an_error_of_its_record(expected):
+def test_invalid_expected_message_is_an_error(expected):
     assert "error" in REPLAYER(record(expected=expected))
 
 

@@ -1,4 +1,4 @@
-"""What is done round the parser for each record, counted: the parser decides the rate."""
+"""Overhead of replay per record, counted: the parser determines the rate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def calls(function):
     return counted / RECORDS
 
 
-def test_what_stands_round_the_parser_is_little():
+def test_overhead_of_replay_is_small():
     expected = REPLAYER(record())["message"]
     given = record(model="m", expected=expected)
     block = Block(BEGINNING, BEGINNING, b"\n".join([json.dumps(given).encode()] * RECORDS))
@@ -48,5 +48,5 @@ def test_what_stands_round_the_parser_is_little():
         written(REPLAYER, block)
 
     for function in (parsed, replayed):
-        function()  # what is found out once is not counted
+        function()  # warm the caches, which are not counted
     assert 0 < calls(replayed) - calls(parsed) < MOST

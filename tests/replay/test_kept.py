@@ -1,4 +1,4 @@
-"""Results elsewhere: what is done lies there in files, which are put together at the end."""
+"""Remote results: written to several files that are joined at the end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def watched(steps):
 
 @pytest.mark.parametrize("segment", [1, 1 << 16, 1 << 30])
 @pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
-def test_results_elsewhere_are_gone_on_with(system, log, monkeypatch, segment, ending):
+def test_remote_results_are_resumed(system, log, monkeypatch, segment, ending):
     monkeypatch.setattr(kept, "SEGMENT", segment)
     target = f"{TARGET}{ending}"
     told = replay_file(REPLAYER, log, jobs=1).to_json()
@@ -53,7 +53,7 @@ def test_results_elsewhere_are_gone_on_with(system, log, monkeypatch, segment, e
         steps: list[int] = []
         tally = replay_file(REPLAYER, log, target, jobs=1, progress=watched(steps))
         assert tally.to_json() == told
-        assert steps[0] > 40 * (stop + 1) or len(steps) == 1  # nothing was done again
+        assert steps[0] > 40 * (stop + 1) or len(steps) == 1  # no block was repeated
         assert found(system, target) == list(range(200))
         assert [name.rpartition("/")[2] for name in system.ls("/results", detail=False)] == [
             f"out{ending}"
@@ -61,7 +61,7 @@ def test_results_elsewhere_are_gone_on_with(system, log, monkeypatch, segment, e
         system.rm(target)
 
 
-def test_who_is_killed_there_loses_no_result_that_counts(system, log, monkeypatch):
+def test_killed_remote_replay_loses_no_counted_result(system, log, monkeypatch):
     """A file that was put there, of which the state does not know, is made again."""
     monkeypatch.setattr(kept, "SEGMENT", 1)
     interrupted(log, f"{TARGET}.jsonl", 2)
@@ -74,7 +74,7 @@ def test_who_is_killed_there_loses_no_result_that_counts(system, log, monkeypatc
 
 
 @pytest.mark.parametrize("harm", ["file", "state", "question"])
-def test_what_cannot_be_gone_on_with_begins_again(system, log, monkeypatch, harm):
+def test_unusable_state_restarts(system, log, monkeypatch, harm):
     monkeypatch.setattr(kept, "SEGMENT", 1)
     interrupted(log, f"{TARGET}.jsonl", 3)
     if harm == "file":
@@ -87,7 +87,7 @@ def test_what_cannot_be_gone_on_with_begins_again(system, log, monkeypatch, harm
     assert not system.exists("/results/out.jsonl.part")
 
 
-def test_what_cannot_be_reached_now_is_not_thrown_away(system, log, monkeypatch):
+def test_unreachable_state_is_kept(system, log, monkeypatch):
     """A state that cannot be read for a while is no reason to begin again."""
     interrupted(log, f"{TARGET}.jsonl", 2)
     before = system.find("/results")
@@ -102,7 +102,7 @@ def test_what_cannot_be_reached_now_is_not_thrown_away(system, log, monkeypatch)
     assert system.find("/results") == before
 
 
-def test_where_nothing_can_be_written_is_refused(log):
+def test_unwritable_target_is_rejected(log):
     pytest.importorskip("fsspec")
     for target in ("nothing://x/out.jsonl", "file:///proc/none/out.jsonl"):
         with pytest.raises(dp.UsageError, match=target.partition(":")[0]):

@@ -57,8 +57,8 @@ def test_each_record_has_a_result_in_its_place(whole):
     bad = [one["error"] for one in found if "error" in one]
     assert [one.partition(":")[0] for one in bad] == [
         "not JSON",
-        "it has no text, no chunks and no token_ids, but no fields",
-        "a record is an object, not 'x'",
+        "the record lacks text, chunks and token_ids, but has no fields",
+        "a record must be an object, not 'x'",
         "not JSON",
     ]
     assert (whole[1].records, whole[1].errors) == (184, 4)
@@ -146,7 +146,7 @@ def test_results_that_are_not_ordered_come_as_they_do(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("torn", [b"", b'{"id": 7, "mess'])
 @pytest.mark.parametrize("differing", [False, True])
-def test_what_was_interrupted_goes_on(log, tmp_path, torn, differing):
+def test_interrupted_replay_resumes(log, tmp_path, torn, differing):
     def run(out, stop_at=None):
         seen = []
 
@@ -197,7 +197,7 @@ def test_another_question_begins_again(log, whole, tmp_path):
     assert out.read_bytes() == whole[0]
 
 
-def test_a_process_that_is_killed_is_reported_and_what_was_done_is_kept(log, tmp_path, monkeypatch):
+def test_killed_process_is_reported_and_results_are_kept(log, tmp_path, monkeypatch):
     from concurrent.futures.process import BrokenProcessPool
 
     class Pool:
@@ -219,7 +219,7 @@ def test_a_process_that_is_killed_is_reported_and_what_was_done_is_kept(log, tmp
     out = tmp_path / "out.jsonl"
     with monkeypatch.context() as patched:
         patched.setattr(local_engine, "ProcessPoolExecutor", Pool)
-        with pytest.raises(Interrupted, match="run it again"):
+        with pytest.raises(Interrupted, match="run again to continue"):
             replay_file(REPLAYER, log, str(out), jobs=2)
     assert Path(f"{out}.part").stat().st_size > 0
     assert replay_file(REPLAYER, log, str(out), jobs=1).records == 184
@@ -296,7 +296,7 @@ def test_parquet_in_and_out(tmp_path):
         replay_file(REPLAYER, str(tmp_path / "bad.parquet"))
 
 
-def test_without_pyarrow_a_sentence_says_what_to_install(monkeypatch, tmp_path):
+def test_missing_pyarrow_names_the_extra(monkeypatch, tmp_path):
     import sys
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)

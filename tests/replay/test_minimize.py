@@ -1,4 +1,4 @@
-"""What is made small: it still breaks, and nothing more of it can go."""
+"""Reduction of outputs: the result still shows the fault and cannot be reduced further."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PREDICATES = [
 
 
 @given(st.lists(st.text("abc", min_size=1, max_size=5), min_size=1), st.sampled_from(PREDICATES))
-def test_nothing_more_can_go(chunks, breaks):
+def test_minimal_output_cannot_be_reduced_further(chunks, breaks):
     chunks += ["aa", "a", "bb"]
     assume(breaks(chunks))
     found = minimal(chunks, breaks)
@@ -81,7 +81,7 @@ def test_a_parser_that_raises_breaks():
     assert minimal([TEXT], breaks_peer(REPLAYER, record(), raises, "raised")) == ["Paris"]
 
 
-def test_the_text_that_tells_two_policies_apart():
+def test_minimal_text_for_two_different_policies():
     other = Replayer(FORMAT, policies=dp.Policies(unknown_tool="text"))
     both = Replayer(FORMAT, against=other)
     given = record(tools=[{"name": "other"}])
@@ -94,7 +94,7 @@ def test_the_text_that_tells_two_policies_apart():
 
 def test_ours_breaks_nowhere():
     breaks = breaks_ours(REPLAYER, record())
-    with pytest.raises(dp.UsageError, match="nothing to make small"):
+    with pytest.raises(dp.UsageError, match="does not show the fault"):
         minimal(list(TEXT), breaks)
 
 
@@ -130,7 +130,7 @@ def test_it_is_printed_as_a_test_that_holds(fields, policies, cut):
     holds(source)
 
 
-def test_why_it_ended_is_kept_though_only_a_chunk_said_it():
+def test_finish_reason_of_a_chunk_is_kept():
     text = call("weather", '{"city": "Pa')
     chunks = [
         {"choices": [{"delta": {"content": text}}]},

@@ -1,4 +1,4 @@
-"""Ray: a local one with two processes makes what the local engine makes, one killed or none."""
+"""Ray engine: a local cluster returns the results of the local engine, even if a worker dies."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def main():
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    # Processes import what they are sent: it cannot stand in the program that is run.
+    # Workers import the function, so it must not be defined in `__main__`.
     path = tmp_path_factory.mktemp("program") / "marking_replayer.py"
     path.write_text(PROGRAM, encoding="utf-8")
     return path
@@ -68,7 +68,7 @@ def program(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """Three files, one of them packed, one with a byte order mark and one that ends in nothing."""
+    """Three files, one of them packed, one with a byte order mark and one without a final newline."""
     folder = tmp_path_factory.mktemp("logs")
     records = [record(id=at) | ({"id": None} if at % 10 == 0 else {}) for at in range(1000)]
     (folder / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + f"{lines(records)}\nno\n".encode())
@@ -100,7 +100,7 @@ def started(program, marks, **given):
 
 
 def run(program, marks, **given):
-    """What is counted by such a process."""
+    """Return the count of a worker."""
     done = started(program, marks, **given)
     assert done.returncode == 0
     return json.loads(done.stdout.splitlines()[-1])
@@ -110,7 +110,7 @@ def replayed(marks):
     return len([one for one in marks.iterdir() if one.name != "died"])
 
 
-def test_lines_are_those_of_the_local_engine_though_a_process_dies(program, logs, tmp_path):
+def test_lines_equal_the_local_engine_after_a_worker_dies(program, logs, tmp_path):
     given = {"source": str(logs), "target": str(tmp_path / "ray.jsonl"), "part": 100_000}
     tally = run(program, tmp_path / "marks", dies=True, **given)
     local = replay_file(Replayer(FORMAT), str(logs), str(tmp_path / "local.jsonl"), jobs=1)
@@ -121,7 +121,7 @@ def test_lines_are_those_of_the_local_engine_though_a_process_dies(program, logs
 
 
 @pytest.mark.parametrize("target", ["ray.jsonl", "ray.parquet"])
-def test_what_was_interrupted_goes_on(program, logs, tmp_path, target):
+def test_interrupted_replay_resumes(program, logs, tmp_path, target):
     parquet = pytest.importorskip("pyarrow.parquet")
     target = str(tmp_path / target)
     given = {"source": str(logs), "target": target, "part": 60_000}
@@ -148,7 +148,7 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path):
     assert _files_in(str(folder), "?", set()) == {}
     (folder / "_part-00000.parquet.dead").write_bytes(b"x")
     (folder / "mine.parquet").write_bytes(b"x")
-    with pytest.raises(UsageError, match=r"mine\.parquet is no result"):
+    with pytest.raises(UsageError, match=r"mine\.parquet is not a replay result"):
         _files_in(str(folder), "?", set())
     (folder / "mine.parquet").unlink()
     assert _files_in(str(folder), "?", set()) == {}

@@ -1,4 +1,4 @@
-"""The function over a record: what it reads, and that no record stops it."""
+"""The replay function: fields of records, and errors as results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .records import FORMAT, REPLAYER, TEXT, call, record
 RESULT = REPLAYER(record())
 
 
-def test_a_result_is_what_the_parser_says():
+def test_result_equals_the_parser():
     parsed = dp.parse(TEXT, FORMAT, tools=record()["tools"], finish_reason="stop")
     assert RESULT["id"] == "a"
     assert RESULT["message"] == parsed.to_openai()
@@ -132,7 +132,7 @@ def test_a_record_names_the_policy_of_its_server_for_extra_calls():
         assert "extra_calls" in REPLAYER(asked | {"extra_calls": wrong})["error"]
 
 
-def test_a_template_is_told_what_it_was_told_then():
+def test_template_gets_the_recorded_variables():
     opened = "<assistant>\n{% if thinks %}<note>{% endif %}{% endif %}"
     template = dp.ChatTemplate(PLAIN.replace("<assistant>\n{% endif %}", opened))
     asked = {"messages": [{"role": "user", "content": "?"}], "finish_reason": "stop"}
@@ -144,7 +144,7 @@ def test_a_template_is_told_what_it_was_told_then():
     assert "error" in replayer({"text": "a", "chat_template_kwargs": 5} | asked)
 
 
-def test_what_logs_have_under_these_names_besides():
+def test_other_shapes_of_log_fields():
     odd = record(reasoning="She asks", calls=[{"name": "f"}], template=5, format={"a": 1})
     assert REPLAYER(odd) == RESULT
     assert "error" in REPLAYER(record(calls="jsn"))
@@ -287,7 +287,7 @@ def test_layouts_of_logs(name):
     assert result["finish_reason"] == "tool_calls"
 
 
-def test_a_harness_that_made_content_of_a_call_is_told():
+def test_call_returned_as_content_is_a_difference():
     sample = SAMPLES["inspect-ai"]
     assert Replayer(FORMAT, fields=LAYOUTS["inspect-ai"])(sample)["class"] == "call_lost"
     parsed = {
@@ -315,7 +315,7 @@ def test_prompts_of_a_harness_are_texts_or_messages_in_json():
     assert replayer(odd)["message"]["content"] == "Hi."
 
 
-def test_paths_lead_into_lists_and_to_the_first_that_is_there():
+def test_paths_with_lists_and_alternatives():
     replayer = Replayer(FORMAT, fields={"text": "none.at.all|choices.-1.raw", "id": "meta.id"})
     given = {"choices": [{}, {"raw": TEXT}], "meta": {"id": 3}, "text": "not this", "id": 4}
     result = replayer(given | {"finish_reason": "stop", "tools": record()["tools"]})

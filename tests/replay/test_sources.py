@@ -1,4 +1,4 @@
-"""Files of records: which are read, how they are packed, and what of them cannot be read."""
+"""Files of records: types, compression and unreadable parts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_packed_files_are_read(tmp_path, ending, named):
     out = io.BytesIO()
     replay_stream(REPLAYER, io.BufferedReader(io.BytesIO(data)), out, jobs=1)
     assert len(ids(out.getvalue())) == 150
-    # Wherever it is cut off, what is there is read, and what is missing is told.
+    # A truncated file is read up to its end, and the missing rest is reported.
     path.write_bytes(data[: len(data) * 2 // 3])
     *found, last = replayed(str(path))
     assert "cannot be unpacked from here on" in last[2]
@@ -79,13 +79,13 @@ def test_packed_files_are_gone_on_with(tmp_path):
     assert [one[1] for one in ids(out.read_bytes())] == list(range(200))
 
 
-def test_without_pyarrow_zstd_says_what_to_install(tmp_path, monkeypatch):
+def test_zstd_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
     import sys
 
     (tmp_path / "a.zst").write_bytes(b"\x28\xb5\x2f\xfd....")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
-    with pytest.raises(dp.UsageError, match="zstd needs Python"):
+    with pytest.raises(dp.UsageError, match="zstd requires Python"):
         replay_file(REPLAYER, str(tmp_path / "a.zst"))
 
 
@@ -100,7 +100,7 @@ def test_a_byte_order_mark_is_no_record(tmp_path):
 
 
 @pytest.mark.parametrize("last", [b"", b"\n", b'\n{"id": 9}', b'\n{"id": 9}\n'])
-def test_a_line_that_is_too_long_is_told_and_passed_over(monkeypatch, last):
+def test_overlong_line_is_reported_and_skipped(monkeypatch, last):
     monkeypatch.setattr(blocks, "LONGEST", 50)
     monkeypatch.setattr(blocks, "CHUNK", 7)
     data = b'{"id": 1}\n{"id": 2, "x": "' + b"y" * 300 + b'"}' + last
@@ -110,7 +110,7 @@ def test_a_line_that_is_too_long_is_told_and_passed_over(monkeypatch, last):
         length = len(data) - 10 - len(last) + (1 if last else 0)
         assert words == [
             (1, {"id": 1}),
-            (2, f"a line of {length} bytes: 50 are the most"),
+            (2, f"the line has {length} bytes, but at most 50 are allowed"),
             *([(3, {"id": 9})] if b"9" in last else []),
         ]
 
@@ -137,7 +137,7 @@ def test_places_are_where_blocks_begin(texts, size, ended):
 
 @pytest.fixture
 def logs(tmp_path):
-    """A folder of logs, and of what is none."""
+    """A folder of logs and other files."""
     pytest.importorskip("pyarrow")
     import pyarrow as pa
     from pyarrow import parquet
@@ -215,7 +215,7 @@ def test_the_results_are_not_read(tmp_path):
     for _ in range(2):
         replay_file(REPLAYER, str(tmp_path / "*.jsonl"), out, jobs=1)
         assert [one[1] for one in ids(Path(out).read_bytes())] == ["a", "b"]
-    with pytest.raises(dp.UsageError, match="over the records"):
+    with pytest.raises(dp.UsageError, match="overwrite the records"):
         replay_file(REPLAYER, [str(tmp_path / "a.jsonl"), out], out)
 
 
@@ -232,7 +232,7 @@ def test_results_among_the_records_are_gone_on_with(tmp_path, far):
 
 
 @pytest.mark.parametrize("bad", ["none.jsonl", "*.jsonl", "empty", "memory://none/*.jsonl"])
-def test_what_is_not_there_is_refused(tmp_path, monkeypatch, bad):
+def test_missing_files_are_rejected(tmp_path, monkeypatch, bad):
     pytest.importorskip("fsspec")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
@@ -246,7 +246,7 @@ def test_a_name_that_looks_like_a_pattern(tmp_path):
     assert replayed(str(path)) == [(None, "a", None)]
 
 
-def test_one_of_many_that_cannot_be_read_is_told(logs, monkeypatch):
+def test_unreadable_file_among_several_is_reported(logs, monkeypatch):
     real = sources.open_binary
 
     def opened(path, mode="rb"):
@@ -268,7 +268,7 @@ def test_a_file_without_permission(logs):
     assert "Permission denied" in replayed(str(logs))[2][2]
 
 
-def test_a_file_that_is_no_longer_reached_interrupts(tmp_path, monkeypatch):
+def test_unreachable_file_interrupts(tmp_path, monkeypatch):
     path, out = tmp_path / "log.jsonl", tmp_path / "out.jsonl"
     path.write_text(lines(record(id=at) for at in range(200)), encoding="utf-8")
 
@@ -280,7 +280,7 @@ def test_a_file_that_is_no_longer_reached_interrupts(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(sources, "open_binary", lambda path: Fails(Path(path).read_bytes()))
-        with pytest.raises(Interrupted, match="run it again to go on"):
+        with pytest.raises(Interrupted, match="run again to continue"):
             replay_file(REPLAYER, str(path), str(out), jobs=1)
     assert Path(f"{out}.part").stat().st_size > 0
     replay_file(REPLAYER, str(path), str(out), jobs=1)
@@ -319,7 +319,7 @@ def test_a_zip_of_samples(tmp_path):
     assert first.start == start
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "?")
-    with pytest.raises(dp.UsageError, match="no log of inspect-ai"):
+    with pytest.raises(dp.UsageError, match="not a log of inspect-ai"):
         replay_file(REPLAYER, str(path))
 
 
@@ -340,7 +340,7 @@ def test_a_zip_packed_with_zstd(tmp_path):
         for at in range(3):
             archive.writestr(f"samples/{at}.json", zstd(json.dumps(record(id=at)).encode()))
     data = path.read_bytes()
-    # The method stands in the header of each member, and in the directory.
+    # The method is in the header of each member, and in the directory.
     for head, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
         at = data.find(head)
         while at >= 0:
@@ -352,7 +352,7 @@ def test_a_zip_packed_with_zstd(tmp_path):
 
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_a_file_that_is_one_in_json(tmp_path, indent, mark):
+def test_file_with_a_json_document(tmp_path, indent, mark):
     path, found = tmp_path / "log.json", [record(id=at) for at in range(150)]
     wanted = [(None, at, None) for at in range(150)]
     path.write_bytes(mark + json.dumps(found, indent=indent).encode())
@@ -390,7 +390,7 @@ class Pipe(io.BufferedReader):
         return False
 
 
-def test_a_pipe_cannot_have_what_is_read_from_its_end():
+def test_pipe_with_zip_or_parquet_is_rejected():
     for head in (b"PK\x03\x04", b"PAR1"):
         with pytest.raises(dp.UsageError, match="from a pipe"):
             replay_stream(REPLAYER, Pipe(io.BytesIO(head + b"x" * 90)))

@@ -1,4 +1,4 @@
-"""What was counted, as a table and as a picture: both answer whether it is the model."""
+"""Table and picture of a tally, which attribute faults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DRAW = "DELTAPARSE_DRAW"
 
 
 def results():
-    """What came of some outputs of two models, one of which had a bad server."""
+    """Return results of two models, one of them with a faulty server."""
     right = REPLAYER(record())["message"]
     unread = {name: right[name] for name in right if name != "tool_calls"}
     leaked = right | {"content": "Let me see.</think>"}
@@ -43,17 +43,17 @@ def tally():
 def test_the_table_answers(tally):
     lines = table(tally).splitlines()
     assert lines[:3] == ["61 records", "1 could not be read:", "  record 61: not JSON"]
-    assert lines[3].startswith("20 (33.3 %): the parser made something else of it; ")
-    assert "the model wrote a call badly" in lines[3]
+    assert lines[3].startswith("20 (33.3 %): the server returned a different message; ")
+    assert "the model wrote a malformed call" in lines[3]
     for words in ("alpha-8b", "beta-70b", "weather", "clock", "whole", "cut off", "call_lost"):
         assert words in table(tally)
 
 
 def test_the_picture_answers(tally):
     drawn = picture(tally)
-    names = {"the parser": "parser", "the model": "model", "the limit: cut off": "limit"}
+    names = {"the parser": "parser", "the model": "model", "the token limit": "limit"}
     texts = [one.text for one in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
-    for words, name in (names | {"nobody": "nobody"}).items():
+    for words, name in (names | {"no fault": "nobody"}).items():
         assert texts[texts.index(words) + 1] == str(tally.verdicts[name])
     assert "alpha-8b" in texts
 
@@ -64,9 +64,9 @@ def test_the_picture_of_the_page(tally):
     assert PICTURE.read_text(encoding="utf-8") == picture(tally), f"draw it anew: {DRAW}=1"
 
 
-def test_where_nothing_was_compared_it_says_so():
+def test_table_without_comparison_has_a_note():
     text = table(Tally.of([REPLAYER(record())]))
-    assert "Only the model was judged" in text
+    assert "Only the model was checked" in text
     assert "Only the model" not in table(Tally.of(results()))
 
 
@@ -84,13 +84,13 @@ def test_tallies_add_up(tally):
     assert (both.records, both.errors, both.unrendered) == (63, 2, 1)
 
 
-def test_nothing_has_a_table_and_a_picture():
+def test_empty_tally_has_a_table_and_a_picture():
     assert table(Tally.of([{"id": 1, "error": "not JSON"}])).startswith("1 record\n")
     assert table(Tally()) == "0 records\nNo output could be parsed.\n"
     ET.fromstring(picture(Tally()))
 
 
-def test_a_name_that_is_markup_stays_text():
+def test_markup_in_names_is_escaped():
     drawn = picture(Tally.of([REPLAYER(record(model="</svg><script>&"))]))
     assert "</svg><script>&" in [one.text for one in ET.fromstring(drawn).iter()]
 

@@ -1,4 +1,4 @@
-"""The kit for users' own tests draws what it says, and its checks find what is wrong."""
+"""The testing kit: strategies draw valid turns, and checks detect faults."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ CALL = '<tool_call>\n{"name": "stop", "arguments": {"n": [1, "two"]}}\n</tool_ca
 
 
 def first(drawn, wanted):
-    """The first that is drawn and has what is wanted; it is not made small, which takes long."""
+    """Return the first matching example, without slow shrinking."""
     return find(drawn, wanted, settings=settings(phases=[Phase.generate], max_examples=2_000))
 
 
@@ -71,7 +71,7 @@ def check_fits(call):
 
 
 @given(st.data(), st.text("ab<|>\n é😀", max_size=12))
-def test_chunks_add_up_to_what_was_cut(data, text):
+def test_chunks_join_to_the_text(data, text):
     assert "".join(data.draw(chunkings(text))) == text
     assert b"".join(data.draw(chunkings(text.encode()))) == text.encode()
 
@@ -156,7 +156,7 @@ def test_without_tools_functions_are_made_up():
 
 
 @given(data=st.data(), opened=st.booleans())
-def test_outputs_stand_behind_their_prompt(data, opened):
+def test_outputs_continue_their_prompt(data, opened):
     fmt = get_format("qwen3")
     prompt = "<|im_start|>assistant\n<think>\n" + ("" if opened else "\n</think>\n\n")
     text = data.draw(outputs(fmt, TOOLS, prompt=prompt))
@@ -186,7 +186,7 @@ def test_deltas_that_are_not_the_message_are_found(fault, monkeypatch):
         check_invariants(HERMES, "so " + CALL, TOOLS)
 
 
-def test_an_end_that_is_taken_for_natural_is_found(monkeypatch):
+def test_truncation_reported_as_natural_end_is_detected(monkeypatch):
     finish = StreamParser.finish
     monkeypatch.setattr(StreamParser, "finish", lambda parser, reason: finish(parser, "stop"))
     with pytest.raises(AssertionError, match=r"^10: "):
@@ -200,25 +200,25 @@ def test_a_message_that_depends_on_the_cuts_is_found(monkeypatch):
         check_invariants(HERMES, "so\n\nit is", TOOLS)
 
 
-def test_arguments_that_were_whole_before_their_last_characters_are_found():
+def test_arguments_with_trailing_characters_are_detected():
     message = parse(CALL, HERMES, finish_reason="stop")
     check_calls(message)
     (call,) = message.tool_calls
     longer = dataclasses.replace(call, arguments=call.arguments + " ")
-    with pytest.raises(AssertionError, match=r"^5: .* was whole before"):
+    with pytest.raises(AssertionError, match=r"^5: .* was complete before"):
         check_calls(SimpleNamespace(tool_calls=[longer]))
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (lambda: check_invariants(HERMES, CALL.encode()), "an output is a text, not bytes"),
+        (lambda: check_invariants(HERMES, CALL.encode()), "text must be a str, not bytes"),
         (lambda: check_invariants(HERMES, CALL, chunkings=chunkings(CALL)), "data.draw"),
-        (lambda: texts_of("x"), "rules, not of str"),
+        (lambda: texts_of("x"), "rules, not str"),
         (lambda: texts_of(gbnf(HERMES, TOOLS)), "rules, not of Grammar"),
     ],
 )
-def test_what_cannot_be_checked_is_refused_with_what_to_give(wrong, told):
+def test_invalid_arguments_are_rejected(wrong, told):
     with pytest.raises(UsageError, match=told):
         wrong()
 
@@ -245,11 +245,11 @@ def test_the_turns_of_a_template_keep_the_invariants(name):
     assert check_template(SOURCES[name]).verified
 
 
-def test_a_turn_that_does_not_come_back_is_told(forgetful, monkeypatch):
+def test_turn_without_round_trip_fails(forgetful, monkeypatch):
     feed = StreamParser.feed
     loses = lambda parser, text: feed(parser, text.replace("First line", ""))  # noqa: E731
     monkeypatch.setattr(StreamParser, "feed", loses)
-    with pytest.raises(AssertionError, match=r"not understood: .* did not come back"):
+    with pytest.raises(AssertionError, match=r"not verified: .* did not come back"):
         check_template(SOURCES["json_in_tags"])
 
 
@@ -261,8 +261,8 @@ def test_a_turn_of_a_template_that_depends_on_its_cuts_is_found(monkeypatch):
         check_template(SOURCES["json_in_tags"])
 
 
-def test_a_template_that_is_not_understood_is_told():
-    with pytest.raises(AssertionError, match="not understood: the template does not render tool"):
+def test_unsupported_template_fails():
+    with pytest.raises(AssertionError, match="not verified: the template does not render tool"):
         check_template(
             "{% if tools %}{{ tools | tojson }}{% endif %}"
             "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
@@ -284,14 +284,14 @@ JSON_IN_TAGS = deltaparse.analyze(SOURCES["json_in_tags"])
         ({"turn": {"headers": ("Bot:",), "generation_prompt": ""}}, "no_header"),
     ],
 )
-def test_a_format_that_reads_a_template_otherwise_is_told(change, told):
+def test_different_format_fails(change, told):
     with pytest.raises(AssertionError) as found:
         check_template(SOURCES["json_in_tags"], fmt=JSON_IN_TAGS.replace(**change))
     assert told in str(found.value)
     assert len(str(found.value)) < 1_000
 
 
-def test_a_format_that_reads_a_template_as_the_analysis_does_is_returned():
+def test_equivalent_format_is_returned():
     mine = JSON_IN_TAGS.replace(tools={"separator": ""})
     assert check_template(SOURCES["json_in_tags"], fmt=mine) is mine
 
@@ -300,13 +300,13 @@ PONDERS = """\
 {% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}
 {{- '<use>' ~ (c.function | tojson) ~ '</use>' }}{% endfor %}</{{ m.role }}>{% endfor %}
 {%- if add_generation_prompt %}<assistant><|ponder|>{% endif %}"""
-"""What ends the part that its prompt opens stands nowhere."""
+"""The end marker of the part opened by the prompt is never rendered."""
 
 
-def test_a_format_by_hand_is_proved_on_a_template_that_is_not_understood():
+def test_hand_written_format_of_unsupported_template_is_verified():
     found = deltaparse.analyze(PONDERS)
     assert not found.verified
-    with pytest.raises(AssertionError, match="not understood: the prompt opens"):
+    with pytest.raises(AssertionError, match="not verified: the prompt opens"):
         check_template(PONDERS)
     mine = found.replace(
         reasoning={"mode": "TAG_BASED", "start": "<|ponder|>", "end": "<|/ponder|>"}
@@ -318,7 +318,7 @@ def test_a_format_by_hand_is_proved_on_a_template_that_is_not_understood():
 
 
 @pytest.mark.parametrize("lists", ["", "{{ tools | tojson if tools }}"])
-def test_a_template_without_calls_proves_no_format_that_has_some(lists):
+def test_template_without_calls_verifies_no_format_with_calls(lists):
     source = lists + (
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
         "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -336,7 +336,7 @@ def test_a_template_without_calls_proves_no_format_that_has_some(lists):
         ("{% for m in messages %}{{ m.content }}{% endfor %}", "not that of the template: "),
     ],
 )
-def test_a_template_that_shows_no_turn_proves_no_format(source, says):
+def test_template_without_turns_verifies_no_format(source, says):
     with pytest.raises(AssertionError, match=says):
         check_template(source, fmt=JSON_IN_TAGS)
 

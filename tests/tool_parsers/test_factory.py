@@ -109,23 +109,23 @@ def test_types_are_names_aliases_and_formats():
 
 
 @pytest.mark.parametrize("name", ["qwen_25", "qwen2.6", "deepseekv32x", "my_modell"])
-def test_an_unknown_type_is_told_with_the_nearest(name):
+def test_unknown_type_suggests_similar_names(name):
     register_tool_parser("my_model", MyModelParser)
-    with pytest.raises(ValueError, match=r"no tool parser is called .* did you mean '") as raised:
+    with pytest.raises(ValueError, match=r"unknown tool parser .* did you mean '") as raised:
         create_tool_parser(name)
     close = {"qwen_25": "'qwen25'", "qwen2.6": "'qwen2.5'", "my_modell": "'my_model'"}
     assert close.get(name, "'deepseekv32'") in str(raised.value)
 
 
 @pytest.mark.parametrize("name", [None, 3, ["qwen"]])
-def test_what_is_no_type(name):
-    with pytest.raises(UsageError, match="the type of a tool parser is a text"):
+def test_invalid_type_is_rejected(name):
+    with pytest.raises(UsageError, match="parser_type must be a str"):
         create_tool_parser(name)
 
 
-def test_what_cannot_be_registered():
+def test_invalid_registration_is_rejected():
     for name, made in (("", MyModelParser), (3, MyModelParser), ("x", "no class")):
-        with pytest.raises(UsageError, match="takes a name and a class"):
+        with pytest.raises(UsageError, match="requires a name and a tool parser class"):
             register_tool_parser(name, made)
 
 
@@ -164,7 +164,7 @@ def test_yaml_without_its_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     path = tmp_path / "config.yaml"
     path.write_text("a: 1")
-    with pytest.raises(UsageError, match="a YAML file needs PyYAML"):
+    with pytest.raises(UsageError, match="a YAML file requires PyYAML"):
         tool_parser_from_config(path)
 
 
@@ -172,8 +172,8 @@ def test_yaml_without_its_package(tmp_path, monkeypatch):
     ("config", "words"),
     [
         ({"tool_parser": "hermess"}, "did you mean 'hermes'"),
-        ({"tool_parser": 3}, "the type of a tool parser is a text"),
-        ({"inference_service": "qwen"}, "inference_service in a configuration is a mapping"),
+        ({"tool_parser": 3}, "parser_type must be a str"),
+        ({"inference_service": "qwen"}, "inference_service in a configuration must be a mapping"),
         (3, "a configuration is a mapping or the path"),
         ("/no/such/file.yaml", "No such file"),
     ],

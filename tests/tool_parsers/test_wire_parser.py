@@ -94,7 +94,7 @@ def test_they_stream_too(name, text, calls):
     ("name", "count"),
     [(name, count) for name in WIRES for count in ("one", "two") if getattr(WIRES[name], count)],
 )
-def test_what_is_extracted_holds_the_calls_and_nothing_else(name, count):
+def test_extracted_part_contains_only_the_calls(name, count):
     parser, wire = create_tool_parser(name), getattr(WIRES[name], count)
     cut = parser.extract_tool_string(wire)
     expected = [("f", {"city": "NYC"}), ("g", {"n": 2})][: 1 if count == "one" else 2]
@@ -134,7 +134,7 @@ def test_a_text_without_calls(text):
     assert (result.tool_calls, result.is_valid) == (None, False)
 
 
-def test_a_call_that_is_not_whole_makes_the_result_invalid():
+def test_incomplete_call_makes_the_result_invalid():
     cut = create_tool_parser("simple_xml").parse(XML + '<tool_call>{"name": "g", "arguments": {"a')
     assert not cut.is_valid
     assert made(cut) == [NYC]
@@ -224,10 +224,10 @@ def test_policies_hold():
     assert not create_tool_parser("xml", policies=policies).parse(text).is_valid
 
 
-def test_what_makes_no_sense():
-    with pytest.raises(UsageError, match="needs a WireFormat or its name"):
+def test_invalid_arguments_are_rejected():
+    with pytest.raises(UsageError, match="must be a WireFormat or the name"):
         WireToolParser()
-    with pytest.raises(UsageError, match="a response is text, not bytes"):
+    with pytest.raises(UsageError, match="the response must be a str, not bytes"):
         create_tool_parser("xml").parse(b"")
     with pytest.raises(UsageError, match="a tool is"):
         create_tool_parser("xml", tools=[{}])

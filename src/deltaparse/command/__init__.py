@@ -1,1 +1,1 @@
-"""The command `deltaparse`: `main` finds the subcommand, each of which has a module."""
+"""The `deltaparse` command: `main` selects the subcommand. Each has its own module."""

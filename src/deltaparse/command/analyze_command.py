@@ -1,4 +1,4 @@
-"""The command `deltaparse analyze`: what one chat template tells, or a table over many."""
+"""The command `deltaparse analyze`: describe the format of a template, or tabulate a folder."""
 
 from __future__ import annotations
 
@@ -19,37 +19,42 @@ from .terminal import BAD, GOOD, paint, progress
 __all__ = ["ANALYZE"]
 
 PATTERNS = ("*.jinja", "*tokenizer_config.json")
-"""What files in a directory are taken for templates."""
+"""Names of the files in a directory that are read as templates."""
 
 PAINTED = {"Verified": GOOD, "Not verified": BAD}
-"""How lines begin that are painted."""
+"""Beginnings of colored lines, with their colors."""
 
 OF_A_MODEL = ("chat_template.jinja", "tokenizer.json", "config.json")
-"""Files that a model's folder has one of; its template is that of the model."""
+"""Files of which a model's folder has at least one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+    """Add the arguments of the command to a parser."""
     add = parser.add_argument
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the wire format as JSON")
     form.add_argument("--trace", action="store_true", help="print each comparison with its diff")
-    add("--check", action="store_true", help="exit with status 1 if anything is not verified")
+    add("--check", action="store_true", help="exit with status 1 if a format is not verified")
     add(
         "--accept",
         action="store_true",
-        help="read calls as in the named format that the template describes, if it renders none",
+        help="use the call syntax of the suggested built-in format if the template renders no "
+        "calls (default: no call syntax)",
     )
     add_switches(parser)
-    add("--cache", metavar="DIR", help="keep what templates tell in this folder")
-    add("template", metavar="FILE|DIR", help="the chat template; of a directory, all in it")
+    add("--cache", metavar="DIR", help="cache analysis results in DIR (default: no cache)")
+    add(
+        "template",
+        metavar="FILE|DIR",
+        help="analyze this chat template, or all templates in a directory",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what the template tells, or each template in a folder.
+    """Print the format of a template, or a table of the templates in a folder.
 
     Raises:
-        BadInput: there is no chat template, or it cannot be used.
+        BadInput: the chat template is missing or unusable.
     """
     folder = Path(options.template)
     unverified: list[str] = []
@@ -64,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _painted(line: str) -> str:
-    """Lines, in which on a terminal what is proved is green, and what is not red."""
+    """Return lines with the verdict in color: green if verified, else red."""
     shown = []
     for one in line.split("\n"):
         colour = next((code for words, code in PAINTED.items() if one.startswith(words)), "")
@@ -73,18 +78,18 @@ def _painted(line: str) -> str:
 
 
 def _has_templates(folder: Path) -> bool:
-    """Whether it is a folder of templates, and not that of one model."""
+    """Return True for a folder of templates, False for a file or the folder of one model."""
     return folder.is_dir() and not any((folder / name).is_file() for name in OF_A_MODEL)
 
 
 def _many(folder: Path, options: argparse.Namespace, unverified: list[str]) -> Iterator[str]:
     names = sorted({path for pattern in PATTERNS for path in folder.rglob(pattern)})
     if not names:
-        raise BadInput(f"{folder}: no chat template in it: no {' or '.join(PATTERNS)}")
+        raise BadInput(f"{folder}: no chat template found; expected {' or '.join(PATTERNS)}")
     if options.trace:
-        raise BadInput(f"{folder}: --trace is for one template")
+        raise BadInput(f"{folder}: --trace requires a single template")
     if options.switch:
-        raise BadInput(f"{folder}: --switch is for one template")
+        raise BadInput(f"{folder}: --switch requires a single template")
 
     def rows() -> Iterator[tuple[str, dp.WireFormat | str]]:
         for path in progress(names, "analyzing"):
@@ -106,7 +111,7 @@ def _many(folder: Path, options: argparse.Namespace, unverified: list[str]) -> I
 
 
 def _one(options: argparse.Namespace, unverified: list[str]) -> Iterator[str]:
-    from deltaparse.analyzer import Trace  # and Jinja, which no other command needs
+    from deltaparse.analyzer import Trace  # lazy: imports Jinja, and most commands do not need it
 
     template = chat_template(options.template)
     trace, switches = Trace(), switches_of(options.switch)
@@ -123,7 +128,7 @@ def _one(options: argparse.Namespace, unverified: list[str]) -> Iterator[str]:
 
 
 def _format(path: Path, options: argparse.Namespace) -> dp.WireFormat | str:
-    """Return the format of a template in a file, or why there is none."""
+    """Return the format of a template in a file, or the error message."""
     try:
         return dp.analyze(
             chat_template(str(path)), accept_suggestion=options.accept, cache=options.cache
@@ -134,7 +139,7 @@ def _format(path: Path, options: argparse.Namespace) -> dp.WireFormat | str:
 
 ANALYZE = Subcommand(
     name="analyze",
-    help="show what a chat template tells",
+    help="analyze a chat template, or a folder of templates",
     add_arguments=add_arguments,
     run=run,
     epilog=TEMPLATES,

@@ -1,9 +1,8 @@
-"""The command `deltaparse demo`: a chat template and a recorded answer, chunk by chunk.
+"""The command `deltaparse demo`: stream a recorded response through the parser.
 
-Both are written for this project. No model writes like this one, so nothing of it can be known
-beforehand: what the parser needs, the analysis finds in the template. The recording is cut where
-a tokenizer would not be so unkind as to cut: inside markers, a number, an escape, a name. It also
-has the beginnings of markers where none follows.
+The model is invented for the demonstration, so its format cannot be built in. The analysis derives
+it from the chat template. Chunks are cut at difficult places: inside markers, a number, an escape
+and a name. The response also contains beginnings of markers that are content.
 """
 
 from __future__ import annotations
@@ -73,15 +72,15 @@ TOKENS = (
     *('ven": {"pl', 'ace": "H\\u1ed9i', " An", '"', ', "latitude"', ": 15.", "88", "}"),
     *("} ", "<ask]", "]", "\n~", "dark", "~\n"),
 )
-"""What the model answered, token by token."""
+"""The recorded response, token by token."""
 
-COLOURS = {"reasoning": "35", "content": "32", "call": "1;33", "arguments": "36", "held back": "2"}
+COLOURS = {"reasoning": "35", "content": "32", "call": "1;33", "arguments": "36", "buffered": "2"}
 LEFT = 26
-"""The width of the column with the chunks: the longest of them, and the bars beside it."""
+"""Width of the column of chunks: the longest chunk with its bars."""
 
 
 def add_arguments(_: argparse.ArgumentParser) -> None:
-    """Describe what the command takes: nothing."""
+    """Add no arguments."""
 
 
 def run(_: argparse.Namespace) -> None:
@@ -90,15 +89,15 @@ def run(_: argparse.Namespace) -> None:
 
 
 def demo(out: TextIO) -> None:
-    """Show the analysis of the template, then chunk by chunk what the parser makes of it."""
+    """Show the analysis of the template, then the deltas of each chunk."""
     template = dp.ChatTemplate(TEMPLATE)
     fmt = dp.analyze(template)
     look = _Look(out)
-    look.say('"Lantern" is a model that does not exist. From its chat template alone,')
-    look.say("deltaparse finds out how it writes:", "")
+    look.say('"Lantern" is an invented model. deltaparse derives its format from the')
+    look.say("chat template:", "")
     look.say(*(f"  {look.bold(f'{name:<11}')}{text}" for name, text in _findings(fmt)), "")
-    look.say("It answers in chunks, cut at the worst of places. Held back is what belongs to a")
-    look.say("marker, may become one, or is only half of a name, a number or an escape:", "")
+    look.say("Its response is cut at difficult places. A chunk is buffered if it belongs to a")
+    look.say("marker, may start one, or ends inside a name, a number or an escape:", "")
     question = [{"role": "user", "content": QUESTION}]
     prompt = template.render(question, tools=TOOLS, add_generation_prompt=True)
     parser = dp.StreamParser(fmt, tools=TOOLS, prompt=prompt)
@@ -111,7 +110,7 @@ def demo(out: TextIO) -> None:
 
 
 class _Look:
-    """How the demonstration looks on one output: its colours, and the signs it can write."""
+    """Style of the demonstration for one output: colors and encodable symbols."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -130,10 +129,10 @@ class _Look:
         return self._paint(text, "1")
 
     def row(self, chunk: str | None, deltas: list[dp.Delta]) -> None:
-        """Show a chunk, or the end, and beside it what it became, a line for each."""
+        """Show a chunk (None for the end) with its deltas, one per line."""
         left, width = self._between_bars(chunk) if chunk is not None else ("(end)", 5)
         became = [became for delta in deltas for became in _became(delta)]
-        nothing = ("nothing left" if chunk is None else "held back", "")
+        nothing = ("nothing buffered" if chunk is None else "buffered", "")
         for kind, text in became or [nothing]:
             code = COLOURS.get(kind, "2")
             right = self._paint(f"{kind:<11}" if text else kind, code)
@@ -145,7 +144,7 @@ class _Look:
             left, width = "", 0
 
     def _between_bars(self, text: str, code: str = "0") -> tuple[str, int]:
-        """Return a text with its white space visible, and how many columns it takes."""
+        """Return a text with visible whitespace, and its width in columns."""
         seen = text.replace("\n", self._newline)
         bar = self._paint(self._bar, "2")
         return f"{bar}{self._paint(seen, code)}{bar}", len(seen) + 2
@@ -171,12 +170,12 @@ def _findings(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     yield "reasoning", f"between {fmt.reasoning.start!r} and {fmt.reasoning.end!r}"
     yield "calls", sample_call(fmt)
     yield "turn", f"ends with {fmt.turn.ends[0]!r}"
-    yield "verified", "what the template renders, it reads back" if fmt.verified else "no"
+    yield "verified", "rendered conversations parse back unchanged" if fmt.verified else "no"
 
 
 DEMO = Subcommand(
     name="demo",
-    help="show a recorded answer being parsed, chunk by chunk",
+    help="stream a recorded response through the parser, chunk by chunk",
     add_arguments=add_arguments,
     run=run,
 )

@@ -1,7 +1,7 @@
-"""The command `deltaparse doctor`: whether all is well with a model, in one page.
+"""The command `deltaparse doctor`: check a model and print a one-page report.
 
-It asks what goes wrong in practice: does the template prove itself, and under which switches; do
-its markers survive decoding; do these tools make grammars; what does each engine need set.
+It checks that the template's format is verified, and with which switches. It checks that markers
+survive decoding and that a grammar can be built for the tools. It lists required engine settings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ANSWER, QUESTION = "It is nine.", [{"role": "user", "content": "And now?"}]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: in which part, how it is, and in words."""
+    """The result of one check: the part, its status and a description."""
 
     part: str
     status: Status
@@ -36,20 +36,29 @@ class Finding:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+    """Add the arguments of the command to a parser."""
     add = parser.add_argument
-    add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON: do they make grammars?")
-    add("--json", action="store_true", help="the findings as JSON")
+    add(
+        "--tools",
+        metavar="FILE",
+        help="check that a grammar can be built for these OpenAI tools, a JSON list "
+        "(default: no tools)",
+    )
+    add("--json", action="store_true", help="print the findings as JSON")
     add_switches(parser)
-    add("--cache", metavar="DIR", help="keep what templates tell in this folder")
-    add("source", metavar="SOURCE", help="a template, a tokenizer's file, a model's folder, a GGUF")
+    add("--cache", metavar="DIR", help="cache analysis results in DIR (default: no cache)")
+    add(
+        "source",
+        metavar="SOURCE",
+        help="check this template, tokenizer file, model folder or GGUF file",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what was found; exit with status 1 if something failed.
+    """Print the findings and exit with status 1 if a check failed.
 
     Raises:
-        BadInput: there is no chat template, or a file cannot be used.
+        BadInput: the source has no chat template, or a file cannot be used.
     """
     template = chat_template(options.source)
     switches = switches_of(options.switch)
@@ -74,24 +83,24 @@ def _of_template(
     template: dp.ChatTemplate, fmt: dp.WireFormat, switches: Mapping[str, Any]
 ) -> Iterator[Finding]:
     if fmt.verified:
-        yield Finding("template", "ok", "what it renders parses back the same")
+        yield Finding("template", "ok", "rendered conversations parse back unchanged")
     else:
         yield from (Finding("template", "failed", issue) for issue in fmt.issues)
-    none = "no rendering shows any" if fmt.verified else "no rendering that came back shows any"
+    none = "never rendered by the template" if fmt.verified else "not in any verified rendering"
     for part in ("content", "reasoning", "calls"):
         places = getattr(fmt.proved, part)
-        words = f"proved with {_places(places)}" if places else none
+        words = f"verified with {_places(places)}" if places else none
         yield Finding(part, "ok" if places else "note", words)
     for name, changes in fmt.switches.items():
         if changes:
             yield Finding("switch", "note", f"{name} changes {', '.join(changes)}")
     reads = template.calls_read
     if reads.ids != "any":
-        yield Finding("history", "note", f"ids of calls are made to be {reads.ids}")
+        yield Finding("history", "note", f"call ids are converted to {reads.ids}")
     if template.reasoning_key not in ("", "reasoning_content"):
-        yield Finding("history", "note", f"reasoning is read under {template.reasoning_key}")
+        yield Finding("history", "note", f"reasoning is read from `{template.reasoning_key}`")
     reason = template.why_no_bridge(ANSWER, QUESTION, **switches)
-    yield Finding("bridge", "note", f"behind an answer: {reason or 'proved'}")
+    yield Finding("bridge", "note", f"after an assistant turn: {reason or 'verified'}")
 
 
 def _places(places: tuple[str, ...]) -> str:
@@ -100,41 +109,42 @@ def _places(places: tuple[str, ...]) -> str:
 
 
 def _of_tokenizer(source: str, fmt: dp.WireFormat) -> Iterator[Finding]:
-    """What decoding does to the markers, and what engines need set."""
+    """Check that markers survive decoding, and list required engine settings."""
     path = Path(source)
     if not path.is_dir() and path.suffix.lower() != ".gguf":
         path = path.parent
     try:
         findings = dp.check_tokenizer(path, fmt)
     except dp.UsageError as error:
-        yield Finding("tokenizer", "note", f"none to look at: {error}")
+        yield Finding("tokenizer", "note", f"not checked: {error}")
         return
     for one in findings:
         part = "engine" if one.kind == "setting" else "tokenizer"
         status: Status = "note" if one.kind in ("dropped", "setting") else "ok"
         yield Finding(part, status, str(one))
     if not any(one.kind == "dropped" for one in findings):
-        yield Finding("engine", "ok", "no marker is dropped: nothing need be set")
+        yield Finding("engine", "ok", "no marker is dropped, no setting is required")
 
 
 def _of_tools(fmt: dp.WireFormat, tools: list[Any]) -> Iterator[Finding]:
-    """Whether a model can be held to the tools."""
+    """Check that a grammar can be built for the tools."""
     try:
         grammar = dp.gbnf(fmt, tools)
     except dp.UsageError as error:
         yield Finding("tools", "failed", str(error))
         return
     if not grammar.text:
-        yield Finding("tools", "failed", "the format has no calls that could be held to them")
+        words = "cannot build a grammar: the format has no tool-call syntax, or the list is empty"
+        yield Finding("tools", "failed", words)
         return
-    yield Finding("tools", "ok", f"{len(tools)} make a grammar")
+    yield Finding("tools", "ok", f"a grammar can be built (tools: {len(tools)})")
     for place, keyword in grammar.not_expressed:
-        yield Finding("tools", "note", f"not held to: {keyword} of {place}")
+        yield Finding("tools", "note", f"not enforced by the grammar: {keyword} of {place}")
 
 
 DOCTOR = Subcommand(
     name="doctor",
-    help="say whether all is well with a model's template, tokenizer and tools",
+    help="check a model's template, tokenizer and tools",
     add_arguments=add_arguments,
     run=run,
     epilog=TEMPLATES,

@@ -1,7 +1,7 @@
-r"""The command `deltaparse formats`: the formats that have names.
+r"""The command `deltaparse formats`: list the built-in formats.
 
-The list has a line of names for each format, and one with a sample of what a model writes in it,
-cut where it is long, with line ends as `\n`.
+The list has two lines per format: its names, and a sample turn. Long samples are truncated, and
+newlines are shown as `\n`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ WIDTH = 180
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+    """Add the arguments of the command to a parser."""
     add = parser.add_argument
-    add("name", metavar="NAME", nargs="?", help="show this one, in words")
-    add("--json", action="store_true", help="as JSON; with NAME: its wire format")
+    add("name", metavar="NAME", nargs="?", help="describe this format (default: list all)")
+    add("--json", action="store_true", help="print JSON (with NAME: the wire format)")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the list, or the one format that the options name.
+    """Print the list of formats, or the format in the options.
 
     Raises:
-        UsageError: there is no format of that name.
+        UsageError: the format name is unknown.
     """
     for line in _lines(options):
         print(line)
@@ -66,7 +66,7 @@ def _lines(options: argparse.Namespace) -> Iterator[str]:
 
 FORMATS = Subcommand(
     name="formats",
-    help="list the formats with names",
+    help="list the built-in formats, or describe one",
     add_arguments=add_arguments,
     run=run,
 )

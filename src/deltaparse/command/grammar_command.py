@@ -1,7 +1,7 @@
-"""The command `deltaparse grammar`: what a model may write, for the engine that holds it to it.
+"""The command `deltaparse grammar`: print a grammar for constrained decoding.
 
-GBNF and Lark come with comments that say what is not in the grammar itself: where a lazy one
-begins, and which parts of the schemas it does not hold the model to.
+Comments in GBNF and Lark list the triggers of a lazy grammar, and the parts of the schemas that
+the grammar does not enforce.
 """
 
 from __future__ import annotations
@@ -32,47 +32,58 @@ COMMENTS = {"gbnf": "#", "lark": "//"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+    """Add the arguments of the command to a parser."""
     add = parser.add_argument
     add_source(parser)
     add_switches(parser)
-    add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON")
+    add("--tools", metavar="FILE", help="constrain calls to these OpenAI tools, a JSON list")
     add(
         "--as",
         dest="form",
         choices=FORMS,
         default="gbnf",
-        help="gbnf: for llama.cpp (default); lark: for llguidance; structural-tag: for xgrammar",
+        help="select the notation: gbnf (llama.cpp), lark (llguidance) or structural-tag "
+        "(xgrammar) (default: gbnf)",
     )
     add(
         "--tool-choice",
         metavar="CHOICE",
         default="auto",
-        help="auto (default), none, required, or the name of a tool",
+        help="allow or force calls: auto, none, required, or the name of a tool (default: auto)",
     )
-    add("--single", action="store_true", help="one call and no more")
-    add("--response-schema", metavar="FILE", help="the JSON Schema of the content")
-    add("--prompt", metavar="FILE", help="the rendered prompt, or its end")
+    add("--single", action="store_true", help="allow one call at most (default: any number)")
+    add("--response-schema", metavar="FILE", help="constrain the content to this JSON Schema")
+    add("--prompt", metavar="FILE", help="use this rendered prompt, or its end (default: none)")
     add(
         "--vocabulary",
         metavar="SOURCE",
-        help="the model's tokens: a tokenizer.json, a tekken.json, a model's folder, a GGUF file; "
-        "markers that are special tokens are these in the grammar, and not their texts",
+        help="write markers that are special tokens as tokens, not as text, from a "
+        "tokenizer.json, a tekken.json, a model's folder or a GGUF file (default: text)",
     )
-    add("--reasoning-budget", metavar="N", type=int, help="the most tokens of reasoning")
-    add("--eager", action="store_true", help="the whole turn, for engines that know no triggers")
+    add(
+        "--reasoning-budget",
+        metavar="N",
+        type=int,
+        help="limit reasoning to N tokens (default: no limit)",
+    )
+    add(
+        "--eager",
+        action="store_true",
+        help="constrain the whole response, for engines without lazy grammars "
+        "(default: from the first trigger on)",
+    )
     add(
         "--check",
         action="store_true",
-        help="exit with status 1 if the grammar does not hold the model to all of the schemas",
+        help="exit with status 1 if the grammar does not enforce the schemas completely",
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the grammar that the options ask for.
+    """Print the grammar.
 
     Raises:
-        BadInput: one of the files cannot be used, or no grammar follows from what is in them.
+        BadInput: a file cannot be used, or no grammar can be built from the files.
     """
     text, loose = _text(options)
     print(text)
@@ -81,7 +92,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _text(options: argparse.Namespace) -> tuple[str, bool]:
-    """The grammar, and whether it leaves out something of the schemas."""
+    """Return the grammar, and True if it does not enforce the schemas completely."""
     _, fmt = read_source(options, switches_of(options.switch))
     tools = tools_list(options.tools) if options.tools else None
     prompt = text_file(options.prompt) if options.prompt else ""
@@ -134,18 +145,18 @@ def _schema(name: str | None) -> Mapping[str, Any] | None:
     except ValueError as error:
         raise BadInput(f"{name}: not JSON: {error}") from error
     if not isinstance(schema, Mapping):
-        raise BadInput(f"{name}: not a JSON Schema: no object")
+        raise BadInput(f"{name}: not a JSON Schema (expected an object)")
     return schema
 
 
 def _nothing(fmt: dp.WireFormat, tools: list[Any] | None, options: argparse.Namespace) -> str:
-    """Say why there is no grammar."""
+    """Return the reason for an empty grammar."""
     if not options.tools:
         return "nothing to constrain: give --tools or --response-schema"
     if options.tool_choice == "none":
-        return "nothing to constrain: --tool-choice none lets no tool be called"
+        return "nothing to constrain: --tool-choice none forbids calls"
     if not tools:
-        return f"{options.tools}: nothing to constrain: there is no tool in it"
+        return f"{options.tools}: nothing to constrain: the list of tools is empty"
     why = fmt.issues[0] if fmt.issues else "the template renders no tool calls"
     return f"{_source(options)}: nothing to constrain: {why}"
 
@@ -156,14 +167,14 @@ def _source(options: argparse.Namespace) -> str:
 
 def _notes(grammar: dp.Grammar, left_out: Sequence[tuple[str, str]]) -> list[str]:
     return [
-        *(f"begins at the {kind} {json.dumps(value)}" for kind, value in grammar.triggers),
-        *(f"not held to: {keyword} of {place}" for place, keyword in left_out),
+        *(f"trigger ({kind}): {json.dumps(value)}" for kind, value in grammar.triggers),
+        *(f"not enforced: {keyword} of {place}" for place, keyword in left_out),
     ]
 
 
 GRAMMAR = Subcommand(
     name="grammar",
-    help="constrain what a model writes",
+    help="print a grammar for constrained decoding",
     add_arguments=add_arguments,
     run=run,
     epilog=TEMPLATES,

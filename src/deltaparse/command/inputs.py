@@ -1,6 +1,6 @@
-"""What the command reads: chat templates, tools, prompts, and the output of a model.
+"""Inputs of the command: chat templates, tools, prompts and model outputs.
 
-Whatever is wrong with one of them is a `BadInput`, with one line that says which and why.
+Any fault raises `BadInput` with one line that names the input and the reason.
 """
 
 from __future__ import annotations
@@ -40,23 +40,27 @@ NO_SWITCH = (
     *("messages", "tools", "add_generation_prompt", "template", "cache", "trace"),
     *("accept_suggestion", "response_template"),
 )
-"""The other arguments of the functions that take switches."""
+"""Reserved names: other arguments of the functions that take switches."""
 
 
 class BadInput(Exception):
-    """Something of the user's cannot be used; the text says what and why."""
+    """Unusable user input. The message names the input and the reason."""
 
 
 def chat_template(name: str) -> dp.ChatTemplate:
-    """Read a chat template from whatever `ChatTemplate.load` reads."""
+    """Read a chat template from any source that `ChatTemplate.load` accepts.
+
+    Raises:
+        BadInput: the source cannot be read, or it is not a chat template.
+    """
     try:
         template = dp.ChatTemplate.load(name)
     except dp.DeltaParseError as error:
         why = str(error).removeprefix(f"{name}: ")
         if not Path(name).exists() and named_format(name):
             why = (
-                "a format's name; here a template is read: give a model's folder or its file "
-                f"(`deltaparse formats {name}` shows the format)"
+                "this is the name of a format, but a template is expected: give a model's folder "
+                f"or its file (`deltaparse formats {name}` shows the format)"
             )
         raise BadInput(f"{name}: {why}") from error
     if "messages" not in template.variables:
@@ -65,49 +69,53 @@ def chat_template(name: str) -> dp.ChatTemplate:
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Describe how a format is given: by a template, or by its name or file."""
+    """Add the options for the format: --template, --format and --cache."""
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--template", metavar="FILE", help="the model's chat template")
+    source.add_argument("--template", metavar="FILE", help="use the format of this chat template")
     source.add_argument(
         "--format",
         metavar="NAME|FILE",
-        help="a format by name, `deltaparse formats`, or a file that has one as JSON",
+        help="use a built-in format (see `deltaparse formats`), or a format from a JSON file",
     )
-    parser.add_argument("--cache", metavar="DIR", help="keep what templates tell in this folder")
+    parser.add_argument(
+        "--cache", metavar="DIR", help="cache analysis results in DIR (default: no cache)"
+    )
 
 
 def add_switches(parser: argparse.ArgumentParser) -> None:
-    """Describe how switches of a template are given."""
+    """Add the option for template variables: --switch."""
     parser.add_argument(
         "--switch",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a switch of the template, as analyze(template, NAME=VALUE) takes it; may be repeated",
+        help="set a template variable, e.g. enable_thinking=true (repeatable; default: none)",
     )
 
 
 def read_source(
     options: argparse.Namespace, switches: Mapping[str, Any] = NO_SWITCHES
 ) -> tuple[dp.ChatTemplate | None, dp.WireFormat]:
-    """Read the template, if one is named, and the format that it has under these switches.
+    """Read the template (None with --format) and the format under these switches.
 
     Raises:
-        UsageError: there is no format of that name, or the template does not read a switch.
+        BadInput: the template or file cannot be used, or switches were given with --format.
+        UsageError: the format name is unknown, or the template does not read a switch.
     """
     if options.template is not None:
         template = chat_template(options.template)
         return template, dp.analyze(template, cache=options.cache, **switches)
     if switches:
-        raise BadInput("--switch is for --template: a named format has no switches")
+        raise BadInput("--switch requires --template: a built-in format has no switches")
     return None, read_format(options.format)
 
 
 def read_format(name: str) -> dp.WireFormat:
-    """Read a format by its name, or from a file that has one as JSON.
+    """Read a built-in format by name, or a format from a JSON file.
 
     Raises:
-        UsageError: there is no format of that name.
+        BadInput: the file is not a format.
+        UsageError: the format name is unknown.
     """
     try:
         return dp.get_format(name)
@@ -121,7 +129,7 @@ def read_format(name: str) -> dp.WireFormat:
 
 
 def named_format(name: str) -> dp.WireFormat | None:
-    """The format that is called so, or that a .json file has; None where it is something else."""
+    """Return the built-in format with this name or the format in a .json file, else None."""
     if Path(name).exists() and not name.lower().endswith(".json"):
         return None
     try:
@@ -131,23 +139,23 @@ def named_format(name: str) -> dp.WireFormat | None:
 
 
 def messages_list(name: str) -> list[Any]:
-    """Read a conversation: a list of OpenAI's messages, or an object that has one as `messages`."""
+    """Read OpenAI messages from a JSON file: a list, or an object with `messages`."""
     found = _json_file(name)
     messages = found.get("messages") if isinstance(found, dict) else found
     if not isinstance(messages, list):
-        raise BadInput(f'{name}: not a list of messages: [{{"role": "user", ...}}, ...]')
+        raise BadInput(f'{name}: not a list of messages, expected [{{"role": "user", ...}}, ...]')
     return messages
 
 
 def switches_of(given: Sequence[str]) -> dict[str, Any]:
-    """Read switches, `name=value`; a value is JSON if it can be, and else a text."""
+    """Parse switches of the form `name=value`. A value that is not JSON is a string."""
     found: dict[str, Any] = {}
     for text in given:
         name, is_one, value = text.partition("=")
         if not is_one or not name:
-            raise BadInput(f"--switch {text}: write it as name=value")
+            raise BadInput(f"--switch {text}: expected NAME=VALUE")
         if name in NO_SWITCH:
-            raise BadInput(f"--switch {text}: {name} is no switch")
+            raise BadInput(f"--switch {text}: {name} is a reserved name, not a template variable")
         try:
             found[name] = json.loads(value)
         except ValueError:
@@ -156,7 +164,11 @@ def switches_of(given: Sequence[str]) -> dict[str, Any]:
 
 
 def records(output: io.BufferedReader, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file that has an object in JSON on each line, as they arrive."""
+    """Yield the records of a JSON Lines file as they arrive.
+
+    Raises:
+        BadInput: a line is not a JSON object with a `text`.
+    """
     for at, line in enumerate(output, 1):
         if not line.strip():
             continue
@@ -165,26 +177,26 @@ def records(output: io.BufferedReader, name: str) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{name}, line {at}: not JSON: {error}") from error
         if not isinstance(record, dict) or not isinstance(record.get("text"), str):
-            raise BadInput(f'{name}, line {at}: not a record: {{"text": "...", ...}}')
+            raise BadInput(f'{name}, line {at}: not a record, expected {{"text": "...", ...}}')
         yield record
 
 
 def tools_list(name: str) -> list[Any]:
-    """Read the OpenAI tools of a request; what is in the list is not looked at."""
+    """Read OpenAI tools from a JSON file. The items of the list are not checked here."""
     tools = _json_file(name)
     if not isinstance(tools, list):
-        raise BadInput(f'{name}: not a list of tools: [{{"type": "function", ...}}, ...]')
+        raise BadInput(f'{name}: not a list of tools, expected [{{"type": "function", ...}}, ...]')
     return tools
 
 
 def text_file(name: str) -> str:
-    """Read a text as it is, to the last white space."""
+    """Read a text file without changing its whitespace."""
     return _text(name, "utf-8")
 
 
 @contextmanager
 def model_output(name: str) -> Iterator[io.BufferedReader]:
-    """Open the output of a model: a file, or standard input for "-", which stays open."""
+    """Open a model output: a file, or "-" for standard input, which is not closed."""
     if name == "-":
         if sys.stdin is None:
             raise BadInput("standard input is closed")
@@ -200,13 +212,13 @@ def model_output(name: str) -> Iterator[io.BufferedReader]:
 
 def chunks(output: io.BufferedReader, size: int | None) -> Iterator[bytes]:
     """Yield model output as it arrives, or cut into chunks of `size` characters."""
-    # `read1` returns what is there; `read` would wait for a whole block.
+    # `read1` returns the available bytes; `read` would wait for a full block.
     arriving = iter(lambda: output.read1(BLOCK), b"")
     if size is None:
         yield from arriving
         return
     held = ""
-    # What is not UTF-8 goes through as it is: the parser replaces it, and says so.
+    # Invalid UTF-8 is passed on unchanged, because the parser replaces and reports it.
     for text in codecs.iterdecode(arriving, "utf-8", errors="surrogateescape"):
         held += text
         whole = len(held) - len(held) % size

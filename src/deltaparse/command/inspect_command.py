@@ -1,4 +1,4 @@
-"""The command `deltaparse inspect`: what became of each character of an output, as a page."""
+"""The command `deltaparse inspect`: write a page that shows how each character was parsed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ __all__ = ["INSPECT"]
 EPILOG = (
     TEMPLATES
     + """
-FILE is the raw text of an output; or, with --jsonl or a name that ends in .jsonl, .ndjson or
-.parquet, records as `deltaparse replay` reads them: text, chunks or token_ids, and maybe id,
-prompt or messages, tools, finish_reason, format. The page is one file, which needs no network.
+FILE is the raw text of an output. With --jsonl, or if its name ends in .jsonl, .ndjson or
+.parquet, it contains records as in `deltaparse replay`: text, chunks or token_ids, and optionally
+id, prompt or messages, tools, finish_reason, format. The page is a single file and works offline.
 
   deltaparse inspect --format hermes out.txt
   deltaparse inspect --template t.jinja --tools tools.json --finish stop out.txt
@@ -42,50 +42,84 @@ prompt or messages, tools, finish_reason, format. The page is one file, which ne
 RECORDS = (".jsonl", ".ndjson", ".parquet", ".pq")
 MOST = 50
 ENOUGH = 1 << 16
-"""Characters of a text that are looked at for its format."""
+"""Characters of a text that are searched for its format."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+    """Add the arguments of the command to a parser."""
     add = parser.add_argument
     add_reading(parser)
-    add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON, for a raw text")
-    add("--prompt", metavar="FILE", help="the rendered prompt, or its end, for a raw text")
-    add("--finish", metavar="REASON", help="why it ended, in the engine's words, for a raw text")
+    add(
+        "--tools",
+        metavar="FILE",
+        help="use these OpenAI tools, a JSON list, for a raw text (default: any name)",
+    )
+    add(
+        "--prompt",
+        metavar="FILE",
+        help="use this rendered prompt, or its end, for a raw text (default: none)",
+    )
+    add(
+        "--finish",
+        metavar="REASON",
+        help="set the engine's finish reason for a raw text (default: derived from the text)",
+    )
     add(
         "--chunk",
         metavar="N",
         type=count,
         default=4,
-        help="characters of a chunk, where nobody knows how the text came (default: 4)",
+        help="set the chunk size in characters for inputs without recorded chunks (default: 4)",
     )
-    add("--jsonl", action="store_true", help="the file has records in JSON, one a line")
-    add("--id", action="append", metavar="ID", help="only the record of this id or number; again")
+    add("--jsonl", action="store_true", help="read one JSON record per line (default: by the name)")
+    add(
+        "--id",
+        action="append",
+        metavar="ID",
+        help="inspect only the record with this id or number (repeatable; default: all records)",
+    )
     add(
         "--limit",
         metavar="N",
         type=count,
         default=MOST,
-        help=f"records on a page, at most (default: {MOST})",
+        help=f"limit the number of records on the page (default: {MOST})",
     )
     add(
         "--against",
         metavar="FORMAT|POLICIES",
-        help="show beside it what another format, template or policies make of it",
+        help="compare with another format, template or policies, side by side",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--svg", action="store_true", help="a picture of the first output, in SVG")
-    form.add_argument("--text", action="store_true", help="text for a terminal")
-    add("--out", metavar="FILE", help="where it goes; -: stdout; without: inspect.html or .svg")
-    add("file", metavar="FILE", nargs="?", default="-", help="the output; without, or -: stdin")
+    form.add_argument(
+        "--svg",
+        action="store_true",
+        help="write an SVG picture of the first output (default: HTML)",
+    )
+    form.add_argument(
+        "--text", action="store_true", help="write text for a terminal (default: HTML)"
+    )
+    add(
+        "--out",
+        metavar="FILE",
+        help='write to FILE, "-" for stdout (default: inspect.html or inspect.svg, stdout for '
+        "--text)",
+    )
+    add(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help='inspect this file, "-" for stdin (default: stdin)',
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Record what becomes of the outputs that the options name, and write the page.
+    """Inspect the selected outputs and write the page.
 
     Raises:
-        BadInput: one of the files or choices cannot be used, or no output at all can be parsed.
-        UsageError: there is no format of that name.
+        BadInput: a file or option cannot be used, or no output can be parsed.
+        UsageError: the format name is unknown.
     """
     from deltaparse.inspector import page, svg_picture, text_picture
 
@@ -104,14 +138,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_parsed(replayer: Replayer, shown: list[Inspection], options: argparse.Namespace) -> None:
-    """Refuse a page of nothing but reasons why records could not be read."""
+    """Raise `BadInput` if every inspection is an error."""
     if all(one.error and not one.text for one in shown):
         words = filter(None, (shown[0].error, remedy(replayer, [options.file])))
         raise BadInput(f"{options.file}: no output could be parsed: {'; '.join(words)}")
 
 
 def _inspections(replayer: Replayer, options: argparse.Namespace) -> list[Inspection]:
-    """The inspections of the outputs that are asked for, each with what it is compared with."""
+    """Return the inspections of the selected outputs, each followed by its comparison, if any."""
     from deltaparse.inspector import inspect_record
 
     named = options.format or (Path(options.template).name if options.template else "")
@@ -127,17 +161,17 @@ def _inspections(replayer: Replayer, options: argparse.Namespace) -> list[Inspec
 
 
 def _chosen(replayer: Replayer, options: argparse.Namespace) -> list[tuple[int, Any]]:
-    """The records that are asked for, with their numbers."""
+    """Return the selected records with their numbers."""
     if not (options.jsonl or options.file.lower().endswith(RECORDS)):
         record = _raw(options)
         if replayer.format is None:
             raise BadInput(
-                f"how does the model write: --format NAME or --template SOURCE{_hint(record)}"
+                f"no format given: use --format NAME or --template SOURCE{_hint(record)}"
             )
         return [(1, record)]
     for name in ("tools", "prompt", "finish"):
         if getattr(options, name) is not None:
-            raise BadInput(f"--{name} is for a raw text: records have their own")
+            raise BadInput(f"--{name} requires a raw text: records have their own {name}")
     asked = set(options.id or ())
     found = (
         (number, record)
@@ -146,27 +180,29 @@ def _chosen(replayer: Replayer, options: argparse.Namespace) -> list[tuple[int, 
     )
     chosen = list(islice(found, options.limit))
     if not chosen:
-        ids = f" of the id {' or '.join(options.id)}" if asked else ""
-        raise BadInput(f"{options.file}: there is no record{ids}")
+        ids = f" with the id {' or '.join(options.id)}" if asked else ""
+        raise BadInput(f"{options.file}: no record found{ids}")
     if not asked and next(found, None) is not None:
-        complain(f"note: only the first {options.limit} records: --limit N or --id ID shows others")
+        complain(
+            f"note: only the first {options.limit} records are shown; use --limit N or --id ID"
+        )
     return chosen
 
 
 def _hint(record: Mapping[str, Any]) -> str:
-    """Which format by name would find calls in a raw text, "" if none."""
+    """Return a suggestion of a built-in format with calls in a raw text, or ""."""
     text = record["text"][:ENOUGH].encode(errors="replace").decode()
     found = next((one for one in dp.suggest_formats(text) if one.calls), None)
     return "" if found is None else f"; this looks like --format {found.name}: {found.why}"
 
 
 def _raw(options: argparse.Namespace) -> dict[str, Any]:
-    """The record of a raw text."""
+    """Return a raw text as a record."""
     with model_output(options.file) as file:
         data = file.read()
     record: dict[str, Any] = {
         "id": "standard input" if options.file == "-" else Path(options.file).name,
-        # What is not UTF-8 is replaced by the parser, which reports it.
+        # Invalid UTF-8 is kept here, because the parser replaces and reports it.
         "text": data.decode("utf-8", "surrogateescape"),
         "finish_reason": options.finish,
     }
@@ -179,7 +215,7 @@ def _raw(options: argparse.Namespace) -> dict[str, Any]:
 
 INSPECT = Subcommand(
     name="inspect",
-    help="show what became of each character of an output, chunk by chunk, as a page",
+    help="write an HTML page that shows chunk by chunk how an output is parsed",
     add_arguments=add_arguments,
     run=run,
     epilog=EPILOG,

@@ -1,10 +1,9 @@
-"""How a turn is laid out in a format: as a sample, and as a grammar in EBNF.
+"""Layout of a turn in a format, as a sample and as an EBNF grammar.
 
-Both are read off the same elements: a turn is markers, which are texts, and `Slot`s between them,
-which the sample fills with words in capitals and the grammar names. In the grammar, as in ISO
-14977, `[x]` may be left out and `{x}` comes any number of times; what stands between question
-marks is said in words. White space at the edges of markers is optional when a model's output is
-read.
+Both use the same elements: a turn is a sequence of markers (strings) and `Slot`s. The sample fills
+slots with words in capitals. The grammar shows their names. The notation is ISO 14977: `[x]` is
+optional, `{x}` repeats, and `? x ?` is a description in words. The parser treats whitespace at
+the edges of markers as optional.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ __all__ = ["ebnf", "sample", "sample_call"]
 
 FROM_PROMPT = (dp.ReasoningMode.FORCED_OPEN, dp.ReasoningMode.FORCED_CLOSED)
 PYTHON = "Python literal"
-STRING = "string as it is"
+STRING = "raw string"
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place between markers: what the grammar calls it, and what the sample puts there."""
+    """A place between markers: its name in the grammar and its text in the sample."""
 
     name: str
     filled: str
@@ -36,10 +35,9 @@ NAME, CONTENT, THOUGHT = Slot("name", "NAME"), Slot("text", "CONTENT"), Slot("te
 
 
 def sample(fmt: dp.WireFormat) -> str:
-    """Write a turn in this format with all that it can have; words in capitals are the text.
+    """Return a sample turn with all parts of the format, with placeholders in capitals.
 
-    Calls that stand in no markers are known from content by their place, at the start, and so
-    are shown without it.
+    Unmarked calls are recognized only at the start of a turn, so their sample has no content.
     """
     if fmt.facts.has_channels:
         return "".join(_filled(_messages(fmt))) + "".join(fmt.turn.ends[:1])
@@ -60,12 +58,12 @@ def sample(fmt: dp.WireFormat) -> str:
 
 
 def sample_call(fmt: dp.WireFormat, index: int = 0) -> str:
-    """Write one call with its markers; `index` counts calls from 0."""
+    """Return one sample call with its markers. `index` counts calls from 0."""
     return "".join(_filled(_call(fmt, index)))
 
 
 def ebnf(fmt: dp.WireFormat) -> str:
-    """Write the grammar of a turn in this format, a rule for each line."""
+    """Return the grammar of a turn in this format, with one rule per line."""
     rules = dict(_channel_rules(fmt) if fmt.facts.has_channels else _rules(fmt))
     width = max(map(len, rules))
     return "\n".join(f"{name:<{width}} = {body}" for name, body in rules.items())
@@ -90,11 +88,11 @@ def _rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
         yield "call", _joined(_call(fmt))
         yield from _argument_rules(fmt)
     if fmt.code.function:
-        said = f"? code, the {fmt.code.argument} of {fmt.code.function} ?"
+        said = f"? code: argument {fmt.code.argument} of {fmt.code.function} ?"
         yield "code", f"{_joined([fmt.code.start])} {said}".strip()
     if fmt.turn.ends:
         yield "end", " | ".join(map(_quoted, fmt.turn.ends))
-    yield "text", "? any text without the marker that follows ?"
+    yield "text", "? any text without the next marker ?"
 
 
 def _argument_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
@@ -118,12 +116,12 @@ def _argument_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
             yield "argument", argument
             literal = PYTHON if arguments.python_literals else "JSON"
             plain = "JSON string" if arguments.quoted_strings else STRING
-            yield "value", f"? {plain}, or {literal}, as the schema says ?"
+            yield "value", f"? {plain} or {literal}, depending on the schema ?"
         case dp.ToolFormat.PYTHONIC:
             yield "arguments", '[ argument { "," argument } ]'
             yield "argument", f'key "=" ? {PYTHON} ?'
         case _:
-            text = ", as the text of a JSON string" if fmt.tools.arguments_as_text else ""
+            text = " encoded as a JSON string" if fmt.tools.arguments_as_text else ""
             yield "arguments", f"? JSON object{text} ?"
 
 
@@ -137,9 +135,9 @@ def _channel_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     yield "header", f"{{ {' | '.join(parts)} }}"
     reasoning = " or ".join(marks.reasoning) or "none"
     if marks.channel:
-        yield "channel", f"? {reasoning}: the body is reasoning; another word: content ?"
+        yield "channel", f"? {reasoning}: the body is reasoning; any other word: content ?"
     own = fmt.facts.calls_in_messages
-    body = "the body is calls" if own else "the body is a JSON object"
+    body = "the body contains calls" if own else "the body is a JSON object"
     named = f"{_joined([fmt.function.namespace, NAME])} ? {body} ?"
     if marks.readers:
         named += f" | ? {' or '.join(marks.readers)}: the body is content ?"
@@ -148,7 +146,7 @@ def _channel_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     yield "recipient", named
     if own:
         yield "call", _joined(_call(fmt))
-    yield "body", "? any text without an end ?"
+    yield "body", "? any text without an end marker ?"
     yield "end", " | ".join(map(_quoted, marks.ends))
 
 
@@ -158,7 +156,7 @@ def _reasoning(fmt: dp.WireFormat) -> list[Element]:
 
 
 def _call(fmt: dp.WireFormat, index: int = 0) -> list[Element]:
-    """Return the elements of one call, with its markers."""
+    """Return the elements of one call, including its markers."""
     tools = fmt.tools
     if tools.format is dp.ToolFormat.JSON_NATIVE:
         inner = _json_call(tools, index)
@@ -237,7 +235,7 @@ def _argument(fmt: dp.WireFormat) -> list[Element]:
 
 
 def _messages(fmt: dp.WireFormat) -> Iterator[Element]:
-    """Yield the elements of a turn in channels: reasoning, content, and a call."""
+    """Yield the elements of a turn in channels: reasoning, content and a call."""
     marks = fmt.channels
     again = marks.start + _role(fmt)
     closers = [end for end in marks.ends[1:] if end not in fmt.turn.ends] or list(marks.ends[:1])
@@ -263,7 +261,7 @@ def _role(fmt: dp.WireFormat) -> str:
 
 
 def _apart(text: str, separator: str, rest: str) -> str:
-    """Join what a separator stands between; white space that `rest` brings along is not doubled."""
+    """Join two texts with a separator, without doubling the leading whitespace of `rest`."""
     space = rest[: len(rest) - len(rest.lstrip())]
     return text + (separator.removesuffix(space) + rest)
 
@@ -273,7 +271,7 @@ def _filled(elements: Any) -> Iterator[str]:
 
 
 def _joined(elements: Any) -> str:
-    """Write elements as EBNF, markers that stand together as one."""
+    """Return elements as EBNF, with adjacent markers joined into one string."""
     made: list[str] = []
     held = ""
     for element in elements:

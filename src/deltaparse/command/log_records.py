@@ -1,4 +1,4 @@
-"""The records of logs, as `deltaparse replay` reads them, one output at a time."""
+"""Records of logs, read one output at a time as in `deltaparse replay`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ __all__ = ["choice_of", "id_of", "log_outputs"]
 
 
 def log_outputs(replayer: Replayer, names: str | Sequence[str]) -> Iterator[tuple[int, object]]:
-    """Yield the outputs of files, each with the number of its record; of a record, its choices.
+    """Yield the outputs of files as pairs of record number and output.
 
-    All fields stand in their places, for `replayer.in_place()`. What is no JSON is a `ValueError`.
+    A record with several choices yields several outputs. Fields are moved to their standard places,
+    as `replayer.in_place()` expects. A record that is not JSON is yielded as a `ValueError`.
 
     Raises:
         UsageError: a file cannot be opened.
@@ -42,7 +43,10 @@ def _outputs(replayer: Replayer, record: object) -> list[object]:
 
 
 def id_of(number: int, record: object) -> str:
-    """The id of an output as one types it, or the number of its record; with its choice, `17#1`."""
+    """Return the id of an output as typed by a user, such as `17`, or `17#1` for a choice.
+
+    An output without an id has the number of its record.
+    """
     id = record.get("id") if isinstance(record, Mapping) else None
     text = id if isinstance(id, str) else json.dumps(number if id is None else id, default=repr)
     choice = choice_of(record)
@@ -50,6 +54,6 @@ def id_of(number: int, record: object) -> str:
 
 
 def choice_of(record: object) -> str:
-    """Which of several outputs of a record this is, in words; "" for the only one."""
+    """Return the choice of an output, such as "choice 1", or "" for a single output."""
     choice = record.get("choice") if isinstance(record, Mapping) else None
     return f"choice {choice}" if isinstance(choice, int) else ""

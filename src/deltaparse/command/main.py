@@ -1,7 +1,7 @@
-"""The command `deltaparse`: finds the subcommand that its arguments name, and runs it.
+"""Entry point of the `deltaparse` command.
 
-Each subcommand has a module of its own. They stand on the packages below, as any program may. Bad
-input is one line on stderr and exit code 2.
+Each subcommand has its own module and uses only the public packages. Bad input prints one line
+on stderr and exits with code 2.
 """
 
 from __future__ import annotations
@@ -37,31 +37,38 @@ SUBCOMMANDS = (
     *(DOCTOR, REPLAY, INSPECT, SERVE),
 )
 DESCRIPTION = """\
-Turn a language model's output into content, reasoning and tool calls, as it comes.
-How the model writes is found out from its chat template; common formats have names, too.
+Parse the output of a language model into content, reasoning and tool calls, as it streams.
+The format is derived from the model's chat template, or is one of the built-in formats.
 
-  deltaparse demo                                      see it work
-  deltaparse analyze template.jinja                    what a template tells
-  deltaparse analyze templates/                        how far many are understood
-  deltaparse parse --template template.jinja out.txt   what is in an output
-  deltaparse parse --format hermes out.txt             the same, without a template
-  deltaparse formats                                   the formats that have names
+  deltaparse demo                                      stream a recorded response
+  deltaparse analyze template.jinja                    analyze a template
+  deltaparse analyze templates/                        analyze a folder of templates
+  deltaparse parse --template template.jinja out.txt   parse an output
+  deltaparse parse --format hermes out.txt             parse with a built-in format
+  deltaparse formats                                   list the built-in formats
   deltaparse grammar --template template.jinja --tools tools.json
-  deltaparse response-template model/                  what transformers reads it with
-  deltaparse doctor model/ --tools tools.json          is all well with them
-  deltaparse serve --upstream http://127.0.0.1:8000    a gateway for OpenAI's clients
+  deltaparse response-template model/                  write its response_template
+  deltaparse doctor model/ --tools tools.json          check a model and its tools
+  deltaparse serve --upstream http://127.0.0.1:8000    run an OpenAI-compatible gateway
   deltaparse replay --template template.jinja --in log.jsonl --out results.jsonl
-  deltaparse inspect --format hermes out.txt           what became of it, as a page
+  deltaparse inspect --format hermes out.txt           write an HTML inspection page
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments, or the process's; return its exit code."""
+    """Run the command and return its exit code.
+
+    Args:
+        argv: arguments without the program name (default: those of the process).
+
+    Returns:
+        0 on success, 1 on failed output or a failed check, 2 on bad input, 130 on interrupt.
+    """
     if sys.stdout is None:
         complain("standard output is closed")
         return 1
     if isinstance(sys.stdout, TextIOWrapper):
-        # What the output cannot encode must not stop it. In JSON these escapes mean the same.
+        # Unencodable characters must not stop the output. In JSON the escapes are equivalent.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         options, unknown = _arguments().parse_known_args(argv)
@@ -85,14 +92,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Arguments(argparse.ArgumentParser):
-    """Says what is wrong in one line, without the usage."""
+    """Argument parser that reports an error in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{message} (`{self.prog} -h` shows how)")
+        raise BadInput(f"{message} (see `{self.prog} -h`)")
 
 
 class _Completion(argparse.Action):
-    """Prints a script that completes the command in a shell."""
+    """Action that prints a shell completion script."""
 
     def __call__(
         self,
@@ -101,7 +108,7 @@ class _Completion(argparse.Action):
         values: Any,
         option_string: str | None = None,  # noqa: ARG002
     ) -> None:
-        """Print, and be done."""
+        """Print the script and exit."""
         try:
             import shtab
         except ImportError:
@@ -119,7 +126,7 @@ def _arguments() -> argparse.ArgumentParser:
         action=_Completion,
         choices=SHELLS,
         metavar="SHELL",
-        help=f"print what completes the command in {', '.join(SHELLS)}; needs the package shtab",
+        help=f"print a completion script for {', '.join(SHELLS)} (requires the package shtab)",
     )
     top.add_argument("--version", action="version", version=f"deltaparse {dp.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -139,7 +146,7 @@ def _arguments() -> argparse.ArgumentParser:
 
 
 def _abandon_output() -> None:
-    """Nobody reads on: let Python's last flush go nowhere, not fail."""
+    """Redirect standard output to the null device, so Python's last flush cannot fail."""
     with suppress(OSError, ValueError):
         output = sys.stdout.fileno()
         os.dup2(os.open(os.devnull, os.O_WRONLY), output)

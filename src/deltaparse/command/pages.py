@@ -1,4 +1,4 @@
-"""Where a page goes, or whatever else is written once: to a file, or to standard output."""
+"""Writers of a page or text to a file or to standard output."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ __all__ = ["write_page", "write_text"]
 
 
 def write_page(page: str, name: str, outputs: Sized) -> None:
-    """Write a page of outputs to a file; "-" is standard output."""
+    """Write a page of outputs to a file, or to standard output for "-"."""
     write_text(page, name, f"{len(outputs)} output{'s' * (len(outputs) != 1)}")
 
 
 def write_text(text: str, name: str, what: str) -> None:
-    """Write a text to a file, and say so; "-" is standard output.
+    """Write a text to a file and report it on stderr, or write to standard output for "-".
+
+    Args:
+        text: the text.
+        name: the file's name, or "-".
+        what: a description of the text for the report.
 
     Raises:
-        BadInput: it cannot be written there.
+        BadInput: the file cannot be written.
     """
     if name == "-":
         sys.stdout.write(text)

@@ -1,6 +1,6 @@
-"""The command `deltaparse parse`: what becomes of a model's output, as lines of JSON as it comes.
+"""The command `deltaparse parse`: parse a model's output and print it as JSON while it streams.
 
-Where no call was found, a note says which format by name would find one.
+If no call is found, a note on stderr suggests a built-in format with a matching call syntax.
 """
 
 from __future__ import annotations
@@ -33,57 +33,80 @@ from .terminal import progress
 __all__ = ["PARSE", "Glance"]
 
 ENOUGH = 1 << 20
-"""Bytes of an output that are looked at for another format."""
+"""Bytes of an output that are searched for another format."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+    """Add the arguments of the command to a parser."""
     add = parser.add_argument
     add_source(parser)
-    add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON; without: any may be called")
+    add(
+        "--tools",
+        metavar="FILE",
+        help="allow calls of these OpenAI tools only, a JSON list (default: any name)",
+    )
     prompt = parser.add_mutually_exclusive_group()
-    prompt.add_argument("--prompt", metavar="FILE", help="the rendered prompt, or its end")
-    prompt.add_argument("--messages", metavar="FILE", help="the conversation; renders the prompt")
+    prompt.add_argument(
+        "--prompt", metavar="FILE", help="use this rendered prompt, or its end (default: none)"
+    )
+    prompt.add_argument(
+        "--messages", metavar="FILE", help="render the prompt from these messages, a JSON list"
+    )
     add(
         "--switch",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="what the template renders with, such as enable_thinking=true; may be repeated",
+        help="set a template variable, e.g. enable_thinking=true (repeatable; default: none)",
     )
-    add("--chunk", metavar="N", type=_positive, help="cut the output in chunks of N characters")
+    add(
+        "--chunk",
+        metavar="N",
+        type=_positive,
+        help="split the output into chunks of N characters (default: as it arrives)",
+    )
     add(
         "--finish",
         metavar="REASON",
-        help="why the output ended, in the engine's words: stop, length, ...; without: its text "
-        "tells",
+        help="set the engine's finish reason, e.g. stop or length (default: derived from the text)",
     )
     add(
         "--as",
         dest="form",
         choices=FORMS,
         default="events",
-        help="events: a line of JSON for each delta (default); sse: OpenAI chunks; message: "
-        "the whole OpenAI message, with issues and finish reason on stderr; result: all of them "
-        "in one object",
+        help="select the form: events (one JSON line per delta), sse (OpenAI chunks), message "
+        "(OpenAI message, with issues and finish reason on stderr), result (all in one object) "
+        "(default: events)",
     )
-    add("--model", metavar="NAME", default="deltaparse", help="the model's name in OpenAI chunks")
+    add(
+        "--model",
+        metavar="NAME",
+        default="deltaparse",
+        help="set the model name in OpenAI chunks (default: deltaparse)",
+    )
     add(
         "--jsonl",
         action="store_true",
-        help="the output is records in JSON, one a line, with a text and maybe id, prompt, "
-        "messages, tools, finish_reason; prints a result for each",
+        help="read one JSON record per line and print a result for each, with the fields text and "
+        "optionally id, prompt, messages, tools, finish_reason (default: one raw output)",
     )
-    add("--check", action="store_true", help="exit with status 1 if there was an issue")
-    add("output", metavar="FILE", nargs="?", default="-", help="the output; without, or -: stdin")
+    add("--check", action="store_true", help="exit with status 1 if there is an issue")
+    add(
+        "output",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help='parse this file, "-" for stdin (default: stdin)',
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Parse the output that the options name, and print it in the form that they ask for.
+    """Parse the output and print it in the selected form.
 
     Raises:
-        BadInput: one of the files cannot be used.
-        UsageError: there is no format of that name.
+        BadInput: a file cannot be used.
+        UsageError: the format name is unknown.
     """
     tools = tools_list(options.tools) if options.tools else None
     with model_output(options.output) as output:
@@ -97,33 +120,37 @@ def run(options: argparse.Namespace) -> None:
 
 
 class Source:
-    """How the model writes, and what its prompts are made of."""
+    """The format of the outputs, and the template and switches that render prompts."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.template, self.fmt = read_source(options)
         self.switches = switches_of(options.switch)
         if self.template is None and (options.messages or self.switches):
-            raise BadInput("--messages and --switch are for --template, which renders them")
+            raise BadInput("--messages and --switch require --template, which renders the prompt")
         if self.template is not None and not self.fmt.verified:
-            why = self.fmt.issues[0] if self.fmt.issues else "nothing proves it"
-            complain(f"note: {options.template}: what was found is not verified: {why}")
+            why = self.fmt.issues[0] if self.fmt.issues else "no conversation was rendered"
+            complain(f"note: {options.template}: the format is not verified: {why}")
 
     def prompt(self, tools: list[Any] | None) -> str:
-        """The prompt that the options name, "" for none."""
+        """Return the prompt from --messages or --prompt, or "" without them."""
         if self.options.messages:
             return self.rendered(messages_list(self.options.messages), tools)
         return text_file(self.options.prompt) if self.options.prompt else ""
 
     def rendered(self, messages: list[Any], tools: list[Any] | None) -> str:
-        """The prompt of a conversation."""
+        """Return the prompt of a conversation.
+
+        Raises:
+            BadInput: no template was given.
+        """
         if self.template is None:
-            raise BadInput("messages are rendered with --template")
+            raise BadInput("records with messages require --template, which renders the prompt")
         return self.template.render(messages, tools, add_generation_prompt=True, **self.switches)
 
 
 def _print_one(output: io.BufferedReader, source: Source, tools: list[Any] | None) -> bool:
-    """Print what becomes of one output; return whether there were issues."""
+    """Print one parsed output. Return True if there were issues."""
     options = source.options
     glance = Glance(chunks(output, options.chunk))
     prompt = source.prompt(tools)
@@ -142,8 +169,8 @@ def _print_one(output: io.BufferedReader, source: Source, tools: list[Any] | Non
 def _print_results(
     found: Iterator[dict[str, Any]], source: Source, tools: list[Any] | None
 ) -> bool:
-    """Print the result of each record; return whether there were issues."""
-    from deltaparse.replay.records import plain_id  # which other outputs do not need
+    """Print the result of each record. Return True if there were issues."""
+    from deltaparse.replay.records import plain_id  # lazy: only --jsonl needs the replay package
 
     issues = False
     for record in progress(found, "parsing"):
@@ -161,7 +188,7 @@ def _print_results(
 
 
 class Glance:
-    """Iterates over the chunks of an output and keeps the first, to say what it looks like."""
+    """Iterator over the chunks of an output that keeps its beginning to suggest a format."""
 
     def __init__(self, texts: Iterable[bytes]) -> None:
         self._texts = texts
@@ -176,7 +203,7 @@ class Glance:
             yield text
 
     def note(self) -> str:
-        """Say which format would find calls in the output, "" if none."""
+        """Return a note about a built-in format with matching calls, or ""."""
         output = b"".join(self._kept).decode(errors="replace")
         found = next((one for one in dp.suggest_formats(output) if one.calls), None)
         if found is None:
@@ -223,13 +250,13 @@ def _print_result(deltas: DeltaIterator, _: argparse.Namespace) -> None:
 
 
 def _tell_issues(parser: dp.StreamParser) -> None:
-    """Say on stderr what had to be decided, where the form of the output has no place for it."""
+    """Print the issues to stderr, for forms of output without a place for issues."""
     for issue in parser.issues:
         complain(f"{issue.kind} at {issue.span[0]}-{issue.span[1]}: {issue.detail}")
 
 
 def _result(parser: dp.StreamParser) -> dict[str, Any]:
-    """All that is known of a turn that has ended."""
+    """Return the message, finish reason, issues and attempts of a finished turn."""
     return {
         "message": parser.message.to_openai(),
         "finish_reason": parser.finish_reason,
@@ -247,7 +274,7 @@ FORMS = {
 
 
 def _event(delta: dp.Delta) -> dict[str, Any]:
-    """Make a JSON object of a delta; what is absent is left out."""
+    """Return a delta as a JSON object without its absent fields."""
     match delta:
         case dp.ContentDelta(text):
             return {"type": "content", "text": text}
@@ -263,12 +290,12 @@ def _positive(text: str) -> int:
     with suppress(ValueError):
         if int(text) > 0:
             return int(text)
-    raise argparse.ArgumentTypeError(f"a number of characters from 1 up, not {text!r}")
+    raise argparse.ArgumentTypeError(f"expected a number of characters from 1 up, not {text!r}")
 
 
 PARSE = Subcommand(
     name="parse",
-    help="parse the raw output of a model",
+    help="parse the raw output of a model, and print it as JSON while it streams",
     add_arguments=add_arguments,
     run=run,
     epilog=TEMPLATES,

@@ -1,4 +1,4 @@
-"""The command `deltaparse replay`: recorded outputs, parsed again. The model, or the parser?"""
+"""The command `deltaparse replay`: parse recorded outputs again and compare the results."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["REPLAY", "add_reading", "count", "replayer_of"]
 EPILOG = (
     TEMPLATES
     + """
-A record is a JSON object on a line, or a row of a Parquet file: text, chunks or token_ids; and, if
-it has them, id, prompt or messages, tools, finish_reason, model, format or template, and expected,
-the OpenAI message (or its chunks) that a server made of it. Where something was expected, a class
-says what the server did to what the model wrote: same, whitespace, merge, order, leak, loss,
-arguments, call_lost, call_invented. Files may be packed; a log of inspect-ai is read as it is.
+A record is a JSON object on a line, or a row of a Parquet file. It has text, chunks or token_ids,
+and optionally id, prompt or messages, tools, finish_reason, model, format or template, expected.
+`expected` is the OpenAI message (or its chunks) that a server returned. It is compared with the
+parsed output and classified: same, whitespace, merge, order, leak, loss, arguments, call_lost or
+call_invented. Compressed files and logs of inspect-ai are read without options.
 
   deltaparse replay --template t.jinja log.jsonl --out results.jsonl --picture report.svg
   deltaparse replay --format hermes logs/*.jsonl.gz --map text=response.raw
@@ -49,18 +49,41 @@ LAYOUTS = ("inspect-ai", "lm-eval", "openai-chunks", "openai-parsed", "sglang", 
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Describe how records are read: in which format, from which fields, under which policies."""
+    """Add the options for reading records: the format, the fields and the policies."""
     add = parser.add_argument
-    add("--template", metavar="SOURCE", help="the model's chat template")
-    add("--format", metavar="NAME", help="a format by name, or a file that has one as JSON")
-    add("--layout", choices=LAYOUTS, help="whose log it is; without: fields have their own names")
-    add("--map", action="append", default=[], metavar="FIELD=PATH", help="where a field stands")
-    add("--vocabulary", metavar="SOURCE", help="what token_ids are read with: a tokenizer's file")
-    add("--policies", metavar="NAME=CHOICE,...", help="what to do where an output is odd")
+    add("--template", metavar="SOURCE", help="use the format of this chat template")
+    add(
+        "--format",
+        metavar="NAME",
+        help="use a built-in format (see `deltaparse formats`), or a format from a JSON file "
+        "(default: the format of each record)",
+    )
+    add(
+        "--layout",
+        choices=LAYOUTS,
+        help="read the log of this program (default: fields with their own names)",
+    )
+    add(
+        "--map",
+        action="append",
+        default=[],
+        metavar="FIELD=PATH",
+        help="read a field from this path, e.g. text=response.raw (repeatable)",
+    )
+    add(
+        "--vocabulary",
+        metavar="SOURCE",
+        help="decode token_ids with this tokenizer file (default: records need a text)",
+    )
+    add(
+        "--policies",
+        metavar="NAME=CHOICE,...",
+        help="set how to handle malformed output, e.g. unknown_tool=text (default: see Policies)",
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+    """Add the arguments of the command to a parser."""
     add = parser.add_argument
     add_reading(parser)
     add(
@@ -68,58 +91,98 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         nargs="*",
         default=[],
-        help="the records: files, folders of them, patterns, all that fsspec takes; -: stdin",
+        help='read records from files, folders, patterns or fsspec URLs, "-" for stdin',
     )
-    add("--in", dest="source", metavar="FILE", nargs="+", action="extend", help="the same")
-    add("--out", metavar="FILE", help="where the results go; -: stdout; without: nowhere")
+    add(
+        "--in",
+        dest="source",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        help="read these files too (same as FILE)",
+    )
+    add(
+        "--out",
+        metavar="FILE",
+        help='write results to FILE, "-" for stdout (default: summary only)',
+    )
     add(
         "--against",
         metavar="FORMAT|POLICIES",
-        help="compare with another format, template or policies; only what differs is written",
+        help="compare with another format, template or policies, and write only differing results",
     )
-    add("--differing", action="store_true", help="write only results in which something differs")
-    add("--jobs", metavar="N", type=count, help="processes; without: one for each processor")
-    add("--unordered", action="store_true", help="write results as they come, a block at a time")
-    add("--engine", choices=("local", "ray"), default="local", help="where it runs")
-    add("--address", metavar="ADDRESS", help="of a Ray cluster; without: a local one")
-    add("--minimal", metavar="ID", help="print the least of this record that shows the fault")
     add(
-        "--peer", metavar="MODULE:FUNCTION", help="another parser, for --minimal: chunks and record"
+        "--differing",
+        action="store_true",
+        help="write only differing results (default: all results)",
+    )
+    add("--jobs", metavar="N", type=count, help="run N processes (default: one per processor)")
+    add(
+        "--unordered",
+        action="store_true",
+        help="write blocks of results as they finish (default: in the order of the records)",
+    )
+    add(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="run on this machine or on Ray (default: local)",
+    )
+    add(
+        "--address",
+        metavar="ADDRESS",
+        help="use the Ray cluster at this address (default: a local cluster)",
+    )
+    add(
+        "--minimal",
+        metavar="ID",
+        help="print the smallest part of this record that shows the fault",
+    )
+    add(
+        "--peer",
+        metavar="MODULE:FUNCTION",
+        help="compare with this parser, a function f(chunks, record) (with --minimal)",
     )
     add(
         "--class",
         dest="kind",
         metavar="CLASS",
         choices=KINDS,
-        help=f"the fault, for --minimal with --peer or --against: {', '.join(KINDS)}; without: any",
+        help="search for this fault, with --minimal and --peer or --against: "
+        f"{', '.join(KINDS)} (default: any)",
     )
     add(
         "--as",
         dest="form",
         choices=("json", "test"),
         default="json",
-        help="test: print a test of the first record, or of what --minimal finds",
+        help="print a test of the first record or of the result of --minimal (default: json)",
     )
-    add("--picture", metavar="FILE", help="write the table as an SVG picture, too")
+    add(
+        "--picture",
+        metavar="FILE",
+        help="also write the table as an SVG picture (default: no picture)",
+    )
     add(
         "--inspect",
         metavar="FILE",
-        help="write the inspector's page of records that differ, or of what --minimal finds",
+        help="write an inspector page of differing records or of the result of --minimal "
+        "(default: no page)",
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Replay the records that the options name; write the results, print the table.
+    """Replay the records, write the results and print the table.
 
     Raises:
-        BadInput: one of the files or choices cannot be used, or no output at all can be parsed.
-        UsageError: there is no format of that name, or a file cannot be opened.
+        BadInput: a file or option cannot be used, or no output can be parsed.
+        UsageError: the format name is unknown, or a file cannot be opened.
     """
     options.source = [*options.files, *(options.source or ())]
     if not options.source:
-        raise BadInput("which records? deltaparse replay FILE ..., or --in FILE ...; -: stdin")
+        raise BadInput('no records given: use deltaparse replay FILE ..., with "-" for stdin')
     if "-" in options.source and len(options.source) > 1:
-        raise BadInput("-: standard input is read alone, without files")
+        raise BadInput("-: standard input cannot be combined with files")
     check_inspect(options)
     _check_minimal(options)
     replayer = replayer_of(options)
@@ -130,10 +193,10 @@ def run(options: argparse.Namespace) -> None:
         return
     differing = options.differing or options.against is not None
     if options.engine == "ray":
-        from deltaparse.replay.ray_engine import replay_on_ray  # needs ray
+        from deltaparse.replay.ray_engine import replay_on_ray  # lazy: requires ray
 
         if options.out in (None, "-") or options.source == ["-"]:
-            raise BadInput("--engine ray reads and writes files: --in FILE --out FILE")
+            raise BadInput("--engine ray requires files: --in FILE --out FILE")
         with progress_line() as line:
             tally = replay_on_ray(
                 replayer,
@@ -155,12 +218,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_minimal(options: argparse.Namespace) -> None:
-    """Refuse what would be ignored: what a fault is, where nothing is made small."""
+    """Raise `BadInput` for options that would be ignored without --minimal."""
     for name, given in (("--peer", options.peer), ("--class", options.kind)):
         if given is not None and options.minimal is None:
-            raise BadInput(f"{name} is for --minimal ID, which makes a record small")
+            raise BadInput(f"{name} requires --minimal ID, which reduces a record")
     if options.kind is not None and options.peer is None and options.against is None:
-        raise BadInput("--class is for --minimal with --peer or --against: a bug of ours has none")
+        raise BadInput("--class requires --peer or --against, because it classifies a comparison")
 
 
 def _local(replayer: Replayer, options: argparse.Namespace, *, differing: bool) -> Tally:
@@ -180,18 +243,18 @@ def _local(replayer: Replayer, options: argparse.Namespace, *, differing: bool) 
 
 
 def _check_read(replayer: Replayer, tally: Tally, sources: list[str]) -> None:
-    """Refuse records of which not one could be parsed: the files are wrong, or the options."""
+    """Raise `BadInput` if no record could be parsed: the files or the options are wrong."""
     if tally.errors < tally.records:
         return
     where = f"{sources[0]}: " if len(sources) == 1 else ""
     if not tally.records:
-        raise BadInput(f"{where}there is no record")
+        raise BadInput(f"{where}no record found")
     words = filter(None, (tally.examples[0][:LONGEST_EXAMPLE], remedy(replayer, sources)))
     raise BadInput(f"{where}no output could be parsed: {'; '.join(words)}")
 
 
 def _report(tally: Tally, options: argparse.Namespace) -> None:
-    """Print the table, where results are not printed; say what could not be read."""
+    """Print the table (to stderr if results go to stdout) and the number of unread records."""
     from deltaparse.replay.tables import table
 
     print(table(tally), end="", file=sys.stderr if options.out == "-" else sys.stdout)
@@ -199,7 +262,7 @@ def _report(tally: Tally, options: argparse.Namespace) -> None:
         complain(f"note: {tally.errors} of {tally.records} records could not be read")
     if tally.unrendered:
         count = f"{tally.unrendered} of {tally.records} records"
-        complain(f"note: the messages of {count} were not rendered: --template does so")
+        complain(f"note: the messages of {count} were not rendered; use --template")
     if options.picture:
         from deltaparse.replay.picture import picture
 
@@ -210,24 +273,24 @@ def _report(tally: Tally, options: argparse.Namespace) -> None:
 
 
 def replayer_of(options: argparse.Namespace) -> Replayer:
-    """What replays records as the options say.
+    """Return the replayer for the options.
 
     Raises:
-        BadInput: one of the files or choices cannot be used.
-        UsageError: there is no format of that name.
+        BadInput: a file or option cannot be used.
+        UsageError: the format name is unknown.
     """
     from deltaparse.replay import LAYOUTS as MAPS
     from deltaparse.replay import Replayer
 
     fmt, template = _format_and_template(options.format, options.template)
     if fmt is not None and options.format is None and not fmt.verified:
-        why = fmt.issues[0] if fmt.issues else "nothing proves it"
-        complain(f"note: {options.template}: what was found is not verified: {why}")
+        why = fmt.issues[0] if fmt.issues else "no conversation was rendered"
+        complain(f"note: {options.template}: the format is not verified: {why}")
     paths = dict(MAPS[options.layout]) if options.layout else {}
     for given in options.map:
         name, sign, path = given.partition("=")
         if not sign:
-            raise BadInput(f"--map {given}: write FIELD=PATH, such as text=response.raw")
+            raise BadInput(f"--map {given}: expected FIELD=PATH, e.g. text=response.raw")
         paths[name] = path
     policies = _policies(options.policies) if options.policies else dp.Policies()
     made: dict[str, Any] = {"vocabulary": options.vocabulary, "fields": paths}
@@ -247,7 +310,10 @@ def replayer_of(options: argparse.Namespace) -> Replayer:
 def _format_and_template(
     name: str | None, source: str | None
 ) -> tuple[dp.WireFormat | None, dp.ChatTemplate | None]:
-    """The format that is named, or that of the template; none where each record has its own."""
+    """Return the named format, or that of the template, and the template.
+
+    The format is None if neither is given: then each record has its own.
+    """
     template = None if source is None else chat_template(source)
     if name is not None:
         return read_format(name), template
@@ -255,7 +321,7 @@ def _format_and_template(
 
 
 def _holds_format(name: str) -> bool:
-    """Whether a file has a format as JSON."""
+    """Return True if a file is a format in JSON."""
     with suppress(BadInput, ValueError, dp.DeltaParseError, RecursionError):
         dp.WireFormat.from_json(text_file(name))
         return True
@@ -263,7 +329,11 @@ def _holds_format(name: str) -> bool:
 
 
 def _policies(text: str) -> dp.Policies:
-    """Policies as they are written in a shell: `unknown_tool=text,extra_calls=drop`, or JSON."""
+    """Parse policies in the form `unknown_tool=text,extra_calls=drop`, or in JSON.
+
+    Raises:
+        BadInput: the text is not JSON, or a policy is unknown.
+    """
     chosen: Any
     if text.lstrip().startswith("{"):
         try:
@@ -276,21 +346,21 @@ def _policies(text: str) -> dp.Policies:
     names = [policy.name for policy in fields(dp.Policies)]
     for name in chosen:
         if name not in names:
-            raise BadInput(f"there is no policy {name!r}: {', '.join(names)}")
+            raise BadInput(f"unknown policy {name!r}, expected one of: {', '.join(names)}")
     return dp.Policies(**chosen)
 
 
 def count(text: str) -> int:
-    """Read a number from 1 up."""
+    """Parse a number from 1 up."""
     with suppress(ValueError):
         if int(text) > 0:
             return int(text)
-    raise argparse.ArgumentTypeError(f"a number from 1 up, not {text!r}")
+    raise argparse.ArgumentTypeError(f"expected a number from 1 up, not {text!r}")
 
 
 REPLAY = Subcommand(
     name="replay",
-    help="parse recorded outputs again, and say whether it is the model or the parser",
+    help="parse recorded outputs again, and attribute differences to the model or the parser",
     add_arguments=add_arguments,
     run=run,
     epilog=EPILOG,

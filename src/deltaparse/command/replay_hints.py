@@ -1,6 +1,7 @@
-"""What stands in the way of a replay, and what to do: records that none could read, a wrong format.
+"""Hints for a failed replay: unreadable records or a wrong format.
 
-A wrong `--format` makes a parser of every good server look bad, so the texts are asked.
+A wrong `--format` makes correct server parsers look faulty, so the texts are checked for another
+format.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ if TYPE_CHECKING:
 __all__ = ["hint", "remedy"]
 
 LOOKED_AT = 20
-"""Records that are looked at."""
+"""Number of records that are checked."""
 
-HOW = "how does the model write: --format NAME or --template SOURCE"
+HOW = "no format given: use --format NAME or --template SOURCE"
 
 ENOUGH = 1 << 16
-"""Characters of a text that are looked at."""
+"""Number of characters of a text that are checked."""
 
 
 def hint(replayer: Replayer, tally: Tally, sources: list[str]) -> str:
-    """Say which format the outputs look like where no call was found, "" if all seems well.
+    """Return a suggestion of another format if no call was found, or "".
 
-    Where no tools were offered, none should be found.
+    Records without offered tools are skipped, because no calls are expected in them.
     """
     called = tally.statuses.keys() - {"not_a_call"}
     if sources == ["-"] or called or replayer.format is None:
@@ -43,7 +44,7 @@ def hint(replayer: Replayer, tally: Tally, sources: list[str]) -> str:
 
 
 def remedy(replayer: Replayer, sources: list[str]) -> str:
-    """Say what is to be done where no record could be read, "" if that is not known."""
+    """Return an advice for the case that no record could be read, or "" if there is none."""
     if sources == ["-"]:
         return HOW if replayer.format is None else ""
     texts = list(_texts(_first(replayer, sources)))
@@ -55,7 +56,7 @@ def remedy(replayer: Replayer, sources: list[str]) -> str:
 
 
 def _first(replayer: Replayer, sources: list[str]) -> list[object]:
-    """The first outputs."""
+    """Return the first outputs."""
     return [one for _, one in islice(log_outputs(replayer, sources), LOOKED_AT)]
 
 
@@ -64,7 +65,7 @@ def _texts(records: list[object]) -> Iterator[str]:
     from deltaparse.replay.records import read_record
 
     for record in records:
-        # A record may have a text, and something else that cannot be read.
+        # An unreadable record may still have a readable text.
         text = record.get("text") if isinstance(record, Mapping) else None
         with suppress(BadRecord):
             text = text or read_record(record).text
@@ -73,7 +74,7 @@ def _texts(records: list[object]) -> Iterator[str]:
 
 
 def _format(texts: list[str]) -> str:
-    """The format by name that finds calls in one of the texts."""
+    """Return a suggestion of a built-in format with calls in one of the texts, or ""."""
     for text in texts:
         found = next((one for one in dp.suggest_formats(text) if one.calls), None)
         if found is not None:
@@ -82,7 +83,7 @@ def _format(texts: list[str]) -> str:
 
 
 def _layout(replayer: Replayer, sources: list[str]) -> str:
-    """The layout under which records have texts, "" where there is no record."""
+    """Return a suggestion of a layout in which the records have texts, or "" without records."""
     from deltaparse.replay import LAYOUTS, Replayer
 
     plain = Replayer(replayer.format, template=replayer.template)
@@ -92,4 +93,4 @@ def _layout(replayer: Replayer, sources: list[str]) -> str:
         found = [each for one in records for each in there.outputs(one)]
         if any(_texts(found)):
             return f"this looks like --layout {name}"
-    return "where is the raw text: --map text=PATH, or --layout NAME" if records else ""
+    return "no raw text found: use --map text=PATH or --layout NAME" if records else ""

@@ -1,4 +1,4 @@
-"""One record as `deltaparse replay` shows it: as a test, or the least that shows a fault."""
+"""One record of `deltaparse replay` as a test, or reduced to the smallest failing output."""
 
 from __future__ import annotations
 
@@ -30,21 +30,23 @@ __all__ = ["print_minimal", "print_test"]
 
 
 def print_test(replayer: Replayer, options: argparse.Namespace) -> None:
-    """Print the first record as a test of what comes of it now, to be corrected or reported.
+    """Print a test of the first record that expects its current result.
+
+    The user corrects the expected result, or reports the test.
 
     Raises:
-        BadInput: there is no record, or it has no text.
+        BadInput: the record is missing, or it has no text.
     """
     record, replayer = _found(replayer, options), replayer.in_place()
     _print_as_test(replayer, record, _chunks(record, cut=False), options)
 
 
 def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
-    """Print the least of the record that the options name, as JSON or as a test.
+    """Print the smallest part of the selected record that shows the fault.
 
     Raises:
-        BadInput: there is no such record.
-        UsageError: it does not show the fault.
+        BadInput: the record was not found.
+        UsageError: the record does not show the fault.
     """
     peer = None if options.peer is None else peer_named(options.peer)
     record, replayer = _found(replayer, options), replayer.in_place()
@@ -54,7 +56,7 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
         breaks = breaks_against(replayer, record, options.kind)
     else:
         breaks = breaks_ours(replayer, record)
-    # What has no chunks came in any; against another format, cuts mean nothing.
+    # A record without chunks may have been cut anywhere; cuts do not matter for another format.
     cut = peer is not None or replayer.against is None
     chunks = minimal(_chunks(record, cut=cut), breaks)
     if options.inspect is not None:
@@ -67,15 +69,18 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
 
 
 def _chunks(record: Mapping[str, Any], *, cut: bool) -> list[str]:
-    """The chunks of a record; where it has none, its text, by the character or in one."""
+    """Return the chunks of a record.
+
+    Without recorded chunks, the text is cut into characters if `cut`, else kept as one chunk.
+    """
     read = read_record(record)
     if read.text is None:
-        raise BadInput("this record has token ids, and no text to cut")
+        raise BadInput("this record has only token ids, but a text is required")
     return list(read.chunks or (read.text if cut else [read.text]))
 
 
 def _least(record: Mapping[str, Any], chunks: list[str]) -> Mapping[str, Any]:
-    """The record, with what is left of its output."""
+    """Return the record with the chunks as its text."""
     return {**without_chunks(record), "text": "".join(chunks)}
 
 
@@ -87,7 +92,7 @@ def _print_as_test(
 
 
 def _expression(options: argparse.Namespace, record: Mapping[str, Any]) -> str:
-    """The format as a test makes it."""
+    """Return the Python expression for the format in a test."""
     name = options.format or record.get("format")
     if options.format is None and options.template is not None:
         return f"dp.analyze(dp.ChatTemplate.load({options.template!r}))"
@@ -101,9 +106,9 @@ def _expression(options: argparse.Namespace, record: Mapping[str, Any]) -> str:
 
 
 def _found(replayer: Replayer, options: argparse.Namespace) -> Mapping[str, Any]:
-    """The output with the id of the options, or of its number; without an id, the first."""
+    """Return the output with the id of --minimal (an id or number), or the first output."""
     for number, record in log_outputs(replayer, options.source):
         if isinstance(record, Mapping) and options.minimal in (None, id_of(number, record)):
             return record
-    named = "" if options.minimal is None else f" has the id {options.minimal}"
-    raise BadInput(f"{', '.join(options.source)}: no record{named}")
+    named = "" if options.minimal is None else f" with the id {options.minimal}"
+    raise BadInput(f"{', '.join(options.source)}: no record found{named}")

@@ -1,4 +1,4 @@
-"""What `deltaparse replay --inspect` writes: the inspector's page of what differs."""
+"""Inspector pages of `deltaparse replay --inspect`."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 __all__ = ["check_inspect", "write_differing", "write_minimal"]
 
 MOST = 50
-"""Records on a page."""
+"""Limit of records on a page."""
 
 ALIKE = ("same", "whitespace")
 
 
 def check_inspect(options: argparse.Namespace) -> None:
-    """Refuse to inspect what can be read only once.
+    """Check that the records can be read twice, as --inspect requires.
 
     Raises:
-        BadInput: the records come from standard input.
+        BadInput: the records are read from standard input.
     """
     if options.inspect is not None and options.source == ["-"]:
-        raise BadInput("--inspect reads the records twice: --in FILE")
+        raise BadInput("--inspect reads the records twice; use --in FILE instead of stdin")
 
 
 def write_differing(given: Replayer, tally: Tally, options: argparse.Namespace) -> None:
-    """Write the page of the first records in which something differs."""
+    """Write a page of the first differing records."""
     from deltaparse.inspector import inspect_record, page
 
     counted: Mapping[str, int] = tally.by[""].get("", {})
@@ -55,22 +55,22 @@ def write_differing(given: Replayer, tally: Tally, options: argparse.Namespace) 
         if not left:
             break
     if not shown:
-        complain("note: nothing differs: there is no page")
+        complain("note: no record differs, so no page was written")
         return
     if differ > MOST:
-        complain(f"note: the page has the first {MOST} of {differ} records that differ")
+        complain(f"note: the page has the first {MOST} of {differ} differing records")
     write_page(page(shown, beside=None if replayer.against is None else 1), options.inspect, shown)
 
 
 def write_minimal(
     replayer: Replayer, record: Mapping[str, Any], chunks: list[str], options: argparse.Namespace
 ) -> None:
-    """Write the page of the least that shows a fault, beside what it is compared with."""
+    """Write a page of the smallest failing output, next to its comparison."""
     from deltaparse.inspector import inspect_record, page
 
     text = "".join(chunks)
     least = {**record, "text": text, "chunks": chunks, "token_ids": None}
-    shown = [inspect_record(least, replayer, note="the least that shows the fault")]
+    shown = [inspect_record(least, replayer, note="smallest output that shows the fault")]
     if options.peer is None and replayer.against is not None:
         other = inspect_record(
             least, replayer.against, format=options.against, note="compared with"

@@ -1,4 +1,4 @@
-"""The line that says how far a replay is: only where somebody watches."""
+"""Progress line of a replay, shown on terminals only."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TextIO
 __all__ = ["ProgressLine", "progress_line"]
 
 EVERY = 0.2
-"""Seconds between two lines."""
+"""Minimal number of seconds between two updates."""
 
 
 class ProgressLine:
-    """Writes over one line of a terminal; nothing where the stream is none."""
+    """Progress line that overwrites itself on a terminal and is silent on other streams."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
@@ -24,12 +24,19 @@ class ProgressLine:
         self._first: tuple[int, int] | None = None
 
     def __call__(self, records: int, place: int, total: int) -> None:
-        """Show that so many records are done, and so many bytes of all."""
+        """Show the progress.
+
+        Args:
+            records: the number of finished records.
+            place: the number of finished bytes.
+            total: the number of all bytes.
+        """
         now = time.monotonic()
         if not self._shown or (now - self._last < EVERY and place < total):
             return
         self._last = now
-        if self._first is None:  # what was done before, or while processes began, has no rate
+        # The first update is excluded from the rate: it includes resumed work and startup time.
+        if self._first is None:
             self._first, self._began = (records, place), now
         before, start = self._first
         rate = (records - before) / max(now - self._began, 1e-6)
@@ -50,7 +57,7 @@ class ProgressLine:
 
 @contextmanager
 def progress_line() -> Iterator[ProgressLine]:
-    """Show how far something is, as long as it takes."""
+    """Show a progress line until the end of the block."""
     line = ProgressLine()
     try:
         yield line

@@ -1,8 +1,8 @@
-"""The command `deltaparse response-template`: a chat template's inverse, as transformers has it.
+"""The command `deltaparse response-template`: write or check a transformers response_template.
 
-It is written from what the template renders, and read again by transformers' own parser, where it
-is installed. With `--check`, the one that a checkpoint has is held against the same turns. Of a
-format it is written too, but not proved: there is nothing that renders.
+It is derived from the chat template's renderings, and verified with transformers' own parser if
+installed. `--check` verifies the response_template of a checkpoint on the same turns. One can also
+be derived from a format, but not verified, because a format cannot render turns.
 """
 
 from __future__ import annotations
@@ -22,41 +22,42 @@ __all__ = ["RESPONSE_TEMPLATE"]
 
 CONFIGURATION = "tokenizer_config.json"
 KEY = "response_template"
-NO_JUDGE = "not proved: transformers is not installed, or has no parser of responses"
+NO_JUDGE = "not verified: transformers is not installed, or has no response parser"
 
-NO_TEMPLATE = "not proved: a format renders nothing; of a template it is proved too"
+NO_TEMPLATE = "not verified: built-in formats have no template; pass a template to verify"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+    """Add the arguments of the command to a parser."""
     add = parser.add_argument
     add(
         "--check",
         action="store_true",
-        help="hold the response template that is there against the chat template, and say what it "
-        "loses; exit with status 1 if it loses anything",
+        help="check that the existing response_template parses the turns of the chat template, "
+        "report losses, and exit with status 1 if there are any",
     )
     add(
         "--shipped",
         metavar="FILE",
-        help=f"where it is, if not in the {CONFIGURATION} beside the chat template",
+        help="check the response_template in FILE "
+        f"(default: the {CONFIGURATION} in the folder of the chat template)",
     )
     add_switches(parser)
     add(
         "source",
         metavar="SOURCE",
-        help="a template, a tokenizer's file, a model's folder, a GGUF; or a format, by its name "
-        "or as a .json file",
+        help="use this template, tokenizer file, model folder or GGUF file, or a format (its name "
+        "or a .json file)",
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the response template, or what the one that is there loses.
+    """Print a response template, or check the existing one.
 
-    Exits with status 1 where none can be written, or something is lost.
+    Exits with status 1 if none can be written, if it loses data, or if it cannot be verified.
 
     Raises:
-        BadInput: there is no chat template, or a file cannot be used.
+        BadInput: the chat template is missing, or a file cannot be used.
     """
     fmt = named_format(options.source)
     if fmt is not None:
@@ -86,36 +87,36 @@ def run(options: argparse.Namespace) -> None:
 
 def _print_of_format(fmt: dp.WireFormat, options: argparse.Namespace) -> None:
     if options.check or options.shipped or options.switch:
-        advice = "--check, --shipped and --switch are for a template: give a model's folder or file"
-        raise BadInput(f"{options.source}: a format renders nothing; {advice}")
+        advice = "--check, --shipped and --switch require a template (a model's folder or file)"
+        raise BadInput(f"{options.source}: a format has no template; {advice}")
     try:
         print_json(dp.to_response_template(fmt), indent=2)
     except dp.FormatError as error:
         complain(f"{options.source}: {error}")
         raise SystemExit(1) from error
     for words in dp.response_template_limits(fmt):
-        complain(f"the standard cannot say: {words}")
+        complain(f"not expressible in the standard: {words}")
     complain(NO_TEMPLATE)
 
 
 def _report(found: dp.ResponseTemplateCheck) -> Iterator[str]:
     if found.judge:
-        yield f"{found.judge} reads {len(found.proved)} kinds of turns as they were written"
+        yield f"{found.judge} parses {len(found.proved)} kinds of turns without loss"
     else:
         yield NO_JUDGE
     yield from (f"loses {words}" for words in found.lost)
-    yield from (f"the standard cannot say: {words}" for words in found.limits)
+    yield from (f"not expressible in the standard: {words}" for words in found.limits)
 
 
 def _verdict(found: dp.ResponseTemplateCheck, source: str) -> str:
-    """What a check comes to, and what to do where something is lost."""
+    """Return the conclusion of a check, with the command that writes a better template."""
     if found.ok:
-        return "it loses nothing that a response template could keep"
-    return f"one that keeps what can be kept: deltaparse response-template {source}"
+        return "no avoidable loss"
+    return f"avoidable losses; to write a better one: deltaparse response-template {source}"
 
 
 def _shipped(options: argparse.Namespace) -> Mapping[str, Any]:
-    """Read the response template that a checkpoint has, or the file that is said to have it."""
+    """Read the response template of a checkpoint, or from the file of --shipped."""
     path = Path(options.shipped or options.source)
     if path.is_dir():
         path /= CONFIGURATION
@@ -128,7 +129,7 @@ def _shipped(options: argparse.Namespace) -> Mapping[str, Any]:
     if isinstance(found, Mapping) and "fields" not in found:
         found = found.get(KEY)
     if not isinstance(found, Mapping):
-        raise BadInput(f"{path}: no {KEY} in it")
+        raise BadInput(f"{path}: it has no {KEY} (pass another file with --shipped)")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What each subcommand of `deltaparse` says of itself, and what it may print with."""
+"""Description of a subcommand, and helpers that print its output."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from typing import Any
 __all__ = ["TEMPLATES", "Subcommand", "complain", "print_json"]
 
 TEMPLATES = """\
-A template is a file of Jinja, a tokenizer_config.json, a model's folder or a GGUF file.
-A file of Jinja by itself does not say what the tokenizer's bos_token and eos_token are.
+A template is a Jinja file, a tokenizer_config.json, a model's folder or a GGUF file.
+A Jinja file alone does not contain the tokenizer's bos_token and eos_token.
 """
 LONGEST_LINE = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subcommand:
-    """A subcommand: its name and help, and two functions.
+    """A subcommand of `deltaparse`.
 
-    `add_arguments` describes the arguments to a parser of them; `run` does what is asked, with the
-    arguments that were found. `epilog` stands at the end of the subcommand's own help.
+    Attributes:
+        name: the word on the command line.
+        help: one line for the list of commands.
+        add_arguments: adds the arguments to a parser.
+        run: executes the subcommand with the parsed arguments.
+        epilog: text at the end of the subcommand's help.
     """
 
     name: str
@@ -36,14 +40,14 @@ class Subcommand:
 def print_json(
     value: Any, *, indent: int | None = None, before: str = "", after: str = "\n"
 ) -> None:
-    """Print a JSON text at once, in letters that the output can write."""
+    """Print a value as JSON and flush. Escape non-ASCII unless the output is UTF-8."""
     escape = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     text = json.dumps(value, ensure_ascii=escape, indent=indent)
     print(f"{before}{text}", end=after, flush=True)
 
 
 def complain(words: str) -> None:
-    """Print one line to stderr, whatever is in the words."""
+    """Print a message to stderr as one line, truncated if it is too long."""
     line = " ".join(words.split())
     if len(line) > LONGEST_LINE:
         line = f"{line[:LONGEST_LINE]} ..."

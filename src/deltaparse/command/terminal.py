@@ -1,4 +1,4 @@
-"""What a terminal gets and a pipe does not: colours, and how far a long run has come."""
+"""Colors and progress, shown on terminals only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ Item = TypeVar("Item")
 
 
 def wants_colour(out: TextIO) -> bool:
-    """Whether to write in colour: NO_COLOR says no, FORCE_COLOR yes, else what `out` is."""
+    """Return True if `out` should be colored.
+
+    NO_COLOR turns colors off and FORCE_COLOR turns them on. Otherwise `out` must be a terminal.
+    """
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR"):
@@ -23,14 +26,15 @@ def wants_colour(out: TextIO) -> bool:
 
 
 def paint(text: str, code: str, out: TextIO) -> str:
-    """The text in a colour, where there are any."""
+    """Return the text in a color if `out` should be colored, otherwise unchanged."""
     return f"\x1b[{code}m{text}\x1b[0m" if wants_colour(out) else text
 
 
 def progress(items: Iterable[Item], words: str, total: int | None = None) -> Iterator[Item]:
-    """The items; on a terminal, stderr shows how many there were, if rich is installed.
+    """Iterate over the items, with a progress bar on stderr.
 
-    What is printed meanwhile must not go to a terminal too, or one would write over the other.
+    The bar requires rich and a terminal as stderr. It is not shown if stdout is a terminal too,
+    because both outputs would overwrite each other.
     """
     if sys.stderr is None or not sys.stderr.isatty() or sys.stdout.isatty():
         return iter(items)

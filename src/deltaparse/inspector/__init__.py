@@ -1,11 +1,11 @@
-"""The inspector: what became of each character of an output, chunk by chunk, as a page.
+"""Inspector: an HTML page that shows chunk by chunk how an output is parsed.
 
-    outputs.py, inspection.py    one pass over an output, and what is written down of it
-    why_held.py                 why text is held back
-    html_page.py, page_data.py  the page: one file, of those in web/
-    svg.py, terminal.py         the same as a picture, and for a terminal
+    outputs.py, inspection.py   recording of one pass over an output
+    why_held.py                 reasons for buffered text
+    html_page.py, page_data.py  the page, assembled from the files in web/
+    svg.py, terminal.py         an SVG picture, and text for a terminal
 
-Users import what is here.
+Import the public names from this package.
 """
 
 from .html_page import POLICY, page

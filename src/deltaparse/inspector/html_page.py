@@ -1,8 +1,8 @@
-"""The page: one file of HTML with its style, its script and what it shows, and nothing else.
+"""HTML page of the inspector: a single file with style, script and data.
 
-What a model wrote is hostile. It stands in the page as data only, in which nothing can end the
-script that holds it; the page's own script, a constant, shows it as text; and the content security
-policy lets nothing run, load or be sent but that script and that style, which it knows by hash.
+Model output is untrusted. It is embedded as JSON data that cannot end its script element. The
+constant script of the page displays it as text. The content security policy allows only the
+page's own script and style, by hash, and no requests.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["POLICY", "page", "script"]
 
 
 SCRIPTS = ("texts.js", "output.js", "raw.js", "view.js", "page.js")
-"""The files of the script, of which each uses those before it."""
+"""Files of the script. Each file uses the previous ones."""
 
 
 @cache
 def own_file(name: str) -> str:
-    """Return a file of the page."""
+    """Return the text of a file in web/."""
     return files(__package__).joinpath("web", name).read_text(encoding="utf-8")
 
 
@@ -51,11 +51,16 @@ def _policy() -> str:
 
 
 POLICY = _policy()
-"""The content security policy of the page, for servers that send it as a header, too."""
+"""Content security policy of the page, for servers that also send it as a header."""
 
 
 def page(inspections: Iterable[Inspection], *, beside: int | None = None) -> str:
-    """Return the page of inspections; it opens with the first, and with `beside` at its side."""
+    """Return the page of inspections as HTML.
+
+    Args:
+        inspections: the inspections. The first one is selected.
+        beside: the index of an inspection to show next to it (default: none).
+    """
     shown = list(inspections)
     index: dict[str, Any] = {"outputs": [one.title for one in shown]}
     if beside is not None:

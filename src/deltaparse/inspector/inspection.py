@@ -1,10 +1,10 @@
-"""The inspection: an output is parsed chunk by chunk, and what becomes of it is written down.
+"""Inspection of an output: a recording of each chunk and its effects.
 
-One pass, and nothing is written down twice: of a chunk, its length, the lengths of its deltas, and
-what has changed of the state. Whoever shows a moment adds up lengths, so that a megabyte of output
-costs a few, however finely it is cut.
+The recording is made in one pass and is incremental. It has the length of each chunk, the lengths
+of its deltas and the changes of the parser's state. A viewer adds up the lengths, so the size of
+the recording depends little on the size of the chunks.
 
-Steps count from 1: step k is the chunk that came k-th, and the last is the end of the output.
+Steps are numbered from 1: step k is the k-th chunk, and the last step is the end of the output.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = ["Held", "InspectedPart", "Inspection", "Span", "inspect_output"]
 Kind = Literal["content", "reasoning", "tool_call"]
 
 TAIL = 256
-"""Characters of what is held back that are looked at."""
+"""Number of buffered characters that are searched for a reason."""
 
 
 @dataclass(slots=True)
 class InspectedPart:
-    """A run of deltas of one kind, or those of one call; `deltas` has a step and a length each."""
+    """Consecutive deltas of one kind, or of one call. `deltas` has pairs of step and length."""
 
     kind: Kind
     index: int = -1
@@ -52,13 +52,13 @@ class InspectedPart:
 
     @property
     def text(self) -> str:
-        """All of its text."""
+        """Complete text of the part."""
         return "".join(self.texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """From a step on, so many characters at the end of what has come are held back, and why."""
+    """Number of buffered characters from a step on, and the reason."""
 
     step: int
     size: int
@@ -67,7 +67,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of the raw text, and what it was: a role of tokens, or "unread"."""
+    """Stretch of the raw text with its token role, or "unread"."""
 
     start: int
     end: int
@@ -76,15 +76,24 @@ class Span:
 
 @dataclass(slots=True)
 class Inspection:
-    """What became of one output, step by step; spans and lengths are in characters of `text`.
+    """Recording of one output. Spans and lengths are in characters of `text`.
 
-    text: the raw output. `chunks` are the lengths of what came at each step, the end of the output
-        among them. `ids` are the tokens, where there were any, one a chunk.
-    spans: what each character was in the end, without gaps.
-    states: what the parser waited in, from a step on.
-    issues: each with the step at which it was reported.
-    note: what is to be said of it.
-    error: why it could not be parsed to the end.
+    Attributes:
+        title: the name of the output.
+        format: the name of the format.
+        reason: the engine's finish reason.
+        finish_reason: the parser's finish reason.
+        text: the raw output.
+        chunks: the number of characters received at each step, including the end.
+        ids: the token ids, one per chunk, if the output has tokens.
+        spans: the final role of each character, without gaps.
+        states: pairs of a step and the state of the parser from this step on.
+        held: the changes of the buffered text.
+        parts: the parts of the message.
+        issues: pairs of the step of a report and the issue.
+        attempts: the attempted calls.
+        note: a note for the reader.
+        error: the error that stopped the parser, if any.
     """
 
     title: str
@@ -105,7 +114,7 @@ class Inspection:
 
     @property
     def steps(self) -> int:
-        """How many steps there are: chunks, and the end."""
+        """Number of steps: the chunks and the end."""
         return len(self.chunks)
 
 
@@ -118,10 +127,17 @@ def inspect_output(
     format: str = "",
     token_text: Any = None,
 ) -> Inspection:
-    """Parse an output with a fresh parser, and write down what becomes of it.
+    """Parse an output and record the effects of each chunk.
 
-    `chunks` are text or bytes for a `TracedParser`, ids for a `TokenParser`, whose vocabulary is
-    `token_text`. What a policy refuses ends the pass; the text behind it is "unread".
+    If a policy rejects the output, the pass ends, and the remaining text is "unread".
+
+    Args:
+        parser: a new parser.
+        chunks: text or bytes for a `TracedParser`, token ids for a `TokenParser`.
+        reason: the engine's finish reason.
+        title: the name of the output.
+        format: the name of the format.
+        token_text: the vocabulary of a `TokenParser`.
     """
     pass_ = _Pass(parser, Inspection(title, format, reason_text(reason)), token_text)
     pass_.run(chunks, reason)
@@ -129,7 +145,7 @@ def inspect_output(
 
 
 class _Pass:
-    """One parser at work, and what is written down of it."""
+    """One pass of a parser with its recording."""
 
     def __init__(
         self, parser: TracedParser | TokenParser, inspection: Inspection, token_text: Any
@@ -148,7 +164,7 @@ class _Pass:
             inspection.ids = []
 
     def run(self, chunks: Iterable[str | bytes | int], reason: Reason) -> None:
-        """Feed all chunks, and the end."""
+        """Feed all chunks and the end of the output."""
         parser, inspection = self._parser, self.inspection
         self._note_state(0)
         came = iter(chunks)
@@ -164,7 +180,7 @@ class _Pass:
         self._conclude(came)
 
     def _take(self, chunk: str | bytes | int) -> None:
-        """Write down the text of a chunk."""
+        """Record the text of a chunk."""
         if isinstance(chunk, int):
             if self.inspection.ids is not None:
                 self.inspection.ids.append(chunk)
@@ -177,7 +193,7 @@ class _Pass:
         self.inspection.chunks.append(len(text))
 
     def _after(self, step: int, deltas: list[Delta]) -> None:
-        """Write down what a step made."""
+        """Record the deltas and the state of a step."""
         for delta in deltas:
             self._note_delta(step, delta)
         self._note_state(step)
@@ -202,7 +218,7 @@ class _Pass:
         last.deltas.append((step, len(text)))
 
     def _note_state(self, step: int) -> None:
-        """Write down what has changed of what the parser waits in, holds back and has reported."""
+        """Record changes of the parser's state, its buffered text and its issues."""
         parser, inspection = self._parser, self.inspection
         state, size = parser.where(), parser.held
         if state != self._state:
@@ -218,7 +234,7 @@ class _Pass:
         self._issue_steps += [step] * new
 
     def _conclude(self, rest: Iterable[str | bytes | int]) -> None:
-        """Write down what is known when all is read."""
+        """Record the results after the last step."""
         parser, inspection = self._parser, self.inspection
         spans = [Span(*span) for span in parser.role_spans]
         if inspection.error:

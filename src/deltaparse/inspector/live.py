@@ -1,4 +1,4 @@
-"""The page of turns that a server has answered, as it serves it."""
+"""Inspector page for a server's recent turns."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def live_page(
     policies: Policies = Policies(),  # noqa: B008 - frozen
     vocabulary: Vocabulary | None = None,
 ) -> str:
-    """Return the page of outputs, the first of which is shown: one file of HTML.
+    """Return an HTML page of outputs. The first output is selected.
 
     Args:
-        records: inspections, or records as `deltaparse.replay` reads them: `chunks` or `text`, and
-            maybe `id`, `prompt`, `tools`, `finish_reason`, `format`. What cannot be read is on
-            the page, with the reason.
-        fmt: how the model writes, for records that have no `format` or `template`.
-        policies: what to do where an output is odd.
-        vocabulary: what `token_ids` are read with.
+        records: inspections, or records as in `deltaparse.replay`: `chunks` or `text`, and
+            optionally `id`, `prompt`, `tools`, `finish_reason`, `format`. An unreadable record
+            is shown with its error.
+        fmt: the format for records without `format` and `template`.
+        policies: the handling of malformed output.
+        vocabulary: decodes `token_ids`.
     """
     replayer = Replayer(fmt, policies=policies, vocabulary=vocabulary)
     return page(

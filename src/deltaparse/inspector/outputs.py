@@ -1,4 +1,4 @@
-"""Inspections of what is at hand: a text and a format, records of a log, turns of the gateway."""
+"""Inspections of records: raw texts, records of a log, turns of the gateway."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .inspection import Inspection, inspect_output
 __all__ = ["CHUNK", "inspect_record"]
 
 CHUNK = 4
-"""Characters of a chunk where nobody knows how the output came: about those of a token."""
+"""Chunk size in characters for outputs without recorded chunks: about one token."""
 
 LONGEST_TITLE = 80
 
@@ -32,15 +32,24 @@ def inspect_record(
     format: str = "",
     note: str = "",
 ) -> Inspection:
-    """Inspect the output of a log's record, as `deltaparse.replay` reads it.
+    """Inspect the output of a record, as in `deltaparse.replay`.
 
-    It comes in the chunks of the record, or a token at a time, or `chunk` characters at a time.
-    A record that cannot be read has an `error` and no text. `format` is what the format is called,
-    `note` what is to be said of it.
+    The output is fed in the recorded chunks, by token, or else `chunk` characters at a time.
+
+    Args:
+        record: the record.
+        replayer: provides the format and the other parser arguments.
+        number: the title of a record without an id.
+        chunk: the chunk size in characters without recorded chunks and tokens.
+        format: the displayed name of the format.
+        note: a note for the reader.
+
+    Returns:
+        The inspection. That of an unreadable record has an `error` and no text.
     """
     title = str(number)
     try:
-        if isinstance(record, ValueError):  # what stands there is no JSON
+        if isinstance(record, ValueError):  # the line is not JSON
             raise BadRecord(str(record))
         mapped = replayer.mapped(record)
         if isinstance(mapped, Mapping) and mapped.get("id") is not None:
@@ -58,7 +67,7 @@ def _inspected(
     """Inspect a record.
 
     Raises:
-        DeltaParseError: it cannot be read.
+        DeltaParseError: the record cannot be read.
     """
     read = read_record(record)
     fmt, prompt, given = replayer.arguments(read)
@@ -86,7 +95,7 @@ def _title(id: object) -> str:
 
 
 def _words(fmt: WireFormat) -> str:
-    """A format in a few words, where it has no name."""
+    """Return a short description of a format without a name."""
     facts = fmt.facts
     kinds = [
         "channels" if facts.has_channels else "",

@@ -1,7 +1,7 @@
-"""An inspection as the page's script reads it: JSON of lists of numbers, which it adds up.
+"""JSON data of an inspection for the script of the page: mainly lists of lengths.
 
-Scripts count in UTF-16, in which some characters are two; so all lengths and places are written in
-that. Lists of pairs are flat, for JSON of a million small lists is slow to read.
+Lengths and offsets are in UTF-16 code units, as in JavaScript strings. Lists of pairs are flat,
+because JSON with a million small lists is slow to parse.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from .inspection import Held, InspectedPart, Inspection
 __all__ = ["page_data", "script_text"]
 
 WIDE = re.compile("[\U00010000-\U0010ffff]")
-"""A character that is two in UTF-16."""
+"""A character of two UTF-16 code units."""
 
-# What could end a script, or begin something else in it; and halves of characters, which no
-# encoding can write.
+# Characters that could end the script element or a JavaScript string, and lone surrogates, which
+# cannot be encoded.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 class _Places:
-    """Offsets in a text, in UTF-16."""
+    """Converter of character offsets in a text to UTF-16 offsets."""
 
     def __init__(self, text: str) -> None:
         wide = not text.isascii() and WIDE.search(text)
         self._wide = [found.start() for found in WIDE.finditer(text)] if wide else []
 
     def __call__(self, offset: int) -> int:
-        """The offset in UTF-16 of one in characters."""
+        """Return the UTF-16 offset of a character offset."""
         return offset + bisect_left(self._wide, offset)
 
     def lengths(self, lengths: list[int]) -> list[int]:
-        """The lengths in UTF-16 of stretches that follow one another."""
+        """Return the UTF-16 lengths of consecutive stretches."""
         if not self._wide:
             return lengths
         ends, at = [0], 0
@@ -47,7 +47,7 @@ class _Places:
 
 
 def page_data(inspection: Inspection) -> dict[str, Any]:
-    """Return an inspection for the page's script."""
+    """Return an inspection as data for the script of the page."""
     places = _Places(inspection.text)
     roles = sorted({span.role for span in inspection.spans})
     spans = places.lengths([span.end - span.start for span in inspection.spans])
@@ -97,13 +97,13 @@ def page_data(inspection: Inspection) -> dict[str, Any]:
 
 
 def script_text(value: Any) -> str:
-    """Write a value as JSON that can stand in a script of HTML, whatever its texts hold."""
+    """Return a value as JSON that is safe in a script element, whatever its strings contain."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _held(inspection: Inspection, places: _Places) -> dict[str, Any]:
-    """What is held back: a step, a length and the number of a reason each."""
+    """Return the buffered text as triples of step, length and index of the reason."""
     reasons = sorted({held.why for held in inspection.held})
     numbers = {why: number for number, why in enumerate(reasons)}
     ends: dict[int, int] = {}
@@ -122,7 +122,7 @@ def _held(inspection: Inspection, places: _Places) -> dict[str, Any]:
 
 
 def _part(part: InspectedPart) -> dict[str, Any]:
-    """A part: its deltas are a step and a length each, the steps as what they add to the last."""
+    """Return a part with its deltas as pairs of length and distance to the previous step."""
     steps = [step for step, _ in part.deltas]
     gaps = [step - before for step, before in zip(steps, [0, *steps], strict=False)]
     lengths = _Places(part.text).lengths([length for _, length in part.deltas])

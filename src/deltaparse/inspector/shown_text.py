@@ -1,4 +1,4 @@
-"""Text of a model as pictures and terminals show it: nothing in it can steer them."""
+"""Model text made safe for pictures and terminals: control characters are escaped."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NAMES = {
     "dropped": "dropped",
     "unread": "not read",
 }
-"""What roles are called."""
+"""Displayed names of the roles."""
 
-# Controls, which terminals obey and XML refuses; what turns the direction of writing or has no
-# width, which lets text look like another, but for joiners, which many scripts need; halves of
-# characters.
+# Control characters steer terminals and are invalid in XML. Bidirectional controls and characters
+# without width disguise text (joiners are kept, because many scripts need them). Lone surrogates
+# cannot be encoded.
 HIDDEN = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\ufffe\uffff]"
@@ -34,7 +34,7 @@ HIDDEN = re.compile(
 
 
 def readable(text: str) -> str:
-    """The text with what cannot be seen spelled as in Python; line ends stay."""
+    """Return the text with invisible characters as Python escapes. Newlines are kept."""
     return HIDDEN.sub(lambda found: _spelled(ord(found[0])), text)
 
 
@@ -44,12 +44,12 @@ def _spelled(code: int) -> str:
 
 
 def width(char: str) -> int:
-    """How many columns a character takes."""
+    """Return the number of columns of a character."""
     return 2 if east_asian_width(char) in "WF" else 1
 
 
 def stretches(inspection: Inspection) -> Iterator[tuple[str, str]]:
-    """What each stretch of the raw text was, and the stretch; line ends in markers can be seen."""
+    """Yield the role and the text of each stretch, with visible newlines in markers."""
     for span in inspection.spans:
         text = readable(inspection.text[span.start : span.end])
         if span.role not in ("content", "reasoning", "arguments"):
@@ -58,7 +58,7 @@ def stretches(inspection: Inspection) -> Iterator[tuple[str, str]]:
 
 
 def headline(inspection: Inspection) -> str:
-    """What the inspection is of, in a line."""
+    """Return a one-line title: the name, the format and the size of the output."""
     size, chunks = len(inspection.text), max(inspection.steps - 1, 0)
     unit = "chunk" if inspection.ids is None else "token"
     facts = [

@@ -1,4 +1,4 @@
-"""An inspection as a picture for documents, in SVG: the raw text with its roles, and a legend."""
+"""SVG picture of an inspection for documents: the raw text with its roles, and a legend."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["svg_picture"]
 
 COLUMNS = 96
 MOST_LINES = 60
-"""Lines of raw text that a picture shows; a note counts what is behind them."""
+"""Maximum number of lines of raw text in a picture. A note counts the omitted lines."""
 
 CELL, LINE, MARGIN, TOP = 7.8, 24, 28, 84
 MOST_ISSUES = 6
 
 Run = tuple[str, int, str, int]
-"""A role, the column where the run begins, its text, and how many columns it takes."""
+"""A role, the first column of the run, its text, and its width in columns."""
 
 UNDER: dict[str, tuple[float, ...]] = {
     "reasoning": (5,),
@@ -27,7 +27,7 @@ UNDER: dict[str, tuple[float, ...]] = {
     "dropped": (-4,),
     "unread": (-4,),
 }
-"""Where lines run under, or through, a text, so that roles differ without colours."""
+"""Vertical offsets of lines under or through a text, so that roles differ without colors."""
 
 STYLE = """\
 .paper{fill:#fff}.ink,.content{fill:#1f1f1d}.soft{fill:#62605a}.line{stroke:#dedcd5}
@@ -49,7 +49,7 @@ path.dropped,path.unread{stroke:#f09a86}}"""
 
 
 def svg_picture(inspection: Inspection, *, most: int = MOST_LINES) -> str:
-    """Return an SVG document of the first `most` lines; light or dark as its reader prefers."""
+    """Return an SVG document of the first `most` lines, with a light and a dark color scheme."""
     parts: list[str] = []
     y, left = TOP, 0
     for number, line in enumerate(_wrapped(stretches(inspection))):
@@ -86,7 +86,7 @@ def svg_picture(inspection: Inspection, *, most: int = MOST_LINES) -> str:
 
 
 def _wrapped(spans: Iterable[tuple[str, str]]) -> Iterator[list[Run]]:
-    """The runs of each line, wrapped at so many columns."""
+    """Yield the runs of each line, wrapped at `COLUMNS`."""
     line: list[Run] = []
     column = 0
     for role, text in spans:
@@ -109,7 +109,7 @@ def _wrapped(spans: Iterable[tuple[str, str]]) -> Iterator[list[Run]]:
 
 
 def _drawn(run: Run, y: float) -> Iterator[str]:
-    """A run: what is behind it, its text, and what is under it."""
+    """Yield the elements of a run: its background, its text and its lines."""
     role, column, text, columns = run
     x, wide = MARGIN + column * CELL, columns * CELL
     if role in ("marker", "end"):

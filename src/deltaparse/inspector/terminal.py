@@ -1,4 +1,4 @@
-"""An inspection for a terminal: each stretch of the raw text on its own lines, and what it was."""
+"""Text of an inspection for a terminal: each stretch of the raw text with its role."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ COLOURS = {
     "dropped": "9;31",
     "unread": "9;2",
 }
-"""What terminals are told; the names beside the text say the same."""
+"""Escape codes of the roles. The names in the margin give the same information without color."""
 
 MARGIN = 10
 
 
 def text_picture(inspection: Inspection, *, colour: bool = False) -> str:
-    """Return the raw text with what each stretch of it was, then its calls and its issues."""
+    """Return the raw text with the role of each stretch, the calls and the issues."""
     return "".join(f"{line}\n" for line in _lines(inspection, colour))
 
 

@@ -1,4 +1,4 @@
-"""Why text is held back, in a sentence for people."""
+"""Human-readable reasons for buffered text."""
 
 from __future__ import annotations
 
@@ -8,62 +8,66 @@ from deltaparse.stream.tokens.token_format import written_texts
 __all__ = ["WhyHeld"]
 
 SHOWN = 40
-"""Characters of a marker that are shown."""
+"""Maximum number of displayed characters of a marker."""
 
 MOST = 3
-"""Markers that are named."""
+"""Maximum number of named markers."""
 
-UNPROVEN = "it may be calls: without tools, those are calls that fill their part of the turn"
+UNPROVEN = "it may be calls: without tools, calls must fill their part of the turn"
 
 STATES = (
-    ("header", "the header of a message is not whole yet"),
-    ("head", "the head of a call is not whole yet"),
-    ("name", "a name is not whole yet"),
-    ("argument", "a value of the arguments is not whole yet"),
-    ("value", "a value of the arguments is not whole yet"),
-    ("json", "a value in JSON is not whole yet"),
-    ("python", "a value in Python is not whole yet"),
-    ("call", "it may be a call: that is not certain yet"),
-    ("reasoning", "what follows says whether it is reasoning"),
+    ("header", "the header of a message is incomplete"),
+    ("head", "the head of a call is incomplete"),
+    ("name", "a name is incomplete"),
+    ("argument", "an argument value is incomplete"),
+    ("value", "an argument value is incomplete"),
+    ("json", "a JSON value is incomplete"),
+    ("python", "a Python value is incomplete"),
+    ("call", "it may be a call"),
+    ("reasoning", "the next characters decide if it is reasoning"),
 )
-"""What a word in the name of the sub-parser that waits, the innermost first, says of the text."""
+"""Reasons by a word in the name of a waiting sub-parser. The innermost sub-parser comes first."""
 
 
 class WhyHeld:
-    """Says why the end of an output in this format is held back."""
+    """Callable that returns the reason for buffered text of a format."""
 
     def __init__(self, fmt: WireFormat) -> None:
         texts = {text.strip() for text in written_texts(fmt)}
         self._markers = sorted(filter(None, texts), key=lambda text: (len(text), text))
 
     def __call__(self, text: str, size: int, state: str) -> str:
-        """Return the reason; `text` is what is held back, or the end of it if that is long."""
+        """Return the reason.
+
+        Args:
+            text: the buffered text, or its end if it is long.
+            size: the number of buffered characters.
+            state: the state of the parser.
+        """
         begins = text.strip()
         if not begins:
-            return "white space: what follows says where it belongs"
+            return "whitespace: its role depends on the next characters"
         begun, found = self._begun(text)
         if found and begun == len(text.lstrip()):
             return f"it may become {_either(found)}"
-        # What holds back all of it comes before what holds back its end.
+        # A reason for the complete text takes precedence over a reason for its end.
         names = state.split(" > ")
         if "prove" in names:
             return UNPROVEN
         marker = max((one for one in self._markers if begins.startswith(one)), key=len, default="")
         if marker and size == len(text):
-            what = (
-                "a call is not certain yet" if "call" in state else "what follows says what it is"
-            )
-            return f"behind {_shown(marker)}, {what}"
+            what = "a call is not certain yet" if "call" in state else "the next characters decide"
+            return f"after {_shown(marker)}, {what}"
         if found:
             return f"its end may become {_either(found)}"
         for name in reversed(names):
             for word, reason in STATES:
                 if word in name:
                     return reason
-        return "what follows says what it is"
+        return "its role depends on the next characters"
 
     def _begun(self, text: str) -> tuple[int, list[str]]:
-        """How much of the end of the text markers may begin with, at most, and which do."""
+        """Return the longest end of the text that starts a marker, and these markers."""
         most, found = 0, list[str]()
         for marker in self._markers:
             for size in range(min(len(marker) - 1, len(text)), max(most, 1) - 1, -1):

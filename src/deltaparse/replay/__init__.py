@@ -1,15 +1,15 @@
-"""Recorded outputs, parsed again: is it the model or the parser?
+"""Replay of recorded outputs, to attribute faults to the model or the parser.
 
-    layouts.py, choices.py      where logs have what is read of a record, and of each choice
-    records.py, replayer.py     what is read of a record; the one function over it
-    expected.py, classes.py     what a server made of the output, and how it differs
-    minimize.py                 the cut of an output that breaks a parser, made small
-    sources.py, kept.py         the blocks of files; their results, and how far those are
-    local_engine.py             files of records: all cores, in order, resumable
+    layouts.py, choices.py      paths of fields in known logs, several choices of a record
+    records.py, replayer.py     fields of a record, the replay function
+    expected.py, classes.py     the server's message, the class of its difference
+    minimize.py                 reduction of an output that breaks a parser
+    sources.py, kept.py         blocks of input files, result files and their progress
+    local_engine.py             replay of files: on all cores, ordered, resumable
     ray_engine.py               the same on a cluster
-    tally.py, tables.py         what is counted of results, and the table of it
+    tally.py, tables.py         statistics of results, their table
 
-Users import what is here.
+Import the public names from this package.
 """
 
 from .blocks import Interrupted

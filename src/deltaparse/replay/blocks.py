@@ -1,4 +1,4 @@
-"""Many records at once: blocks of files, small enough to hold, which processes can be given."""
+"""Blocks of records: small picklable parts of files that processes can share."""
 
 from __future__ import annotations
 
@@ -24,32 +24,35 @@ __all__ = [
 ]
 
 SIZE = 1 << 18
-"""Bytes of a block, but for the line that it ends with."""
+"""Size of a block in bytes, without the rest of its last line."""
 
 LONGEST = 1 << 28
-"""Bytes of a line."""
+"""Maximum length of a line in bytes."""
 
 CHUNK = 1 << 20
-"""Bytes of such a line that are passed over at once."""
+"""Number of bytes of a longer line that are skipped at once."""
 
 BOM = b"\xef\xbb\xbf"
 
 
 class Interrupted(DeltaParseError):
-    """The work cannot go on now; what was done is kept."""
+    """The replay was interrupted. Finished results are kept, and a new run continues."""
 
 
 class Function(Protocol):
-    """Makes the results of a record and its number: a `Replayer`."""
+    """Replay function over a record, such as a `Replayer`."""
 
     def each(self, record: object, number: int) -> Iterable[Mapping[str, Any]]:
-        """Return them: one, or one for each of the choices of the record."""
+        """Return one result for each choice of the record."""
 
 
 class Place(NamedTuple):
-    """A place in files: which file, the number of the record there, and where it begins.
+    """Place of a record in files.
 
-    That is a byte of lines, unpacked, or how many rows or members stand before it.
+    Attributes:
+        file: the index of the file.
+        record: the number of the record in the file, from 1.
+        at: the offset of the record: uncompressed bytes for lines, else rows or members.
     """
 
     file: int = 0
@@ -57,7 +60,7 @@ class Place(NamedTuple):
     at: int = 0
 
     def on(self, records: int, at: int = 0) -> Place:
-        """Return the place so many records, and so much of the file, further on."""
+        """Return the place advanced by a number of records and an offset."""
         return Place(self.file, self.record + records, self.at + at)
 
 
@@ -66,12 +69,15 @@ BEGINNING = Place()
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Records that stand side by side in a file.
+    """Consecutive records of a file.
 
-    `start` and `behind` are the places where it begins, and where the next one does. `rows` is
-    lines of JSON, or a list of JSON texts, records, and what hindered others, or rows of Parquet.
-    `seen` is how many bytes of all files are read then, `file` the name of the file, where there
-    are several. `trouble` is the number of a record that is not among the rows, and why.
+    Attributes:
+        start: the place of its first record.
+        behind: the place of the first record of the next block.
+        rows: lines of JSON, a list (of JSON texts, records and errors), or rows of Parquet.
+        seen: the number of bytes of all files that were read up to the end of the block.
+        file: the name of the file, if there are several.
+        trouble: the number of a record that is missing in the rows, and the error.
     """
 
     start: Place
@@ -82,7 +88,7 @@ class Block:
     trouble: tuple[int, str] | None = None
 
     def records(self) -> Iterator[tuple[int, object]]:
-        """Yield each record with its number; a `ValueError` for one that is no JSON."""
+        """Yield each record with its number. An unreadable record is a `ValueError`."""
         first = self.start.record
         if isinstance(self.rows, (bytes, list)):
             rows = self.rows if isinstance(self.rows, list) else self.rows.split(b"\n")
@@ -103,7 +109,10 @@ class Block:
 
 
 def _there(value: Any) -> Any:
-    """A value of Parquet without the members that are null: a column has those of all its rows."""
+    """Return a value of Parquet without null members.
+
+    A nested column has the members of all rows, so a missing member is null.
+    """
     if isinstance(value, dict):
         return {key: _there(one) for key, one in value.items() if one is not None}
     return [_there(one) for one in value] if isinstance(value, list) else value
@@ -111,7 +120,7 @@ def _there(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a block: the results, a line of JSON for each, and their tally."""
+    """Results of a block: one line of JSON per result, and their tally."""
 
     start: Place
     behind: Place
@@ -123,9 +132,15 @@ class Done:
 def json_blocks(
     file: BinaryIO, start: Place = BEGINNING, size: int | None = None, stop: int | None = None
 ) -> Iterator[Block]:
-    """Cut a file of JSON Lines, which stands at a place, into blocks, to its end or to a byte.
+    """Split a file of JSON Lines into blocks.
 
-    A line that is longer than can be is passed over, and told.
+    A line that exceeds `LONGEST` is skipped and reported as an error.
+
+    Args:
+        file: the file, already at `start`.
+        start: the place of the first line.
+        size: the size of a block in bytes (default: `SIZE`).
+        stop: the offset of the end (default: the end of the file).
     """
     data, size = b"", size or SIZE
     if not start.at and stop is None:
@@ -146,11 +161,11 @@ def json_blocks(
             while (more := file.readline(CHUNK)) and not more.endswith(b"\n"):
                 whole += len(more)
             whole += len(more)
-        # The last line may have no end.
+        # The last line of a file may lack its newline, but it counts as a record.
         behind = start.on(lines.count(b"\n") + (too_long or not lines.endswith(b"\n")), whole)
         trouble = None
         if too_long:
-            words = f"a line of {whole - len(lines)} bytes: {LONGEST} are the most"
+            words = f"the line has {whole - len(lines)} bytes, but at most {LONGEST} are allowed"
             trouble = (behind.record - 1, words)
         yield Block(start, behind, lines, behind.at, trouble=trouble)
         start, data = behind, b""
@@ -159,7 +174,7 @@ def json_blocks(
 def written(replayer: Function, block: Block, *, differing: bool = False) -> Done:
     """Replay the records of a block.
 
-    With `differing`, results in which nothing differs are counted and left out.
+    With `differing`, equal results are counted, but not written.
     """
     tally, lines = Tally(), []
     for number, record in block.records():
@@ -179,7 +194,7 @@ def written(replayer: Function, block: Block, *, differing: bool = False) -> Don
 def _line(result: Mapping[str, Any]) -> bytes:
     try:
         return ENCODE(result).encode() + b"\n"
-    except UnicodeEncodeError:  # half of a character, in an id
+    except UnicodeEncodeError:  # a lone surrogate in an id
         return json.dumps(result).encode() + b"\n"
 
 

@@ -1,7 +1,7 @@
-"""The choices of a record: one output each, where a request asked for several (`n`).
+"""Choices of a record: several outputs of one request (`n`).
 
-Raw texts are told apart by a `*` in a path (`text=outputs.*.text`), chunks and responses of
-OpenAI's API by the index of their choices.
+Raw texts are separated by a `*` in a path (`text=outputs.*.text`). Chunks and responses of
+OpenAI's API are separated by the index of their choices.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ __all__ = ["Several", "by_choice", "choices_of"]
 
 
 BY_INDEX = frozenset(("chunks", "expected"))
-"""Fields that have choices by their index."""
+"""Fields with indexed choices."""
 
 
 class Several(list[Any]):
-    """What a field is for each of the choices."""
+    """Values of a field, one per choice."""
 
 
 def by_choice(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a record of each choice, with its index as `choice`; the record, where it has one."""
+    """Split a record into one record per choice, with the index of the choice as `choice`.
+
+    A record with a single choice has no index.
+    """
     apart = {}
-    for name, value in record.items():  # most records have nothing of that
+    for name, value in record.items():  # cheap type checks first: most records have one choice
         if type(value) is Several or (name in BY_INDEX and type(value) in (dict, list)):
             values = _apart(name, value)
             if values is not None:
@@ -51,7 +54,7 @@ def choices_of(chunk: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _apart(name: str, value: Any) -> dict[int, Any] | None:
-    """What a field is for each index; None where it is the same for all."""
+    """Return the value of a field for each index, or None if all choices share it."""
     if isinstance(value, Several):
         return dict(enumerate(value))
     if isinstance(value, dict):
@@ -66,7 +69,7 @@ def _apart(name: str, value: Any) -> dict[int, Any] | None:
 
 
 def _only(chunk: object, index: int) -> object:
-    """A chunk with the choice of this index, if it has it; what is no chunk stays."""
+    """Return a chunk with only the choice of this index. Other values are unchanged."""
     if not isinstance(chunk, Mapping) or "choices" not in chunk:
         return chunk
     return {**chunk, "choices": [one for at, one in choices_of(chunk) if at == index]}

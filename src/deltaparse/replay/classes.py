@@ -1,16 +1,16 @@
-"""In which way what a server made of an output differs from what was written: one class, a place.
+"""Classification of differences between a server's message and the replayed message.
 
-    call_invented   a call that the model did not write
-    call_lost       a call that the model wrote is not there
-    arguments       a call has other arguments
-    loss            text is not there
-    leak            text is there that is none of the message: markup, mostly
-    order           the same text, calls or parts, in another order
-    merge           the same text, in another part: reasoning in the content, two parts in one
-    whitespace      white space, or the spelling of equal JSON
-    same            nothing of all that
+    call_invented   an extra call
+    call_lost       a missing call
+    arguments       different arguments of a call
+    loss            missing text
+    leak            extra text, usually markup
+    order           the same text, calls or parts in another order
+    merge           the same text in another part, such as reasoning in the content
+    whitespace      different whitespace, or different spelling of equal JSON
+    same            no difference
 
-Where several fit, the first counts.
+If several classes apply, the first one is reported.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CLASSES = (
     "call_lost",
     "call_invented",
 )
-"""All classes, the last of those that fit counts."""
+"""All classes, in order of increasing severity."""
 
 EXCERPT = 60
 WORDS = re.compile(r"\w+|[^\w\s]")
@@ -45,10 +45,14 @@ WORDS = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A class, and where it shows: in which field, at which character, and what stands there.
+    """Class and place of a difference.
 
-    `replayed` is the text from there on in the message that was parsed again, `expected` that of
-    the record.
+    Attributes:
+        kind: the class.
+        path: the field with the difference.
+        at: the index of the first different character.
+        replayed: an excerpt of the replayed message from the difference on.
+        expected: an excerpt of the expected message from the difference on.
     """
 
     kind: str
@@ -58,7 +62,7 @@ class Difference:
     expected: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the place as it stands in a result."""
+        """Return the place as a JSON object."""
         return {
             "path": self.path,
             "at": self.at,
@@ -71,7 +75,7 @@ SAME = Difference("same")
 
 
 def difference(replayed: Made, expected: Made) -> Difference:
-    """Return how `expected` differs from `replayed`, which is what the model wrote."""
+    """Return the difference of `expected` from `replayed`, the correct message."""
     spelled = None
     if replayed.calls or expected.calls:
         found = _calls(replayed.calls, expected.calls)
@@ -85,12 +89,12 @@ def difference(replayed: Made, expected: Made) -> Difference:
 
 
 def _later(*found: Difference | None) -> Difference:
-    """The gravest of some differences, the first of those."""
+    """Return the most severe difference, the first one of equal severity, or `SAME`."""
     return max((one for one in found if one), key=lambda one: CLASSES.index(one.kind), default=SAME)
 
 
 def _calls(ours: list[Call], theirs: list[Call]) -> Difference | None:
-    """How calls differ."""
+    """Return the difference between two lists of calls, if any."""
     if len(ours) == len(theirs):
         pairs = list(zip(ours, theirs, strict=True))
         if all(one.name == two.name and one.arguments == two.arguments for one, two in pairs):
@@ -103,7 +107,7 @@ def _calls(ours: list[Call], theirs: list[Call]) -> Difference | None:
     keys, others = ([(call.name, _key(call.arguments)) for call in one] for one in (ours, theirs))
     if keys == others:
         for at, (one, two) in enumerate(zip(ours, theirs, strict=True)):
-            # A value has no spelling.
+            # Only arguments given as text have a spelling to compare.
             if isinstance(two.arguments, str) and one.arguments != two.arguments:
                 path = f"tool_calls[{at}].function.arguments"
                 return _place("whitespace", path, str(one.arguments), two.arguments)
@@ -114,7 +118,7 @@ def _calls(ours: list[Call], theirs: list[Call]) -> Difference | None:
         return _place("order", f"tool_calls[{at}]", *pair)
     left = list(enumerate(others))
     for at, key in enumerate(keys):
-        # The next of that name, so that one whose arguments are right is not blamed.
+        # Skip calls with an equal partner elsewhere, so that only a wrong call is reported.
         same = [one for one in left if one[1][0] == key[0]]
         equal = next((one for one in same if one[1] == key), None)
         if equal is None:
@@ -128,14 +132,14 @@ def _calls(ours: list[Call], theirs: list[Call]) -> Difference | None:
 
 
 def _one_more(kind: str, calls: list[Call], more: Counter[str], side: str) -> Difference:
-    """The place of a call that only one of the messages has: the last of that name."""
+    """Return the difference for a call in one message only: the last call of that name."""
     at = max(at for at, call in enumerate(calls) if call.name in more)
     text = f"{calls[at].name}({_text(calls[at].arguments)})"[:EXCERPT]
     return Difference(kind, f"tool_calls[{at}]", 0, **{side: text})
 
 
 def _texts(ours: Made, theirs: Made) -> Difference | None:
-    """How the texts differ: reasoning and content."""
+    """Return the difference in reasoning or content, if any."""
     if ours.content == theirs.content and ours.reasoning == theirs.reasoning:
         return None
     pairs = {
@@ -158,7 +162,14 @@ def _texts(ours: Made, theirs: Made) -> Difference | None:
 
 
 def _kind(one: str, two: str, words: str, others: str) -> str:
-    """The class of two texts without white space that differ, and the same two with it."""
+    """Classify two different texts.
+
+    Args:
+        one: the replayed text without whitespace.
+        two: the expected text without whitespace.
+        words: the replayed text.
+        others: the expected text.
+    """
     start = _common(one, two)
     one, two = one[start:], two[start:]
     end = _common(one[::-1], two[::-1])
@@ -174,7 +185,7 @@ def _kind(one: str, two: str, words: str, others: str) -> str:
 
 
 def _common(one: str, two: str) -> int:
-    """The length of the beginning that two texts have in common."""
+    """Return the length of the common prefix of two texts, found by binary search."""
     low, high = 0, min(len(one), len(two))
     while low < high:
         middle = (low + high + 1) // 2
@@ -186,7 +197,7 @@ def _common(one: str, two: str) -> int:
 
 
 def _within(short: str, long: str) -> bool:
-    """Whether the characters of a text stand in another in this order."""
+    """Return True if `short` is a subsequence of `long`."""
     at = 0
     for char in short:
         at = long.find(char, at) + 1
@@ -196,7 +207,7 @@ def _within(short: str, long: str) -> bool:
 
 
 def _parts(ours: Made, theirs: Made) -> Difference | None:
-    """How the order of the parts differs, where both are known."""
+    """Return the difference in the order of parts, if both orders are known."""
     if ours.kinds is None or theirs.kinds is None or ours.kinds == theirs.kinds:
         return None
     fewer = len(theirs.kinds) < len(ours.kinds)
@@ -208,7 +219,10 @@ def _listed(made: Made) -> str:
 
 
 def _place(kind: str, path: str, one: str, two: str) -> Difference:
-    """A difference with the first character that differs, but for white space where that counts."""
+    """Return a difference at the first different character.
+
+    Whitespace is ignored unless the class is "whitespace".
+    """
     at = to = _common(one, two)
     if kind != "whitespace":
         at, to = _first_unequal(one, two)
@@ -216,7 +230,7 @@ def _place(kind: str, path: str, one: str, two: str) -> Difference:
 
 
 def _first_unequal(one: str, two: str) -> tuple[int, int]:
-    """Where two texts begin to differ, each for itself, but for white space."""
+    """Return the indexes in both texts of the first difference, ignoring whitespace."""
     at = to = 0
     while True:
         while at < len(one) and one[at].isspace():
@@ -233,7 +247,7 @@ def _text(arguments: Any) -> str:
 
 
 def _key(arguments: Any) -> Any:
-    """What of arguments counts: their value, whose numbers no float has rounded."""
+    """Return a comparable value of arguments, with exact numbers."""
     try:
         text = _text(arguments) or "{}"
         return _counted(json.loads(text, parse_float=Decimal, parse_int=Decimal))
@@ -242,7 +256,7 @@ def _key(arguments: Any) -> Any:
 
 
 def _counted(value: Any) -> Any:
-    """A value that equals another, and is written as it is, if they mean the same in JSON."""
+    """Return a value that is equal, with an equal `repr`, for equal JSON values."""
     if isinstance(value, dict):
         return {key: _counted(one) for key, one in sorted(value.items())}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What a server made of an output: a message, a response or its chunks, in one shape."""
+"""Common shape of a server's result: a message, a response or its chunks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Call", "Made", "made_of", "read_expected"]
 
 @dataclass(slots=True)
 class Call:
-    """A call: the arguments are text, or a value where a log has one."""
+    """Tool call. The arguments are text, or a value if the log has a value."""
 
     name: str
     arguments: Any = ""
@@ -25,9 +25,13 @@ class Call:
 
 @dataclass(slots=True)
 class Made:
-    """A message, as its differences from another are sought.
+    """Message in the shape for comparison.
 
-    `kinds`: the kinds of its parts in the order in which they came, None where that is not known.
+    Attributes:
+        content: the content.
+        reasoning: the reasoning.
+        calls: the tool calls.
+        kinds: the kinds of the parts in their order, or None if the order is unknown.
     """
 
     content: str = ""
@@ -37,7 +41,7 @@ class Made:
 
 
 def made_of(message: Message) -> Made:
-    """Return a message of ours in that shape."""
+    """Return a parsed message in the shape for comparison."""
     kinds = {Content: "content", Reasoning: "reasoning"}
     parts: list[str] = []
     texts: dict[str, list[str]] = {"content": [], "reasoning": []}
@@ -56,10 +60,10 @@ def made_of(message: Message) -> Made:
 
 
 def read_expected(expected: object) -> Made:
-    """Read an OpenAI message, a response that has one, or the list of its chunks.
+    """Read an OpenAI message, a response or a list of its chunks.
 
     Raises:
-        BadRecord: it is none of these.
+        BadRecord: the value has another shape.
     """
     if isinstance(expected, list):
         return _folded(expected)
@@ -69,7 +73,7 @@ def read_expected(expected: object) -> Made:
             return read_expected(choices[0].get("message"))
         calls = [_call(call) for call in _calls(expected)]
         return Made(_plain(expected.get("content")), _reasoning(expected), calls)
-    raise BadRecord("expected is neither an OpenAI message nor its chunks")
+    raise BadRecord("expected must be an OpenAI message or a list of its chunks")
 
 
 def _calls(message: Mapping[str, Any]) -> list[Any]:
@@ -79,12 +83,12 @@ def _calls(message: Mapping[str, Any]) -> list[Any]:
         return [] if before is None else [before]
     if isinstance(calls, list):
         return calls
-    raise BadRecord("tool_calls of expected are no list")
+    raise BadRecord("tool_calls of expected must be a list")
 
 
 def _call(call: object) -> Call:
     if not isinstance(call, Mapping):
-        raise BadRecord("a tool call of expected is no object")
+        raise BadRecord("a tool call of expected must be an object")
     function = call.get("function")
     if isinstance(function, str):
         inner: Mapping[str, Any] = {"name": function, "arguments": call.get("arguments")}
@@ -104,7 +108,7 @@ def _reasoning(message: Mapping[str, Any]) -> str:
 
 
 def _plain(value: object) -> str:
-    """The text of content, which may be a list of parts."""
+    """Return the text of content, which may be a list of parts."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -112,11 +116,12 @@ def _plain(value: object) -> str:
     if isinstance(value, list):
         texts = [one.get("text") if isinstance(one, Mapping) else one for one in value]
         return "".join(text for text in texts if isinstance(text, str))
-    raise BadRecord(f"the content of expected is {json.dumps(value, default=str)[:80]}, not text")
+    shown = json.dumps(value, default=str)[:80]
+    raise BadRecord(f"the content of expected must be text, not {shown}")
 
 
 def _folded(chunks: Iterable[object]) -> Made:
-    """The message that OpenAI chunks add up to, for a client that adds them up by index."""
+    """Return the message of OpenAI chunks, with calls assembled by index as clients do."""
     made = Made(kinds=[])
     texts: dict[str, list[str]] = {"reasoning": [], "content": []}
     calls: dict[Any, Call] = {}
@@ -137,25 +142,25 @@ def _folded(chunks: Iterable[object]) -> Made:
 
 
 def _deltas(chunk: object) -> list[Mapping[str, Any]]:
-    """The delta of a chunk, if it has one; a delta that stands alone is one."""
+    """Return the delta of a chunk, if any. An object without choices is itself a delta."""
     if not isinstance(chunk, Mapping):
-        raise BadRecord("a chunk of expected is no object")
+        raise BadRecord("a chunk of expected must be an object")
     choices = chunk.get("choices")
     if choices is None:
         return [chunk]
     if not isinstance(choices, list):
-        raise BadRecord("the choices of a chunk of expected are no list")
+        raise BadRecord("the choices of a chunk of expected must be a list")
     deltas = [one.get("delta") for one in choices[:1] if isinstance(one, Mapping)]
     return [delta for delta in deltas if isinstance(delta, Mapping)]
 
 
 def _add(entry: object, calls: dict[Any, Call], kinds: list[str]) -> None:
-    """Add what a chunk has of a call."""
+    """Add a fragment of a call from a chunk."""
     if not isinstance(entry, Mapping):
-        raise BadRecord("a tool call in a chunk of expected is no object")
+        raise BadRecord("a tool call in a chunk of expected must be an object")
     index = entry.get("index", 0)
     if not isinstance(index, int):
-        raise BadRecord("the index of a tool call in a chunk of expected is no number")
+        raise BadRecord("the index of a tool call in a chunk of expected must be a number")
     if index not in calls:
         calls[index] = Call("")
         kinds.append("call")

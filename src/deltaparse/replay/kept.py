@@ -1,10 +1,10 @@
-"""Where results go, and how far they are: what was interrupted goes on where it was.
+"""Writers of results, with the state to resume an interrupted replay.
 
-    OUT.part         the results so far: a file; elsewhere than on this machine, where no file
-                     grows, a folder of files
-    OUT.part.json    how far that is, and what was asked: another question begins again
+    OUT.part         the results so far: a local file, or a remote folder of files, because
+                     remote files cannot be appended to
+    OUT.part.json    the progress and a fingerprint of the question; another question restarts
 
-When all is done, `OUT.part` becomes `OUT`.
+After the last result, `OUT.part` is renamed to `OUT`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .tally import Tally
 __all__ = ["Results", "asked", "results_at"]
 
 NO_STATE = (ValueError, LookupError, TypeError)
-"""What reading a state raises that is none."""
+"""Errors of reading an invalid state."""
 
 SEGMENT = 1 << 24
-"""Bytes of a file of results that lies elsewhere."""
+"""Size of a remote file of results in bytes."""
 
 
 def asked(replayer: Replayer, sources: Sequence[Source], *words: object) -> str:
-    """Return a fingerprint of what is asked: equal ones have equal results."""
+    """Return a fingerprint of a replay. Equal fingerprints have equal results."""
     said: list[Any] = [__version__, [(one.path, one.size, one.version) for one in sources], *words]
     one: Replayer | None = replayer
     while one is not None:
@@ -46,7 +46,13 @@ def asked(replayer: Replayer, sources: Sequence[Source], *words: object) -> str:
 
 
 def results_at(target: str | BinaryIO | None, question: str, stack: ExitStack) -> Results:
-    """Return what takes results for this place, and finds there how far they were."""
+    """Return a writer of results for a target, resumed from an interrupted run if possible.
+
+    Args:
+        target: a path, a file, or None to write no results.
+        question: the fingerprint of the replay.
+        stack: closes the writer.
+    """
     if not isinstance(target, str):
         return Results(target)
     made = _Elsewhere(target, question) if is_remote(target) else _Here(target, question)
@@ -54,10 +60,12 @@ def results_at(target: str | BinaryIO | None, question: str, stack: ExitStack) -
 
 
 class Results:
-    """Takes results as they come, for a file that cannot be gone on with, or for none.
+    """Writer of results without resumption, to an open file or to no file.
 
-    All blocks before the place `next` are done; and those in `ahead`, by where they begin: where
-    the one behind each does. `tally` counts the results.
+    Attributes:
+        next: the place up to which all blocks are finished.
+        ahead: further finished blocks, as a mapping from start to end.
+        tally: the tally of the results.
     """
 
     def __init__(self, file: BinaryIO | None = None) -> None:
@@ -66,7 +74,7 @@ class Results:
         self._file = file
 
     def write(self, done: Done) -> None:
-        """Take the results of a block."""
+        """Write the results of a block."""
         self.tally.merge(done.tally)
         if self._file is not None:
             self._file.write(done.lines)
@@ -75,7 +83,7 @@ class Results:
             self.next = self.ahead.pop(self.next)
 
     def finish(self) -> None:
-        """All are there."""
+        """Complete the results after the last block."""
         if self._file is not None:
             self._file.flush()
 
@@ -85,7 +93,7 @@ class Results:
         self.tally = Tally.from_json(state["tally"])
 
     def _state(self, question: str, written: int) -> bytes:
-        """How far the results are."""
+        """Return the state of the results as JSON."""
         state = {
             "asked": question,
             "next": self.next,
@@ -97,14 +105,14 @@ class Results:
 
 
 class _Here(Results):
-    """Results in a file of this machine, which grows beside its place."""
+    """Writer of results to a local file, with a temporary file in the same folder."""
 
     def __init__(self, target: str, question: str) -> None:
         super().__init__()
         self._target, self._question = Path(target), question
         self._part, self._state_at = Path(f"{target}.part"), Path(f"{target}.part.json")
         size = 0
-        # What is there and cannot be read is no reason to begin again, over it.
+        # An unreadable state must raise an error, because a restart would overwrite the results.
         with told_paths(target), suppress(FileNotFoundError, *NO_STATE):
             state = json.loads(self._state_at.read_bytes())
             if state["asked"] == question and self._part.stat().st_size >= state["written"]:
@@ -142,7 +150,7 @@ class _Here(Results):
 
 
 class _Elsewhere(Results):
-    """Results on a file system of fsspec: many files, put together at the end."""
+    """Writer of results to an fsspec file system: many files, joined at the end."""
 
     def __init__(self, target: str, question: str) -> None:
         super().__init__()
@@ -158,7 +166,7 @@ class _Elsewhere(Results):
                 self._put(self._state_at, self._state(question, 0))
 
     def _found(self) -> bool:
-        """Read how far an interrupted run was; whether there is one that asked the same."""
+        """Resume an interrupted run of the same question. Return True if there is one."""
         try:
             state = json.loads(self._system.cat_file(self._state_at))
             if state["asked"] != self._question:
@@ -212,11 +220,11 @@ class _Elsewhere(Results):
         return (f"{self._folder}/{at:08}.jsonl" for at in range(self._files))
 
     def _parts(self) -> Iterator[bytes]:
-        """The results that are there, a file at a time."""
+        """Yield the written results, one file at a time."""
         return (self._system.cat_file(name) for name in self._names())
 
     def _flush(self) -> None:
-        """Put what is held in a file of its own, and then say so: it counts from then on."""
+        """Write the buffered results to a new file, then update the state to include it."""
         if self._held:
             self._put(f"{self._folder}/{self._files:08}.jsonl", b"".join(self._held))
             self._files += 1
@@ -227,7 +235,7 @@ class _Elsewhere(Results):
         self._system.pipe_file(name, data)
 
     def _forget(self) -> None:
-        """Remove what is no longer needed, and what nobody can go on with."""
+        """Remove the temporary files and the state."""
         for name in (self._state_at, self._folder):
             if self._system.exists(name):
                 self._system.rm(name, recursive=True)

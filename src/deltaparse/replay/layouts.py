@@ -1,9 +1,9 @@
-"""Where logs have what is read of a record: paths, and those of common engines and harnesses.
+"""Paths of record fields in logs, and the layouts of common engines and harnesses.
 
-text=response.raw                    a member of a member
-text=outputs.*.text                  the first of a list
-prompt=arguments.0.0|context         the first of these that is there
-text=outputs.*.text                  each of a list: a choice of its own
+text=response.raw                    a nested member
+text=outputs.0.text                  the first item of a list
+prompt=arguments.0.0|context         the first path that exists
+text=outputs.*.text                  every item of a list, each as a choice
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ FIELDS = (
     "format",
     "template",
 )
-"""What is read of a record."""
+"""Fields of a record."""
 
 LAYOUTS: Mapping[str, Mapping[str, str]] = {
-    # Chunks of chat completions as they were streamed: raw text, where no parser was on.
+    # Chunks of chat completions as streamed by a server without a parser, so with raw text.
     "openai-chunks": {
         "id": "id|chunks.0.id|response.0.id",
         "chunks": "chunks|response|events",
@@ -52,7 +52,7 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
         "tools": "tools|request.tools",
         "tool_choice": "tool_choice|request.tool_choice",
     },
-    # A request and the chunks that a parsing server streamed, beside the raw text.
+    # A request, the raw text, and the chunks of a server with a parser.
     "openai-parsed": {
         "text": "text|raw.*|raw|raw_text|response.raw",
         "expected": "expected|chunks|response|response.choices.0.message",
@@ -68,14 +68,14 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
         "token_ids": "outputs.*.token_ids",
         "finish_reason": "outputs.*.finish_reason",
     },
-    # What SGLang's /generate returns.
+    # Response of SGLang's /generate.
     "sglang": {
         "id": "id|rid|meta_info.id",
         "text": "text",
         "token_ids": "output_ids|token_ids",
         "finish_reason": "meta_info.finish_reason",
     },
-    # A sample of an inspect-ai log: its last output. Its message is what was made of it.
+    # Last output of a sample in an inspect-ai log; its message is the expected one.
     "inspect-ai": {
         "id": "id|uuid",
         "text": "output.choices.*.message.metadata.raw|output.metadata.raw"
@@ -85,14 +85,14 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
         "model": "output.model",
         "finish_reason": "output.choices.*.stop_reason",
     },
-    # A line of the samples that lm-evaluation-harness logs.
+    # Line of a sample log of lm-evaluation-harness.
     "lm-eval": {
         "id": "doc_id",
         "text": "resps.0.*",
         "prompt": "arguments.gen_args_0.arg_0|arguments.0.0",
     },
 }
-"""Known layouts; what they do not name stands under its own name."""
+"""Known layouts. Other fields keep their own names."""
 
 EITHER = "|"
 EACH = "*"
@@ -100,25 +100,30 @@ INDEX = re.compile("-?[0-9]+")
 
 
 class Mapped:
-    """Reads a record under a mapping of fields to paths; those that it does not name stay.
+    """Callable that moves record fields from paths to their standard places.
+
+    Args:
+        fields: the path of each field. Other fields are unchanged.
 
     Raises:
-        UsageError: a field that there is not, or no path.
+        UsageError: a field is unknown, or a path is empty.
     """
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         for name, path in fields.items():
             if name not in FIELDS:
-                raise UsageError(f"no field {name!r} is read of a record: {', '.join(FIELDS)}")
+                raise UsageError(f"unknown field {name!r}, expected one of: {', '.join(FIELDS)}")
             if not path or not all(path.split(EITHER)):
-                raise UsageError(f"no path says where {name!r} stands: {path!r}")
+                raise UsageError(
+                    f"field {name!r}: empty path in {path!r}, expected e.g. 'response.raw'"
+                )
         self.fields = dict(fields)
         self._paths = [
             (name, [one.split(".") for one in path.split(EITHER)]) for name, path in fields.items()
         ]
 
     def __call__(self, record: object) -> object:
-        """Return the record with its fields in their places; what is no object stays as it is."""
+        """Return the record with its fields moved. A value that is not an object is unchanged."""
         if not self._paths or not isinstance(record, Mapping):
             return record
         mapped = {name: value for name, value in record.items() if name not in self.fields}
@@ -131,7 +136,7 @@ class Mapped:
 
 
 def _at(value: Any, path: list[str]) -> Any:
-    """What stands at a path, None for nothing; `Several` of what stands behind a `*`."""
+    """Return the value at a path, or None. A path with `*` yields `Several` values."""
     for at, key in enumerate(path):
         if isinstance(value, Mapping):
             value = value.get(key)

@@ -1,4 +1,4 @@
-"""Files of records on this machine: all cores, in order, resumed where it was interrupted."""
+"""Replay of files on this machine: on all cores, ordered and resumable."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from .tally import Tally
 __all__ = ["Progress", "replay_file", "replay_stream"]
 
 SELDOM = 100_000
-"""Objects between two looks of the garbage collector."""
+"""Threshold of the garbage collector, in objects."""
 
 Progress = Callable[[int, int, int], None]
-"""Takes how many records are done, how many bytes of the files that is, and of how many."""
+"""Callback with the number of finished records, of finished bytes, and of all bytes."""
 
 
 def replay_file(
@@ -44,26 +44,26 @@ def replay_file(
     ordered: bool = True,
     progress: Progress | None = None,
 ) -> Tally:
-    """Replay the records of files; write a result for each, and return what was counted.
+    """Replay the records of files, write the results and return their tally.
 
-    Run again after it was interrupted, it goes on where it was. Memory does not grow with the
-    files.
+    An interrupted replay continues when it is called again with the same arguments. Memory use is
+    independent of the size of the files.
 
     Args:
-        replayer: the function over a record.
-        source: a file of JSON Lines, packed or not, or of Parquet; a folder of them; a pattern
-            such as `logs/*.jsonl`; or several of these. Paths, or what fsspec takes.
-        target: where results are written, in JSON Lines or Parquet by its name; None for nowhere.
-        jobs: how many processes; as many as there are processors, without it.
-        differing: write only results in which something differs.
-        ordered: results stand in the order of their records. Otherwise as they come, a block at a
-            time, so that nobody waits for a slow one.
-        progress: is called with how many records are done, how many bytes of the files that is,
-            and how many those are.
+        replayer: the replay function.
+        source: one or several files (JSON Lines, also compressed, or Parquet), folders of files or
+            patterns such as `logs/*.jsonl`. Each is a local path or a URL for fsspec.
+        target: the file of the results. Its suffix selects JSON Lines or Parquet. None writes
+            no results.
+        jobs: the number of processes (default: one per processor).
+        differing: write only differing results.
+        ordered: write results in the order of their records. Otherwise a block is written as soon
+            as it is finished, so that a slow block does not delay the others.
+        progress: called with the number of finished records, of finished bytes, and of all bytes.
 
     Raises:
-        UsageError: there is no such file; or there is one, and it cannot be opened.
-        Interrupted: a process was killed, or a file cannot be reached any more.
+        UsageError: a file was not found, or the only file cannot be opened.
+        Interrupted: a process was killed, or a file is no longer reachable.
     """
     sources = found_sources(source, target)
     total = sum(one.size for one in sources)
@@ -88,9 +88,10 @@ def replay_stream(
     differing: bool = False,
     ordered: bool = True,
 ) -> Tally:
-    """Replay the lines of a stream that can be read once; see `replay_file`."""
+    """Replay the lines of a stream that can be read only once. See `replay_file`."""
     with ExitStack() as stack:
-        out = results_at(target, uuid4().hex, stack)  # nobody asks the same again
+        # A unique fingerprint, because a stream cannot be resumed.
+        out = results_at(target, uuid4().hex, stack)
         stack.enter_context(_rare_collections())
         for done in _done(replayer, blocks_of_stream(source), _Way(jobs, differing, ordered)):
             out.write(done)
@@ -100,7 +101,7 @@ def replay_stream(
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How the work is done; see `replay_file`."""
+    """Options of a replay. See `replay_file`."""
 
     jobs: int | None
     differing: bool
@@ -108,8 +109,8 @@ class _Way:
 
 
 def _done(replayer: Replayer, blocks: Iterator[Block], way: _Way) -> Iterator[Done]:
-    """What comes of each block; few of them are held."""
-    # Where all fits into one block, other processes would cost more than they help.
+    """Yield the results of each block, with a bounded number of blocks in memory."""
+    # For a single block, starting processes costs more time than it saves.
     start, jobs = list(islice(blocks, 2)), way.jobs or os.cpu_count() or 1
     if jobs == 1 or len(start) < 2:
         for block in chain(start, blocks):
@@ -127,7 +128,7 @@ def _done(replayer: Replayer, blocks: Iterator[Block], way: _Way) -> Iterator[Do
             yield _next_of(waiting, way)
     except BrokenProcessPool:
         raise Interrupted(
-            "a process was killed, for want of memory perhaps; run it again to go on, or with fewer"
+            "a process was killed, perhaps for lack of memory: run again to continue, or use fewer"
             " --jobs"
         ) from None
     finally:
@@ -135,14 +136,17 @@ def _done(replayer: Replayer, blocks: Iterator[Block], way: _Way) -> Iterator[Do
 
 
 def _next_of(waiting: list[Future[Done]], way: _Way) -> Done:
-    """The result of the first block that is waited for, or of the first that is there."""
+    """Return the results of the first block, or of the first finished one if unordered."""
     first = waiting[0] if way.ordered else next(as_completed(waiting))
     waiting.remove(first)
     return first.result()
 
 
 def _may_fork() -> bool:
-    """Whether this process has one thread: a fork begins at once, and one with threads may hang."""
+    """Return True if this process has a single thread.
+
+    A fork starts faster than a spawned process, but may deadlock in a process with threads.
+    """
     try:
         return len(list(Path("/proc/self/task").iterdir())) == 1
     except OSError:
@@ -151,7 +155,7 @@ def _may_fork() -> bool:
 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Let the garbage collector look seldom: a parser leaves nothing for it."""
+    """Run the garbage collector rarely, because a parser leaves no reference cycles."""
     before = gc.get_threshold()
     gc.set_threshold(SELDOM, *before[1:])
     try:
@@ -161,12 +165,12 @@ def _rare_collections() -> Iterator[None]:
 
 
 _worker: tuple[Replayer, bool] | None = None
-"""What a process of the pool works with."""
+"""Replayer and `differing` of a process of the pool."""
 
 
 def _begin(replayer: Replayer, differing: bool) -> None:
     global _worker  # noqa: PLW0603 - once in each process
-    # The terminal interrupts all processes; the first of them ends the others.
+    # The terminal interrupts all processes, but only the main process must shut down the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(SELDOM)
     threading.Thread(target=_end_with_the_first, daemon=True).start()
@@ -174,7 +178,7 @@ def _begin(replayer: Replayer, differing: bool) -> None:
 
 
 def _end_with_the_first() -> None:
-    """End this process when the one that began it is gone, however that ended."""
+    """Exit this process when its parent has ended for any reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

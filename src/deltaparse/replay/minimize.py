@@ -1,7 +1,7 @@
-"""The smallest output that still shows a fault: chunks are merged, text is left out (ddmin).
+"""Reduction of an output to the smallest one that still shows a fault (ddmin).
 
-`breaks` says whether chunks show it: that a parser of chunks makes something else of them than of
-the whole, that another format makes something else of the text, or whatever a program asks.
+Chunks are merged and text is removed as long as `breaks` returns True for the rest. For example,
+the result depends on the chunks, or another format returns a different message.
 """
 
 from __future__ import annotations
@@ -31,18 +31,20 @@ __all__ = [
 
 Breaks = Callable[[list[str]], bool]
 Peer = Callable[[list[str], Mapping[str, Any]], Any]
-"""Another parser: chunks and the record in, an OpenAI message or its chunks out."""
+"""Another parser: takes chunks and the record, returns an OpenAI message or its chunks."""
 
 
 def minimal(chunks: list[str], breaks: Breaks) -> list[str]:
-    """Return the least that breaks: no chunk can be merged, and no character left out.
+    """Return the smallest chunks that show the fault.
+
+    No two chunks can be merged, and no character can be removed.
 
     Raises:
-        UsageError: the chunks do not break.
+        UsageError: the given chunks do not show the fault.
     """
     chunks = [chunk for chunk in chunks if chunk] or [""]
     if not breaks(chunks):
-        raise UsageError("there is nothing to make small: these chunks do not show the fault")
+        raise UsageError("the record does not show the fault, so it cannot be reduced")
     while True:
         before = chunks
         chunks = _merged(chunks, breaks)
@@ -52,7 +54,7 @@ def minimal(chunks: list[str], breaks: Breaks) -> list[str]:
 
 
 def _merged(chunks: list[str], breaks: Breaks) -> list[str]:
-    """Remove as many cuts as can go."""
+    """Remove as many cuts as possible."""
     text = "".join(chunks)
     places, at = [], 0
     for chunk in chunks[:-1]:
@@ -66,7 +68,7 @@ def _merged(chunks: list[str], breaks: Breaks) -> list[str]:
 
 
 def _shortened(chunks: list[str], breaks: Breaks) -> list[str]:
-    """Remove as many characters as can go; the cuts stay where they are."""
+    """Remove as many characters as possible and keep the cuts."""
     marked = [(at, char) for at, chunk in enumerate(chunks) for char in chunk]
 
     def joined(left: list[tuple[int, str]]) -> list[str]:
@@ -79,7 +81,7 @@ def _shortened(chunks: list[str], breaks: Breaks) -> list[str]:
 
 
 def _least(items: list[Any], breaks: Callable[[list[Any]], bool]) -> list[Any]:
-    """Delta debugging: remove ever smaller stretches as long as what is left breaks."""
+    """Remove ever smaller stretches of items while the rest breaks (delta debugging)."""
     size = len(items)
     while size:
         at, removed = 0, False
@@ -94,7 +96,7 @@ def _least(items: list[Any], breaks: Callable[[list[Any]], bool]) -> list[Any]:
 
 
 def breaks_ours(replayer: Replayer, record: Mapping[str, Any]) -> Breaks:
-    """Whether our own parser makes something else of chunks than of the whole: a bug."""
+    """Return a check for results of deltaparse that depend on the chunks, which is a bug."""
     record = without_chunks(record)
 
     def breaks(chunks: list[str]) -> bool:
@@ -112,7 +114,14 @@ def breaks_ours(replayer: Replayer, record: Mapping[str, Any]) -> Breaks:
 def breaks_peer(
     replayer: Replayer, record: Mapping[str, Any], peer: Peer, kind: str | None = None
 ) -> Breaks:
-    """Whether another parser makes something else of chunks than ours: of this class, or any."""
+    """Return a check for different results of deltaparse and another parser.
+
+    Args:
+        replayer: the replay function.
+        record: the record.
+        peer: the other parser.
+        kind: the class of the difference, or "raised" (default: any except whitespace).
+    """
     record = without_chunks(record)
 
     def breaks(chunks: list[str]) -> bool:
@@ -121,7 +130,7 @@ def breaks_peer(
             return False
         try:
             answer = peer(chunks, record)
-        except Exception:  # noqa: BLE001 - a parser that raises has broken
+        except Exception:  # noqa: BLE001 - an exception of the other parser is a fault
             return kind in (None, "raised")
         found = difference(made_of(ours), read_expected(answer)).kind
         return found == kind if kind else found not in ("same", "whitespace")
@@ -132,10 +141,14 @@ def breaks_peer(
 def breaks_against(
     replayer: Replayer, record: Mapping[str, Any], kind: str | None = None
 ) -> Breaks:
-    """Whether the replayer's other format or policies make something else of the text."""
+    """Return a check for different results of the replayer and its `against`.
+
+    Raises:
+        UsageError: the replayer has no `against`.
+    """
     other = replayer.against
     if other is None:
-        raise UsageError("there is nothing to compare with: a replayer with `against`, or a peer")
+        raise UsageError("no comparison: pass a replayer with `against`, or a peer")
     record = without_chunks(record)
 
     def breaks(chunks: list[str]) -> bool:
@@ -149,24 +162,29 @@ def breaks_against(
 
 
 def peer_named(name: str) -> Peer:
-    """Import a function that is written `module:function`.
+    """Import a function from a name of the form `module:function`.
 
     Raises:
-        UsageError: there is none.
+        UsageError: the module or function was not found.
     """
     module, _, function = name.partition(":")
     try:
         peer: Peer = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{name}: write module:function: {error}") from error
+        raise UsageError(f"{name}: expected MODULE:FUNCTION: {error}") from error
     return peer
 
 
 def as_test(replayer: Replayer, record: Mapping[str, Any], chunks: list[str], fmt: str) -> str:
-    """Write a module with a test of these chunks.
+    """Return the source of a module with a test of these chunks.
 
-    What the record was asked, and the policies that it was read with, stand in it; `fmt` is the
-    text of an expression that makes the format, where deltaparse is `dp`.
+    The test contains the arguments of the request and the policies.
+
+    Args:
+        replayer: the replay function.
+        record: the record.
+        chunks: the chunks to feed.
+        fmt: a Python expression for the format, with deltaparse imported as `dp`.
 
     Raises:
         DeltaParseError: the record cannot be parsed.
@@ -195,7 +213,7 @@ def _indented(value: Any) -> str:
 
 
 def without_chunks(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record that has its text as one, and what only its chunks said: why it ended."""
+    """Return a record with its text and without chunks. Keep the finish reason of the chunks."""
     read = read_record(record)
     whole = {"text": read.text, "chunks": None, "token_ids": None}
     return {**record, **whole, "finish_reason": read.finish_reason}

@@ -1,7 +1,7 @@
-"""Parquet in and out, by pyarrow: columns are the fields of records.
+"""Reader and writer of Parquet files (requires pyarrow). Columns are the fields of records.
 
-A column may be nested, or JSON text. Results have a column each, with JSON text in those that are
-nested; an id is text.
+A column of records may be nested, or JSON text. Result columns are text. Nested values and
+ids that are not strings are written as JSON.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .blocks import BEGINNING, Block, Place
 __all__ = ["parquet_blocks", "read_note", "row_groups", "write_results"]
 
 ROWS = 256
-"""Rows of a block."""
+"""Number of rows per block."""
 
 GROUP = 8192
-"""Rows of a group of results."""
+"""Number of rows per row group of results."""
 
 RESULT_COLUMNS = (
     "file",
@@ -40,7 +40,7 @@ RESULT_COLUMNS = (
     "error",
 )
 NOTE = "deltaparse"
-"""Where a file of results has a note of what made them."""
+"""Metadata key of the note in a file of results."""
 
 AS_TEXT = {"file", "model", "format", "finish_reason", "class", "error"}
 
@@ -51,10 +51,16 @@ def parquet_blocks(
     size: int = 0,
     group: int | None = None,
 ) -> Iterator[Block]:
-    """Cut a Parquet file of so many bytes into blocks, from a row on; or one of its row groups.
+    """Split a Parquet file into blocks.
+
+    Args:
+        file: the file.
+        start: the place of the first row.
+        size: the number of bytes of the file, for the progress.
+        group: the row group to read (default: all).
 
     Raises:
-        UsageError: it is no Parquet file, or pyarrow is not installed.
+        UsageError: the file is not a Parquet file, or pyarrow is not installed.
     """
     arrow, parquet = _pyarrow()
     try:
@@ -81,7 +87,7 @@ def parquet_blocks(
 
 
 def _result_table(results: Iterable[dict[str, Any]]) -> Any:
-    """Return results as a table of pyarrow."""
+    """Return results as a pyarrow table."""
     arrow, _ = _pyarrow()
     schema = arrow.schema([(name, arrow.string()) for name in RESULT_COLUMNS])
     rows = [{name: _column(name, one.get(name)) for name in RESULT_COLUMNS} for one in results]
@@ -91,7 +97,13 @@ def _result_table(results: Iterable[dict[str, Any]]) -> Any:
 def write_results(
     lines: Iterable[bytes], out: BinaryIO, note: Callable[[], Any] | None = None
 ) -> None:
-    """Write results, a line of JSON each, as a Parquet file; a note is asked for at its end."""
+    """Write results to a Parquet file.
+
+    Args:
+        lines: the results as lines of JSON.
+        out: the file.
+        note: called after the last result. Returns JSON data for the metadata.
+    """
     results: Iterator[dict[str, Any]] = map(json.loads, lines)
     table = _result_table(islice(results, GROUP))
     with _pyarrow()[1].ParquetWriter(out, table.schema) as writer:
@@ -103,7 +115,7 @@ def write_results(
 
 
 def read_note(file: BinaryIO) -> Any:
-    """Read the note of results, None where there is none."""
+    """Return the note of a file of results, or None."""
     arrow, parquet = _pyarrow()
     try:
         found = (parquet.ParquetFile(file).metadata.metadata or {}).get(NOTE.encode())
@@ -113,10 +125,10 @@ def read_note(file: BinaryIO) -> Any:
 
 
 def row_groups(file: BinaryIO) -> list[int]:
-    """Return how many rows each of the row groups of a Parquet file has.
+    """Return the number of rows of each row group of a Parquet file.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the file is not a Parquet file.
     """
     arrow, parquet = _pyarrow()
     try:
@@ -139,5 +151,5 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise UsageError("Parquet needs pyarrow: pip install 'deltaparse[parquet]'") from None
+        raise UsageError("Parquet requires pyarrow: pip install 'deltaparse[parquet]'") from None
     return pa, parquet

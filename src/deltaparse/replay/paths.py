@@ -1,4 +1,4 @@
-"""Where records come from and results go to: local files, and all that fsspec takes (`s3://...`)."""
+"""Paths of records and results: local files and fsspec URLs (`s3://...`)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
 PARQUET = (".parquet", ".pq")
 PACKED = (".gz", ".zst", ".bz2", ".xz")
 LOGS = (".jsonl", ".ndjson", ".json", ".eval", *PARQUET)
-"""How files of records end, in a folder of them; they may be packed."""
+"""Suffixes of the files of records in a folder. A suffix for compression may follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of records: its path, its bytes, and what changes when it does."""
+    """File of records: its path, its size in bytes and a version that changes with the file."""
 
     path: str
     size: int
@@ -37,20 +37,20 @@ class Source:
 
 
 def is_remote(path: str) -> bool:
-    """Whether fsspec is to open a path."""
+    """Return True if a path is a URL for fsspec."""
     return "://" in path
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a path is that of a Parquet file."""
+    """Return True if the path has the suffix of a Parquet file."""
     return path.lower().endswith(PARQUET)
 
 
 def open_binary(path: str, mode: str = "rb") -> BinaryIO:
-    """Open a file, wherever it is.
+    """Open a local or remote file.
 
     Raises:
-        UsageError: it cannot be opened, or fsspec is not installed.
+        UsageError: the file cannot be opened, or fsspec is not installed.
     """
     with told_paths(path):
         if is_remote(path):
@@ -59,10 +59,10 @@ def open_binary(path: str, mode: str = "rb") -> BinaryIO:
 
 
 def file_system(path: str) -> tuple[Any, str]:
-    """Return the file system of fsspec that a path is on, and its name there.
+    """Return the fsspec file system of a path, and the path within it.
 
     Raises:
-        UsageError: there is none, or fsspec is not installed.
+        UsageError: the file system is unknown, or fsspec is not installed.
     """
     with told_paths(path):
         system, inner = _fsspec().core.url_to_fs(path)
@@ -70,12 +70,16 @@ def file_system(path: str) -> tuple[Any, str]:
 
 
 def found_sources(paths: str | Sequence[str], target: object = None) -> list[Source]:
-    """Return the files that paths name: each may be a file, a folder of logs, or a pattern.
+    """Return the files of paths. Each path may be a file, a folder of logs or a pattern.
 
-    The files of a folder or a pattern come in the order of their names, without `target`.
+    The files of a folder or pattern are sorted by name, without the file of the results.
+
+    Args:
+        paths: one or several paths.
+        target: the file of the results.
 
     Raises:
-        UsageError: there is no such file, or it is where the results go.
+        UsageError: a file was not found, or it is the file of the results.
     """
     results = _name(target) if isinstance(target, str) else None
     found: dict[str, Source] = {}
@@ -84,20 +88,22 @@ def found_sources(paths: str | Sequence[str], target: object = None) -> list[Sou
             some = _remote_sources(path) if is_remote(path) else _local_sources(path)
             own = [one for one in some if _is_of(_name(one.path), results)]
         if own and own == some:
-            raise UsageError(f"{path}: the results would be written over the records")
+            raise UsageError(
+                f"{path}: the results would overwrite the records, choose another file"
+            )
         found |= {one.path: one for one in some if one not in own}
     return list(found.values())
 
 
 def _name(path: str) -> tuple[bool, str]:
-    """What is the same for all ways to write a path."""
+    """Return a canonical name of a path, with True for a remote one."""
     if is_remote(path):
         return True, file_system(path)[1]
     return False, str(Path(path).resolve())
 
 
 def _is_of(name: tuple[bool, str], results: tuple[bool, str] | None) -> bool:
-    """Whether a file has results, or says how far they are."""
+    """Return True if a file contains results or the progress of an interrupted run."""
     if results is None or name[0] != results[0]:
         return False
     rest = name[1].removeprefix(results[1]) if name[1].startswith(results[1]) else "?"
@@ -109,14 +115,14 @@ def _local_sources(path: str) -> list[Source]:
     if place.is_dir():
         found = [str(one) for one in sorted(place.iterdir()) if _is_log(one.name) and one.is_file()]
         if not found:
-            raise UsageError(f"{path}: no file of this folder ends in {', '.join(LOGS)}")
+            raise UsageError(f"{path}: this folder has no file with suffix {', '.join(LOGS)}")
     elif place.exists() or not glob.has_magic(path):
         found = [path]
     else:
         named = glob.glob(path, recursive=True)  # noqa: PTH207 - a pattern may be absolute
         found = sorted(one for one in named if Path(one).is_file())
         if not found:
-            raise UsageError(f"{path}: no file is named so")
+            raise UsageError(f"{path}: no file matches this pattern")
     stats = [(one, Path(one).stat()) for one in found]
     return [Source(one, stat.st_size, str(stat.st_mtime_ns)) for one, stat in stats]
 
@@ -127,12 +133,12 @@ def _remote_sources(path: str) -> list[Source]:
         files = system.glob(inner, detail=True)
         named = {name: info for name, info in files.items() if info.get("type") == "file"}
         if not named:
-            raise UsageError(f"{path}: no file is named so")
+            raise UsageError(f"{path}: no file matches this pattern")
     elif system.isdir(inner):
         infos = system.ls(inner, detail=True)
         named = {one["name"]: one for one in infos if _is_log(one["name"].rpartition("/")[2])}
         if not named:
-            raise UsageError(f"{path}: no file of this folder ends in {', '.join(LOGS)}")
+            raise UsageError(f"{path}: this folder has no file with suffix {', '.join(LOGS)}")
     else:
         return [_remote_source(path, system.info(inner))]
     return [
@@ -147,7 +153,7 @@ def _remote_source(path: str, info: Any) -> Source:
 
 
 def _is_log(name: str) -> bool:
-    """Whether the name of a file in a folder is that of a log."""
+    """Return True if a file name has the suffix of a log and is not hidden."""
     bare = name.lower()
     for ending in PACKED:
         bare = bare.removesuffix(ending)
@@ -156,7 +162,7 @@ def _is_log(name: str) -> bool:
 
 @contextmanager
 def told_paths(path: str) -> Iterator[None]:
-    """Raise as a `UsageError` of this path what hinders its use."""
+    """Convert errors in the block to a `UsageError` with this path."""
     try:
         yield
     except UsageError:
@@ -170,5 +176,5 @@ def _fsspec() -> Any:
     try:
         import fsspec
     except ImportError:
-        raise UsageError("such a path needs fsspec: pip install 'deltaparse[remote]'") from None
+        raise UsageError("a URL requires fsspec: pip install 'deltaparse[remote]'") from None
     return fsspec

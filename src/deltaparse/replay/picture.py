@@ -1,4 +1,4 @@
-"""A tally as a picture: bars of classes by model, format, tool and truncation, in SVG."""
+"""SVG picture of a tally: bars of classes by model, format, tool and truncation."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ COLOURS = {
 BLAMED = {
     "parser": ("the parser", COLOURS["call_lost"]),
     "model": ("the model", "#3b6fb6"),
-    "limit": ("the limit: cut off", COLOURS["not compared"]),
-    "nobody": ("nobody", COLOURS["same"]),
+    "limit": ("the token limit", COLOURS["not compared"]),
+    "nobody": ("no fault", COLOURS["same"]),
 }
 INK, PALE = "#202124", "#e3e5e8"
 LABELS, PLOT, VALUES, MARGIN = 220, 460, 90, 20
 ROW, HEAD, TOP = 20, 30, 96
 MOST = 12
-"""Bars of one kind, the most frequent."""
+"""Maximum number of bars of one kind. The most frequent ones are drawn."""
 
 STYLE = f"text{{font:12px system-ui,'DejaVu Sans',sans-serif;fill:{INK}}}.title{{font-size:17px;"
 STYLE += "font-weight:600}.head{font-weight:600}"
 
 
 def picture(tally: Tally) -> str:
-    """Return the SVG document of a tally: each bar is a share of the outputs of its row."""
+    """Return a tally as an SVG document. Bars show shares of the outputs of their rows."""
     kinds = columns(tally)
     parts, y = list(_legend(kinds)), TOP
     if tally.verdicts:
@@ -64,7 +64,7 @@ def picture(tally: Tally) -> str:
 
 
 def _groups(tally: Tally) -> Iterator[tuple[str, list[tuple[str, Counter[str]]]]]:
-    """The bars under each heading, the most frequent first."""
+    """Yield each heading with its rows, the most frequent first."""
     yield "all", [("", tally.by[""].get("", Counter()))]
     for kind, title in TITLES.items():
         rows = sorted(tally.by[kind].items(), key=lambda row: (-row[1].total(), row[0]))
@@ -73,8 +73,8 @@ def _groups(tally: Tally) -> Iterator[tuple[str, list[tuple[str, Counter[str]]]]
 
 
 def _blamed(verdicts: Counter[str]) -> Iterator[str]:
-    """A bar for each who is to blame, as long as its share."""
-    yield _text(MARGIN, TOP + 18, "to blame", 'class="head" ')
+    """Draw one bar per culprit, scaled to its share."""
+    yield _text(MARGIN, TOP + 18, "fault of", 'class="head" ')
     y = TOP + HEAD
     for name, words in BLAMED.items():
         if verdicts[name]:

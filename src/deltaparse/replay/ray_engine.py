@@ -1,12 +1,11 @@
-"""Files of records on a cluster: the same function over records, by Ray Data.
+"""Replay of files on a Ray cluster, with Ray Data.
 
-The files are cut into parts, which the machines read themselves, so that all of them must reach
-them: a shared folder, or what fsspec takes. A part whose process dies is done again by another.
+The files are split into parts, and workers read the parts. So all machines must reach the files:
+in a shared folder or by fsspec. If a worker dies, another one repeats its part.
 
-Results are those of the local engine. JSON Lines are the same to the byte; this process writes
-them, and they are resumed as there (`kept.py`). Parquet is a folder, with a file for each part that
-the machines write; what is asked and counted stands in each, so that a file that is there need not
-be made again.
+Results equal those of the local engine. JSON Lines are identical to the byte. This process writes
+them and resumes them as in `kept.py`. For Parquet, workers write a folder with one file per part.
+Each file contains the fingerprint and the tally, so that a later run can skip it.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ from .tally import Tally
 __all__ = ["replay_on_ray"]
 
 PART = 1 << 22
-"""Bytes of a part."""
+"""Size of a part in bytes."""
 
 CHUNK = 1 << 20
-"""Bytes that are read at once where lines are counted."""
+"""Number of bytes that are read at once to count lines."""
 
 ENOUGH = 1 << 22
-"""Bytes of results that are handed over at once."""
+"""Number of bytes of results that a worker returns at once."""
 
 
 def replay_on_ray(
@@ -56,24 +55,25 @@ def replay_on_ray(
     part: int = PART,
     progress: Progress | None = None,
 ) -> Tally:
-    """Replay the records of files on a Ray cluster; return what was counted.
+    """Replay the records of files on a Ray cluster and return the tally of the results.
 
-    Run again after it was interrupted, it goes on where it was.
+    An interrupted replay continues when it is called again with the same arguments.
 
     Args:
-        replayer: the function over a record.
-        source: files that all machines can read; see `replay_file`.
-        target: where results are written: a file of JSON Lines, by this process; or, with the
-            ending of a Parquet file, a folder that the machines write to.
-        address: of the cluster; without it, that of the environment, or a local one.
-        jobs: how many processes work at once; as many as there are processors, without it.
-        differing: write only results in which something differs.
-        part: bytes of a part; a part of a Parquet file is a row group, and a packed file is one.
-        progress: as `replay_file` takes it.
+        replayer: the replay function.
+        source: files that all machines can read. See `replay_file`.
+        target: a file of JSON Lines, written by this process. Or, with the suffix of a Parquet
+            file, a folder that the workers write to.
+        address: the address of the cluster (default: from the environment, else a local cluster).
+        jobs: the number of processes (default: one per processor).
+        differing: write only differing results.
+        part: the size of a part in bytes. For Parquet a part is a row group. A compressed file
+            is a single part.
+        progress: see `replay_file`.
 
     Raises:
-        UsageError: a file cannot be opened, Ray is not installed or not reached, or other files
-            stand in the folder.
+        UsageError: a file cannot be opened, Ray is not installed or not reachable, or the folder
+            contains other files.
     """
     ray = _ray()
     sources = found_sources(source, target)
@@ -82,7 +82,8 @@ def replay_on_ray(
             try:
                 ray.init(address=address, log_to_driver=False, logging_level="error")
             except (ConnectionError, ValueError, RuntimeError) as error:
-                raise UsageError(f"no Ray at {address or 'this machine'}: {error}") from error
+                where = address or "this machine"
+                raise UsageError(f"cannot connect to Ray at {where}: {error}") from error
             stack.callback(ray.shutdown)
         context = ray.data.DataContext.get_current()
         context.execution_options.preserve_order = True
@@ -101,9 +102,14 @@ def replay_on_ray(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Records that one process replays: from a place to a byte, a row group, or a whole file.
+    """Records for one task: a range of bytes, a row group or a complete file.
 
-    `stop` and `group` are -1 where they say nothing.
+    Attributes:
+        file: the index of the file.
+        record: the number of the first record.
+        at: the offset of the first record. See `Place`.
+        stop: the offset of the end of a range of bytes, else -1.
+        group: the index of a row group, else -1.
     """
 
     file: int
@@ -118,12 +124,12 @@ class _Part:
 
     @property
     def name(self) -> str:
-        """The name of the file of its results."""
+        """Name of the file with the results of the part."""
         return f"part-{self.file:05}-{self.at:014}.parquet"
 
 
 class _Run:
-    """What is done for one question."""
+    """One replay on a cluster."""
 
     def __init__(
         self,
@@ -138,25 +144,25 @@ class _Run:
         self._ray, self._part, self._progress = ray, part, progress
         self._size = sum(one.size for one in sources)
         self._jobs = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        # Processes have another working directory; results name files as they were given.
+        # Workers have another working directory, so they need absolute paths.
         reached = [replace(one, path=_reached(one.path)) for one in sources]
         self._reached, self._given = reached, (replayer, reached, sources, differing)
 
     def tell(self, records: int, seen: int) -> None:
-        """Tell how many records are done."""
+        """Report the progress."""
         if self._progress is not None:
             self._progress(records, seen, self._size)
 
     def lines(self, start: Place) -> Iterator[Done]:
-        """Yield what comes of the parts, in their order, from a place on."""
+        """Yield the results of the parts in order, from a place on."""
         for row in self._rows(_Lines, self._given, self._parts(start)):
-            # Between two parts there may be none: the end of a file, a byte order mark.
+            # Parts need not be adjacent, so each result starts at the end of the previous one.
             behind, tally = Place(*json.loads(row["behind"])), json.loads(row["tally"])
             yield Done(start, behind, int(row["seen"]), row["lines"], Tally.from_json(tally))
             start = behind
 
     def to_folder(self, folder: str, question: str) -> Tally:
-        """Let the parts that have no file in a folder make it; count them all."""
+        """Write a file for each part without one, and return the tally of all files."""
         parts = self._parts(Place())
         names = {one.name for one in parts}
         counted = _files_in(folder, question, names)
@@ -168,14 +174,14 @@ class _Run:
         tally = Tally()
         for one in parts:
             tally.merge(counted[one.name])
-        _files_in(folder, question, names)  # what processes left that died
+        _files_in(folder, question, names)  # remove temporary files of dead workers
         return tally
 
     def _rows(self, worker: type, given: tuple[Any, ...], parts: list[_Part]) -> Iterator[Any]:
-        """What a worker makes of parts, in their order, as it comes."""
+        """Yield the rows that a worker returns for parts, in order and as they arrive."""
         if not parts:
             return
-        # No more processes than parts, each of which is a block of its own.
+        # One block per part, so that Ray schedules each part as a task.
         rows = [asdict(one) for one in parts]
         data = self._ray.data.from_items(rows, override_num_blocks=len(rows))
         pool = self._ray.data.ActorPoolStrategy(size=min(self._jobs, len(rows)))
@@ -183,7 +189,7 @@ class _Run:
         yield from made.iter_rows()
 
     def _parts(self, start: Place) -> list[_Part]:
-        """The parts from a place on."""
+        """Return the parts from a place on."""
         made: list[_Part] = []
         ranges: list[dict[str, int]] = []
         for file, source in enumerate(self._reached[start.file :], start.file):
@@ -201,7 +207,7 @@ class _Run:
         return sorted([*made, *self._numbered(ranges, start)], key=lambda one: one.start)
 
     def _numbered(self, ranges: list[dict[str, int]], start: Place) -> Iterator[_Part]:
-        """The parts of lines with the numbers of their first records: those before are counted."""
+        """Yield the parts of JSON Lines, with record numbers from a count of all lines."""
         if not ranges:
             return
         paths = [one.path for one in self._reached]
@@ -221,7 +227,7 @@ class _Run:
 
 
 def _kind_and_groups(source: Source, *, alone: bool) -> tuple[str, list[int]]:
-    """What a file is, and the sizes of its row groups, if it has any."""
+    """Return the type of a file and the sizes of its row groups, if any."""
     try:
         with open_binary(source.path) as file:
             kind = kind_of(file)
@@ -231,7 +237,7 @@ def _kind_and_groups(source: Source, *, alone: bool) -> tuple[str, list[int]]:
     except UsageError:
         if alone:
             raise
-        return "unreadable", []  # whose worker tells
+        return "unreadable", []  # the worker reports the error as a result
 
 
 def _groups_from(start: Place, groups: list[int]) -> Iterator[_Part]:
@@ -243,7 +249,7 @@ def _groups_from(start: Place, groups: list[int]) -> Iterator[_Part]:
 
 
 class _Worker:
-    """A process that replays parts of files."""
+    """Worker that replays parts of files."""
 
     def __init__(
         self,
@@ -256,7 +262,7 @@ class _Worker:
         self._differing = differing
 
     def _done(self, part: _Part) -> Iterator[Done]:
-        """What comes of the blocks of a part."""
+        """Yield the results of the blocks of a part."""
         several = len(self._named) > 1
         for block in self._blocks(part):
             named = replace(block, file=self._named[part.file].path if several else None)
@@ -281,10 +287,10 @@ class _Worker:
 
 
 class _Lines(_Worker):
-    """Makes lines of JSON of parts."""
+    """Worker that returns the results of parts as lines of JSON."""
 
     def __call__(self, batch: Mapping[str, Any]) -> Iterator[dict[str, list[Any]]]:
-        """Yield the results of the parts, some at a time, and their tallies."""
+        """Yield the results of the parts in batches, with their tallies."""
         for part in _parts_of(batch):
             held: list[Done] = []
             for done in self._done(part):
@@ -297,16 +303,16 @@ class _Lines(_Worker):
 
 
 class _Files(_Worker):
-    """Writes a Parquet file for each part."""
+    """Worker that writes a Parquet file for each part."""
 
     def __init__(self, *given: Any) -> None:
         *others, self._folder, self._question = given
         super().__init__(*others)
 
     def __call__(self, batch: Mapping[str, Any]) -> Iterator[dict[str, list[Any]]]:
-        """Yield the names of the files, and their tallies."""
+        """Yield the names of the files and their tallies."""
         for part in _parts_of(batch):
-            # It stands under its name when it is whole; two processes may write the same.
+            # Rename the complete file with a unique name: two workers may write the same part.
             beside = f"{self._folder}/_{part.name}.{uuid4().hex}"
             tally = Tally()
             with open_binary(beside, "wb") as out:
@@ -319,7 +325,7 @@ class _Files(_Worker):
             yield {"name": [part.name], "tally": [json.dumps(tally.to_json())]}
 
     def _lines(self, part: _Part, tally: Tally) -> Iterator[bytes]:
-        """The results of a part, which are counted."""
+        """Yield the results of a part and count them in `tally`."""
         for done in self._done(part):
             tally.merge(done.tally)
             yield from done.lines.split(b"\n")[:-1]
@@ -348,7 +354,7 @@ def _row(held: list[Done]) -> dict[str, list[Any]]:
 
 
 def _counted(file: BinaryIO, start: int, end: int) -> dict[str, int]:
-    """Where the lines that begin in a range of a file begin and stop, and how many they are."""
+    """Return the begin, stop and number of the lines that start in a range of a file."""
     begin = _next_line(file, start - 1) if start else len(BOM) * (file.read(len(BOM)) == BOM)
     if start and begin >= end:
         return {"begin": begin, "stop": begin, "lines": 0}
@@ -361,7 +367,7 @@ def _counted(file: BinaryIO, start: int, end: int) -> dict[str, int]:
 
 
 def _next_line(file: BinaryIO, at: int) -> int:
-    """The place behind the line that goes through a place."""
+    """Return the offset after the line at an offset."""
     file.seek(at)
     while data := file.readline(CHUNK):
         at += len(data)
@@ -371,10 +377,10 @@ def _next_line(file: BinaryIO, at: int) -> int:
 
 
 def _files_in(folder: str, question: str, names: set[str]) -> dict[str, Tally]:
-    """The files of a folder that answer a question; what is left of other runs is removed.
+    """Return the tallies of the files with results for a question, and remove other results.
 
     Raises:
-        UsageError: other files stand there.
+        UsageError: the folder contains other files.
     """
     if is_remote(folder):
         system, inner = file_system(folder)
@@ -395,7 +401,7 @@ def _files_in(folder: str, question: str, names: set[str]) -> dict[str, Tally]:
         elif note is not None or name.startswith("_part-"):
             old.append(name)
         else:
-            raise UsageError(f"{folder}: {name} is no result of a replay: name another folder")
+            raise UsageError(f"{folder}: {name} is not a replay result: choose another folder")
     for name in old:
         _remove(f"{folder}/{name}")
     return found
@@ -418,7 +424,7 @@ def _remove(path: str) -> None:
 
 
 def _reached(path: str) -> str:
-    """A path as processes with another working directory find it."""
+    """Return a path that is valid in another working directory."""
     return path if is_remote(path) else str(Path(path).resolve())
 
 
@@ -427,5 +433,5 @@ def _ray() -> Any:
         import ray
         import ray.data
     except ImportError:
-        raise UsageError("--engine ray needs Ray: pip install 'deltaparse[ray]'") from None
+        raise UsageError("--engine ray requires Ray: pip install 'deltaparse[ray]'") from None
     return ray

@@ -1,4 +1,4 @@
-"""A record of a log: what a model wrote, what it was asked, and what a server made of it."""
+"""Record of a log: a model's output, its request and the message of a server."""
 
 from __future__ import annotations
 
@@ -20,18 +20,22 @@ MOST_SHOWN = 8
 
 
 class BadRecord(UsageError):
-    """A record cannot be read; the text says what of it and why."""
+    """Unreadable record. The message names the field and the reason."""
 
 
 class Record:
-    """What of a record is read; each attribute is None where the record has nothing.
+    """Fields of a record. A missing field is None.
 
-    `text` is the whole output, `chunks` the same as it came, `token_ids` the same in ids; one of
-    them is there. `choice` is which of several outputs it is. `finish_reason` is the engine's;
-    where the record names none, that of its chunks, or of what is expected. `expected` is what a
-    server made of the output, as it stands in the record. `stop_reason` is the stop string or the
-    stop token's id that the engine reports. `request` has those arguments of a
-    parser that the record names, `extra_calls` the policy of the server of that name.
+    Attributes:
+        text: the complete output. At least one of `text` and `token_ids` is present.
+        chunks: the output as it was streamed.
+        token_ids: the output as token ids.
+        choice: the index of the output among several choices.
+        finish_reason: the engine's finish reason, else that of the chunks or of `expected`.
+        expected: the server's message, unchanged.
+        stop_reason: the stop string or stop token id reported by the engine.
+        request: arguments for a parser.
+        extra_calls: the server's policy for extra calls.
     """
 
     __slots__ = (
@@ -61,7 +65,7 @@ class Record:
         self.token_ids = _ids("token_ids", get("token_ids"))
         if self.text is None and self.token_ids is None:
             names = ", ".join(map(str, islice(record, MOST_SHOWN))) or "no fields"
-            words = f"it has no text, no chunks and no token_ids, but {names}"
+            words = f"the record lacks text, chunks and token_ids, but has {names}"
             raise BadRecord(words[:LONGEST_SHOWN])
         self.prompt, self.messages = _asked(get("prompt"), get("messages"))
         self.tools = _list("tools", get("tools"))
@@ -74,7 +78,8 @@ class Record:
         self.format = _json_object("format", get("format"))
         self.template = get("template")
         self.request = {name: get(name) for name in REQUEST if get(name) is not None}
-        if isinstance(get("calls"), str):  # a list of calls is something else
+        # The parser argument `calls` is a string; a list is another field of the log.
+        if isinstance(get("calls"), str):
             self.request["calls"] = get("calls")
         self.extra_calls = _text("extra_calls", get("extra_calls"))
         for name in JSON_FIELDS & self.request.keys():
@@ -82,7 +87,7 @@ class Record:
 
 
 REQUEST = ("tool_choice", "parallel_tool_calls", "response_schema")
-"""Arguments of a parser that a record may have, beside `calls`."""
+"""Arguments of a parser that a record may have, in addition to `calls`."""
 
 JSON_FIELDS = {"tool_choice", "response_schema"}
 
@@ -91,15 +96,15 @@ def read_record(record: object) -> Record:
     """Read a record.
 
     Raises:
-        BadRecord: it is none.
+        BadRecord: the record is not an object, or has an invalid field.
     """
     if not isinstance(record, Mapping):
-        raise BadRecord(f"a record is an object, not {_shown(record)}")
+        raise BadRecord(f"a record must be an object, not {_shown(record)}")
     return Record(record)
 
 
 def plain_id(id: Any) -> Any:
-    """Return the id of a record as JSON has it: one with an infinite number becomes a text."""
+    """Return the id of a record, converted to a string if JSON cannot represent it."""
     try:
         json.dumps(id, allow_nan=False, default=repr)
     except ValueError:
@@ -108,7 +113,7 @@ def plain_id(id: Any) -> Any:
 
 
 def _output(record: Mapping[str, Any]) -> tuple[str | None, list[str] | None]:
-    """The text of the output, and the chunks that it came in."""
+    """Return the text of the output and its chunks."""
     text, chunks = _text("text", record.get("text")), record.get("chunks")
     if chunks is None:
         return text, None
@@ -117,7 +122,7 @@ def _output(record: Mapping[str, Any]) -> tuple[str | None, list[str] | None]:
 
 
 def _chunk(chunk: object, at: int) -> str:
-    """The text of a chunk: a string, or raw text as engines and OpenAI's API stream it."""
+    """Return the text of a chunk: a string, or a chunk of an engine or of OpenAI's API."""
     if isinstance(chunk, str):
         return chunk
     if isinstance(chunk, Mapping):
@@ -127,7 +132,7 @@ def _chunk(chunk: object, at: int) -> str:
         choices = chunk.get("choices")
         if isinstance(choices, Sequence) and not isinstance(choices, str):
             return "".join(_choice(one) for one in choices[:1])
-    raise BadRecord(f"chunks[{at}] is {_shown(chunk)}: a chunk is text, or an OpenAI chunk")
+    raise BadRecord(f"chunks[{at}] must be text or an OpenAI chunk, not {_shown(chunk)}")
 
 
 def _choice(choice: object) -> str:
@@ -141,21 +146,21 @@ def _choice(choice: object) -> str:
 def _text(name: str, value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise BadRecord(f"{name} is {_shown(value)}, not text")
+    raise BadRecord(f"{name} must be text, not {_shown(value)}")
 
 
 def _context(value: object) -> Mapping[str, Any]:
-    """What the template was told besides, such as whether to think."""
+    """Return additional template variables, such as `enable_thinking`."""
     value = _json("chat_template_kwargs", value)
     if value is None or (isinstance(value, Mapping) and all(type(key) is str for key in value)):
         return value or {}
-    raise BadRecord(f"chat_template_kwargs is {_shown(value)}, not an object")
+    raise BadRecord(f"chat_template_kwargs must be an object, not {_shown(value)}")
 
 
 def _asked(prompt: object, messages: object) -> tuple[str | list[int] | None, list[Any] | None]:
-    """The prompt, as text or ids, and the messages, which logs have in more than one shape."""
+    """Return the prompt (text or ids) and the messages, from the shapes found in logs."""
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str):
-        # lm-evaluation-harness has a prompt so, or messages in JSON.
+        # lm-evaluation-harness logs a list with one prompt, or with messages in JSON.
         text: str = prompt[0]
         prompt = text
         if text.lstrip().startswith("[{"):
@@ -174,35 +179,35 @@ def _ids(name: str, value: object) -> list[int] | None:
         return None
     if isinstance(value, list) and all(type(id) is int for id in value):
         return value
-    raise BadRecord(f"{name} is {_shown(value)}, not a list of ids")
+    raise BadRecord(f"{name} must be a list of token ids, not {_shown(value)}")
 
 
 def _list(name: str, value: object) -> list[Any] | None:
-    """A list, which may stand there as JSON text, as columns of tables have it."""
+    """Return a list, decoded from JSON text if necessary, as in columns of tables."""
     value = _json(name, value)
     if value is None or isinstance(value, list):
         return value
-    raise BadRecord(f"{name} is {_shown(value)}, not a list")
+    raise BadRecord(f"{name} must be a list, not {_shown(value)}")
 
 
 def _json(name: str, value: Any) -> Any:
-    """A value that may stand there as JSON text."""
+    """Return a value, decoded from JSON text if it is a string."""
     if not isinstance(value, str):
         return value
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise BadRecord(f"{name} is text and no JSON: {error}") from None
+        raise BadRecord(f"{name} is text, but not JSON: {error}") from None
 
 
 def _json_object(name: str, value: Any) -> Any:
-    """A value that is a name, or an object that may stand there as JSON text."""
+    """Return a name or an object, decoded from JSON text if necessary."""
     is_json = isinstance(value, str) and value.lstrip().startswith("{")
     return _json(name, value) if is_json else value
 
 
 def _reason(reason: Any, *others: object) -> str | None:
-    """Why the output ended, in the engine's words."""
+    """Return the engine's finish reason, from the record, its chunks or its expected message."""
     if reason is None:
         found = (_ended(chunk) for one in others if isinstance(one, list) for chunk in one[::-1])
         reason = next((one for one in found if one is not None), None)
@@ -211,11 +216,11 @@ def _reason(reason: Any, *others: object) -> str | None:
     try:
         return reason_text(reason)
     except UsageError:
-        raise BadRecord(f"finish_reason is {_shown(reason)}, not a word") from None
+        raise BadRecord(f"finish_reason must be a string, not {_shown(reason)}") from None
 
 
 def _ended(chunk: object) -> object:
-    """The finish reason of a chunk or response of OpenAI's API."""
+    """Return the finish reason of a chunk or response of OpenAI's API."""
     return next((choice.get("finish_reason") for _, choice in choices_of(chunk)), None)
 
 

@@ -1,7 +1,7 @@
-"""The one function over a record: parse again what a model wrote, and compare.
+"""The replay function: parse a recorded output again and compare the results.
 
-It is a callable object that pickles, so that processes and machines can share the work; what it
-reads of formats and tools it keeps for the records that follow.
+It is a picklable callable, so that processes and machines can share the work. Formats and tools
+are cached for later records.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ __all__ = ["Replayer", "Verdict", "in_text", "verdict"]
 Verdict = str
 
 KEPT = 256
-"""Formats, and lists of tools, that are kept for the records that follow."""
+"""Size of each cache of formats and tools."""
 
 GIVEN = frozenset(("messages", "tools", "add_generation_prompt"))
 
 ODD = frozenset(("broken", "unknown_tool", "repaired", "not_a_call"))
-"""What becomes of calls that the model wrote badly."""
+"""Statuses of malformed calls, which are faults of the model."""
 
 
 class Replayer:
-    """Parses records again, each by itself; the result is a dictionary that goes to JSON.
+    """Callable that parses a record again and returns a JSON-serializable result.
 
         replayer = Replayer(get_format("hermes"))
         replayer({"id": 1, "text": "...", "expected": {...}})["class"]
 
-    No record raises: what cannot be read has an `error` in its result, and no message.
+    No record raises an exception. The result of an unreadable record has an `error` and no message.
 
     Args:
-        fmt: how the model writes, or the name of a format. Without it, each record has a `format`
-            (a name, or a format as JSON), or a `template` (the source of one).
-        template: the chat template that prompts are rendered with, for records that have
-            `messages`; without `fmt`, the format is found in it.
-        policies: what to do where an output is odd.
-        vocabulary: what `token_ids` are read with: a `Vocabulary`, or what `Vocabulary.load` takes.
-        fields: where records have what is read of them, such as `{"text": "response.raw"}`.
-        against: another replayer, whose message stands for what was expected: before and after.
+        fmt: the format of the outputs, or the name of a format. If omitted, each record needs a
+            `format` (a name, or a format as JSON) or a `template` (its source).
+        template: the chat template for records with `messages`. Without `fmt`, the format is
+            derived from it.
+        policies: the handling of malformed output.
+        vocabulary: decodes `token_ids`: a `Vocabulary`, or an argument of `Vocabulary.load`.
+        fields: paths of record fields, such as `{"text": "response.raw"}`.
+        against: another replayer. Its messages replace the expected ones.
 
     Raises:
-        UsageError: an argument makes no sense.
+        UsageError: an argument is invalid.
     """
 
     def __init__(
@@ -93,14 +93,16 @@ class Replayer:
         return _made, (*given, self.against)
 
     def __call__(self, record: object, number: int = 0) -> dict[str, Any]:
-        """Return the result of a record; `number` is its id where it has none.
+        """Return the result of a record, or of its first choice.
 
-        Of a record with several choices it is that of the first; `each` returns all.
+        Args:
+            record: the record.
+            number: the id of a record without an id.
         """
         return self.each(record, number)[0]
 
     def each(self, record: object, number: int = 0) -> list[dict[str, Any]]:
-        """Return the result of each choice of a record: one, where it has no choices."""
+        """Return the result of each choice of a record, or one result if it has no choices."""
         try:
             outputs = self.outputs(record)
         except Exception as error:  # noqa: BLE001 - as in _replayed
@@ -108,16 +110,16 @@ class Replayer:
         return [self._replayed(one, number) for one in outputs]
 
     def outputs(self, record: object) -> list[object]:
-        """Return a record of each output of a record, with all fields in their places."""
+        """Split a record into one record per output, with all fields at their standard places."""
         if isinstance(record, list) and record and all(isinstance(one, Mapping) for one in record):
-            # What an engine returned for several choices.
+            # Some engines return several choices as a list of responses.
             found = [one for each in record for one in self.outputs(each)]
             return [{"choice": at, **one} for at, one in enumerate(found)]  # type: ignore[dict-item]
         mapped = self.mapped(record)
         return [*by_choice(mapped)] if isinstance(mapped, Mapping) else [mapped]
 
     def _replayed(self, record: object, number: int) -> dict[str, Any]:
-        """The result of an output whose fields stand in their places."""
+        """Return the result of an output with all fields at their standard places."""
         head: dict[str, Any] = {"id": number}
         if isinstance(record, Mapping):
             if record.get("id") is not None:
@@ -129,17 +131,21 @@ class Replayer:
             made = self._result(read) if self.against is None else self._both(read)
         except DeltaParseError as error:
             made = {"error": str(error)}
-        except Exception as error:  # noqa: BLE001 - a bug must not cost the other records
+        except Exception as error:  # noqa: BLE001 - a bug must not stop the other records
             made = {"error": f"internal error: {error!r}"}
         return head | made
 
     def in_place(self) -> Replayer:
-        """Return the same for records that were mapped: all fields stand where they belong."""
+        """Return a copy without field paths, for records with fields at their standard places."""
         against = None if self.against is None else self.against.in_place()
         return _made(self.format, self.template, self.policies, self.source, {}, against)
 
     def parsed(self, record: Record, chunks: list[str] | None = None) -> TurnParser:
-        """Return the finished parser of a record, fed with its output as one, or with these chunks.
+        """Parse a record and return the finished parser.
+
+        Args:
+            record: the record.
+            chunks: the chunks to feed (default: the complete output at once).
 
         Raises:
             DeltaParseError: the record cannot be parsed.
@@ -160,10 +166,10 @@ class Replayer:
     def arguments(
         self, record: Record
     ) -> tuple[WireFormat, str | list[int] | None, dict[str, Any]]:
-        """Return what a parser of a record is made of: format, prompt, and its other arguments.
+        """Return the format, the prompt and the other parser arguments for a record.
 
         Raises:
-            DeltaParseError: the record has none, or what cannot be used.
+            DeltaParseError: the record has no format, or an invalid field.
         """
         fmt, template = self._format(record)
         tools = None if record.tools is None else self._read_tools(record.tools)
@@ -177,7 +183,7 @@ class Replayer:
         return source if isinstance(source, Vocabulary) else Vocabulary.load(source)
 
     def _result(self, record: Record) -> dict[str, Any]:
-        """The result of a record, compared with what was expected."""
+        """Return the result of a record, compared with its expected message."""
         parser = self.parsed(record)
         message = parser.message
         result = _told(record, parser, message, unrendered=self._unrendered(record))
@@ -189,7 +195,7 @@ class Replayer:
         return result
 
     def _both(self, record: Record) -> dict[str, Any]:
-        """The result of a record, and what the other replayer makes of it."""
+        """Return the result of a record, compared with the result of the other replayer."""
         assert self.against is not None  # noqa: S101 - for the type checker
         one, two = self.parsed_or_why(record), self.against.parsed_or_why(record)
         if isinstance(one, str) or isinstance(two, str):
@@ -204,18 +210,18 @@ class Replayer:
         return result
 
     def parsed_or_why(self, record: Record) -> TurnParser | str:
-        """The finished parser of a record, or why a policy refuses its output."""
+        """Return the finished parser of a record, or the message of a policy error."""
         try:
             return self.parsed(record)
         except MalformedOutput as error:
             return str(error)
 
     def _format(self, record: Record) -> tuple[WireFormat, ChatTemplate | None]:
-        """The format and the template that a record is read with."""
+        """Return the format and the template for a record."""
         if self.format is not None:
             return self.format, self.template
         if record.format is None and record.template is None:
-            raise BadRecord("it names no format and has no template, and none was given")
+            raise BadRecord("no format was given, and the record has no format and no template")
         key = _key((record.format, record.template))
         known = self._formats.get(key)
         if known is None:
@@ -223,14 +229,17 @@ class Replayer:
         return known
 
     def _policies(self, record: Record) -> Policies:
-        """The policies for a record: its server's for extra calls, unless another was asked for."""
+        """Return the policies for a record, with its server's policy for extra calls.
+
+        An explicit `extra_calls` policy of the replayer takes precedence.
+        """
         own = record.extra_calls
         if own is None or self.policies.extra_calls != Policies().extra_calls:
             return self.policies
         return replace(self.policies, extra_calls=own)  # type: ignore[arg-type]
 
     def _read_tools(self, tools: list[Any]) -> Tools:
-        """The tools of a record, read once for all records that have the same."""
+        """Return the parsed tools of a record, cached for records with equal tools."""
         try:
             key = _key(tools)
         except ValueError:
@@ -242,45 +251,47 @@ class Replayer:
 
     @staticmethod
     def _keep(kept: dict[bytes, Any], key: bytes, value: Any) -> Any:
-        """Keep a value under its key, and no more than so many."""
+        """Cache a value and evict the oldest one if the cache is full."""
         if len(kept) >= KEPT:
             del kept[next(iter(kept))]
         kept[key] = value
         return value
 
     def _prompt(self, record: Record, template: ChatTemplate | None) -> str | list[int] | None:
-        """The prompt of a record; that of its messages is rendered."""
+        """Return the prompt of a record, rendered from its messages if necessary."""
         if record.prompt is not None or record.messages is None or template is None:
             return record.prompt
-        # Whatever a record has under these names, the generation prompt is wanted.
+        # A record must not override these arguments: a replay needs the generation prompt.
         context = {name: one for name, one in record.context.items() if name not in GIVEN}
         return template.render(
             record.messages, tools=record.tools, add_generation_prompt=True, **context
         )
 
     def _unrendered(self, record: Record) -> bool:
-        """Whether a record has messages that nothing renders, and so no prompt."""
+        """Return True if a record has messages, but no prompt and no template to render one."""
         known = record.prompt is not None or not record.messages
         return not known and self._format(record)[1] is None
 
 
 def in_text(record: Record, prompt: str | list[int] | None) -> tuple[str, str]:
-    """Return the output of a record and its prompt, where both are text.
+    """Return the output and the prompt of a record as text.
 
     Raises:
-        BadRecord: one of them is in ids.
+        BadRecord: the output or the prompt consists of token ids.
     """
     if record.text is None:
-        raise BadRecord("it has token_ids only, and no vocabulary was given")
+        raise BadRecord("the record has only token_ids, so a vocabulary is required")
     if isinstance(prompt, list):
-        raise BadRecord("its prompt is in ids, and its output in text")
+        raise BadRecord("the prompt has token ids, but the output is text (both must be text)")
     return record.text, prompt or ""
 
 
 def verdict(result: Mapping[str, Any]) -> Verdict:
-    """Say who a result speaks against: "parser", "model", "limit" (it was cut off), "nobody".
+    """Attribute a result to the parser, the model or the token limit.
 
-    The parser is that of the server, where the record has what it made of the output.
+    Returns:
+        "parser" if the server's message differs, "model" for a malformed call, "limit" for a
+        truncated output, and "nobody" otherwise.
     """
     if result.get("class", "same") not in ("same", "whitespace"):
         return "parser"
@@ -309,10 +320,10 @@ def _made(
 
 
 def _own_format(record: Record) -> tuple[WireFormat, ChatTemplate | None]:
-    """The format that a record has itself."""
+    """Return the format and the template in a record."""
     source = record.template
     if source is not None and not isinstance(source, str):
-        raise BadRecord("its template is no text")
+        raise BadRecord("template must be text")
     template = None if source is None else ChatTemplate(source)
     given = record.format
     if given is None:
@@ -320,16 +331,16 @@ def _own_format(record: Record) -> tuple[WireFormat, ChatTemplate | None]:
     if isinstance(given, str):
         return get_format(given), template
     if isinstance(given, Mapping):
-        import json  # few records have a format as JSON
+        import json  # lazy: few records contain a format as JSON
 
         return WireFormat.from_json(json.dumps(given)), template
-    raise BadRecord("its format is neither a name nor a format as JSON")
+    raise BadRecord("format must be the name of a format, or a format as JSON")
 
 
 def _told(
     record: Record, parser: TurnParser, message: Message, *, unrendered: bool
 ) -> dict[str, Any]:
-    """The result of a parser, but for what is compared."""
+    """Return the result of a parser without a comparison."""
     result: dict[str, Any] = {}
     if record.model is not None:
         result["model"] = record.model
@@ -351,7 +362,10 @@ def _told(
 
 
 def _is_as_written(message: Mapping[str, Any], expected: object) -> bool:
-    """Whether what was expected is the very same message, but for the ids of calls."""
+    """Return True if the expected message is identical except for call ids.
+
+    This is a fast path: most records are equal, and need no detailed comparison.
+    """
     if type(expected) is not dict or "choices" in expected:
         return False
     for name in ("content", "reasoning_content"):
@@ -373,7 +387,7 @@ def _is_as_written(message: Mapping[str, Any], expected: object) -> bool:
 
 
 def _compare(result: dict[str, Any], message: Message, expected: Made) -> None:
-    """Add to a result how what was expected differs."""
+    """Add the difference to the expected message to a result."""
     found: Difference = difference(made_of(message), expected)
     result["class"] = found.kind
     if found.kind != "same":
@@ -381,5 +395,5 @@ def _compare(result: dict[str, Any], message: Message, expected: Made) -> None:
 
 
 def _key(value: Any) -> bytes:
-    """What is the same for equal values of JSON: cheaper than their text."""
-    return marshal.dumps(value, 2)  # later versions say which values are one object
+    """Return equal bytes for equal JSON values. This is faster than JSON text."""
+    return marshal.dumps(value, 2)  # later versions depend on the identity of objects

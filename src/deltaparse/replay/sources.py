@@ -1,11 +1,12 @@
-"""The blocks of files of records, one file after the other; what a file is, its first bytes say.
+"""Blocks of files of records. The type of a file is detected by its first bytes.
 
-    JSON Lines      as they are, or packed: gzip, bzip2, xz, zstd
-    one in JSON     a list of records, or an object that has one as `samples`: it is held whole
+    JSON Lines      plain or compressed: gzip, bzip2, xz, zstd
+    JSON document   a list of records, or an object with a list `samples`. Read into memory
     Parquet         rows
-    a zip           its members in JSON under samples/: a log of inspect-ai
+    zip             members samples/*.json: a log of inspect-ai
 
-What of a file cannot be read is an error in the place of a record, and the next file follows.
+An unreadable part of a file is reported as an error in place of a record. Reading continues with
+the next file.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .paths import Source, open_binary
 __all__ = ["blocks_of", "blocks_of_stream", "kind_of"]
 
 HEAD = 16
-"""Bytes that say what a file is."""
+"""Number of bytes that identify the type of a file."""
 
 MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -47,23 +48,23 @@ MAGIC = {
     b"\xfe\xff": "utf-16",
 }
 BROKEN = (EOFError, zlib.error, lzma.LZMAError, BadZipFile, NotImplementedError)
-"""What a packed file raises that is cut off or damaged; and `OSError` without a number."""
+"""Errors of truncated or damaged compressed files, in addition to `OSError` without errno."""
 
 DOCUMENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{\s*[\r\n])")
 OPEN = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[\r\n]")
-"""How JSON begins that may be no line, and that is none: a line ends in the middle of it."""
+"""Beginnings of a JSON document: one that may be a single line, and one with several lines."""
 
 MEMBERS = 64
-"""Members of a zip, or of a list, in a block."""
+"""Number of members of a zip or a list per block."""
 
 ZSTD_IN_ZIP = 93
 
 
 def blocks_of(sources: Sequence[Source], start: Place) -> Iterator[Block]:
-    """Cut files into blocks, from a place on; each begins where the one before it ends.
+    """Split files into consecutive blocks, from a place on.
 
     Raises:
-        UsageError: there is one file, and it cannot be opened.
+        UsageError: the only file cannot be opened.
     """
     before = sum(one.size for one in sources[: start.file])
     for at, source in enumerate(sources[start.file :], start.file):
@@ -78,20 +79,24 @@ def blocks_of(sources: Sequence[Source], start: Place) -> Iterator[Block]:
                 file=source.path if len(sources) > 1 else None,
             )
         before += source.size
-        # Behind the last block of a file begins the next one.
+        # The last block of a file ends at the start of the next file.
         held = held or Block(first, first, seen=before)
         yield replace(held, behind=Place(at + 1), seen=before)
 
 
 def blocks_of_stream(stream: BinaryIO) -> Iterator[Block]:
-    """Cut a stream that can be read once into blocks."""
+    """Split a stream that can be read only once into blocks.
+
+    Raises:
+        UsageError: the stream is a pipe with a file format that requires seeking.
+    """
     if not stream.seekable() and kind_of(stream) in ("zip", "parquet"):
-        raise UsageError("such a file cannot be read from a pipe: name it")
+        raise UsageError("a zip or Parquet file cannot be read from a pipe: pass its name")
     yield from _opened(stream, "the input", 0, BEGINNING)
 
 
 def kind_of(file: BinaryIO) -> str:
-    """Say what a file is by its first bytes, which are there to be read again; "" for lines."""
+    """Return the type of a file by its first bytes, without consuming them; "" for lines."""
     if file.seekable():
         head = file.read(HEAD)
         file.seek(0)
@@ -104,7 +109,10 @@ def kind_of(file: BinaryIO) -> str:
 
 
 def _is_one_line(file: BinaryIO) -> bool:
-    """Whether a file has one line: a list there is the log, and no record of choices."""
+    """Return True if a file has a single line.
+
+    A list in a single line is a complete log, not one record with several choices.
+    """
     if not file.seekable():
         return False
     alone = len(file.readline(LONGEST)) < LONGEST and not file.read(HEAD).strip()
@@ -113,7 +121,7 @@ def _is_one_line(file: BinaryIO) -> bool:
 
 
 def _blocks(source: Source, start: Place, *, alone: bool) -> Iterator[Block]:
-    """The blocks of a file; where it cannot be read, the last one says so."""
+    """Yield the blocks of a file. If it cannot be read, the last block has the error."""
     end = start
     with ExitStack() as stack:
         try:
@@ -127,14 +135,14 @@ def _blocks(source: Source, start: Place, *, alone: bool) -> Iterator[Block]:
             why = str(error).removeprefix(f"{source.path}: ")
             yield _trouble(end, f"the file cannot be read from here on: {why}")
         except OSError as error:
-            raise Interrupted(f"{source.path}: {error}; run it again to go on") from error
+            raise Interrupted(f"{source.path}: {error} (run again to continue)") from error
 
 
 def _opened(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[Block]:
-    """The blocks of an open file."""
+    """Yield the blocks of an open file."""
     kind = kind_of(file)
     if kind == "parquet" or name.lower().endswith((".parquet", ".pq")):
-        from .parquet_files import parquet_blocks  # needs pyarrow
+        from .parquet_files import parquet_blocks  # lazy: requires pyarrow
 
         yield from parquet_blocks(file, start, size)
     elif kind == "zip":
@@ -145,11 +153,12 @@ def _opened(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[Bloc
         if found is not None:
             yield from _listed(found, size, start)
         elif len(data) > LONGEST and not file.seekable():
-            raise UsageError(f"{name}: one in JSON of more than {LONGEST} bytes: name the file")
-        else:  # lines, the first of which is broken
+            words = f"a JSON document in a pipe is limited to {LONGEST} bytes: pass the file's name"
+            raise UsageError(f"{name}: {words}")
+        else:  # JSON Lines with a malformed first line
             yield from _lines(file if file.seekable() else io.BytesIO(data), start)
     elif kind == "utf-16":
-        yield _trouble(start, "the file is UTF-16: records are read in UTF-8")
+        yield _trouble(start, "the file is UTF-16, but records must be UTF-8")
     elif kind:
         packed = _Unpacked(_unpacker(kind)(file), file)
         lines = io.BufferedReader(packed, 1 << 16)
@@ -167,19 +176,19 @@ def _opened(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[Bloc
 
 
 def _lines(file: BinaryIO, start: Place) -> Iterator[Block]:
-    """The blocks of a file of lines."""
+    """Yield the blocks of a file of JSON Lines."""
     if file.seekable():
         file.seek(start.at)
     yield from json_blocks(file, start)
 
 
 def _trouble(place: Place, words: str) -> Block:
-    """A block that says in the place of a record what cannot be read."""
+    """Return a block with an error in place of a record."""
     return Block(place, place.on(1), trouble=(place.record, words))
 
 
 class _Unpacked(io.RawIOBase):
-    """Reads a packed file to where it is damaged: `trouble` says how."""
+    """Reader of a compressed file up to the first damage, described by `trouble`."""
 
     def __init__(self, file: Any, packed: BinaryIO) -> None:
         super().__init__()
@@ -204,7 +213,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def _unpacker(kind: str) -> Callable[[BinaryIO], Any]:
-    """What reads a packed file."""
+    """Return a function that opens a compressed file."""
     known: dict[str, Callable[[BinaryIO], Any]] = {
         "gzip": lambda file: gzip.GzipFile(fileobj=file),
         "bzip2": bz2.BZ2File,
@@ -219,13 +228,13 @@ def _unpacker(kind: str) -> Callable[[BinaryIO], Any]:
     try:
         arrow = import_module("pyarrow")
     except ImportError:
-        words = "zstd needs Python 3.14, or pyarrow: pip install 'deltaparse[parquet]'"
+        words = "zstd requires Python 3.14 or pyarrow: pip install 'deltaparse[parquet]'"
         raise UsageError(words) from None
     return lambda file: arrow.CompressedInputStream(file, "zstd")
 
 
 def _zip_blocks(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[Block]:
-    """The blocks of the samples of a zip."""
+    """Yield the blocks of the samples in a zip."""
     try:
         archive = ZipFile(file)
     except BadZipFile as error:
@@ -236,14 +245,21 @@ def _zip_blocks(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[
         if one.filename.startswith("samples/") and one.filename.endswith(".json")
     ]
     if not samples:
-        raise UsageError(f"{name}: a zip without samples/*.json: no log of inspect-ai")
+        raise UsageError(f"{name}: not a log of inspect-ai: the zip has no samples/*.json")
     yield from _listed(samples, size, start, partial(_member, archive))
 
 
 def _listed(
     items: Sequence[Any], size: int, start: Place, read: Callable[[Any], Any] = lambda item: item
 ) -> Iterator[Block]:
-    """The blocks of a list of records, or of what they are read from."""
+    """Yield the blocks of a list.
+
+    Args:
+        items: the records, or the sources of records.
+        size: the number of bytes of the file, for the progress.
+        start: the place of the first item.
+        read: converts an item to a record.
+    """
     for at in range(start.at, len(items), MEMBERS):
         here = Place(start.file, at + 1, at)
         rows = [read(one) for one in items[at : at + MEMBERS]]
@@ -252,7 +268,7 @@ def _listed(
 
 
 def _document(data: bytes) -> list[Any] | None:
-    """The records of a file that is one in JSON, None if it is none, or too long."""
+    """Return the records of a JSON document, or None if it is too long or not JSON."""
     if len(data) > LONGEST:
         return None
     try:
@@ -265,13 +281,13 @@ def _document(data: bytes) -> list[Any] | None:
 
 
 def _member(archive: ZipFile, info: ZipInfo) -> bytes | ValueError:
-    """A member of a zip, or why it cannot be read."""
+    """Return a member of a zip, or a `ValueError` if it cannot be read."""
     try:
         if info.compress_type != ZSTD_IN_ZIP:
             return archive.read(info)
         file = cast(BinaryIO, archive.fp)
         file.seek(info.header_offset)
-        # What stands between the header and the data: a name and more, of these lengths.
+        # `zipfile` cannot read zstd, so skip the name and extra field of the local header here.
         name, extra = struct.unpack("<26xHH", file.read(30))
         file.seek(name + extra, io.SEEK_CUR)
         data = io.BytesIO(file.read(info.compress_size))

@@ -1,4 +1,4 @@
-"""A tally as text: who is to blame, and the classes by model, format, tool and truncation."""
+"""Text table of a tally: culprits, and classes by model, format, tool and truncation."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from .tally import NOTHING, Tally
 __all__ = ["answer", "columns", "table"]
 
 ROWS = 20
-"""Rows of a table, the most frequent; the others are counted."""
+"""Maximum number of rows of a table. Further rows are only counted."""
 
 WIDEST = 32
 TITLES = {"model": "model", "format": "format", "tool": "tool", "truncation": "output"}
 BLAMED = {
-    "parser": "the parser made something else of it",
-    "model": "the model wrote a call badly",
-    "limit": "it was cut off",
-    "nobody": "nothing is wrong",
+    "parser": "the server returned a different message",
+    "model": "the model wrote a malformed call",
+    "limit": "truncated",
+    "nobody": "correct",
 }
 
 
 def columns(tally: Tally) -> list[str]:
-    """Return the classes that there are, the best first."""
+    """Return the classes in the tally, the best one first."""
     (counts,) = tally.by[""].values() or (Counter[str](),)
     return [kind for kind in (*CLASSES, NOTHING) if counts[kind]]
 
 
 def answer(tally: Tally) -> str:
-    """Say in one line whether it is the model or the parser."""
+    """Return one line with the shares of the parser, the model and the token limit."""
     total = tally.verdicts.total()
     if not total:
         return "No output could be parsed."
@@ -39,7 +39,7 @@ def answer(tally: Tally) -> str:
 
 
 def table(tally: Tally) -> str:
-    """Return all that was counted, to be read."""
+    """Return the complete tally as text."""
     return "\n".join(_lines(tally)) + "\n"
 
 
@@ -51,7 +51,7 @@ def _lines(tally: Tally) -> Iterator[str]:
     yield answer(tally)
     kinds = columns(tally)
     if kinds == [NOTHING]:
-        yield "Only the model was judged: no record says what a parser made of it (`expected`)."
+        yield "Only the model was checked: no record has a server's message (`expected`)."
     for kind in Tally.KINDS[1:]:
         if tally.by[kind]:
             yield ""
@@ -65,7 +65,7 @@ def _lines(tally: Tally) -> Iterator[str]:
 
 
 def _grid(title: str, rows: Mapping[str, Counter[str]], kinds: list[str]) -> Iterator[str]:
-    """A table: a row for each key, the most frequent first, a column for each class."""
+    """Yield a table with one row per key, the most frequent first, and one column per class."""
     order = sorted(rows, key=lambda key: (-rows[key].total(), key))
     names = [_short(key) for key in order[:ROWS]]
     width = max(map(len, (title, *names)))

@@ -1,4 +1,4 @@
-"""What is counted of results: classes by model, format, tool and truncation, and verdicts."""
+"""Statistics of results: verdicts, and classes by model, format, tool and truncation."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from .replayer import verdict
 __all__ = ["NOTHING", "Tally"]
 
 NOTHING = "not compared"
-"""The class of a result where nothing was expected."""
+"""The class of a result without an expected message."""
 
 MOST = 1000
-"""Keys of one kind that are counted by themselves: models invent names of tools."""
+"""Maximum number of keys of one kind. A limit is necessary because models invent tool names."""
 
 OTHERS = "(others)"
 EXAMPLES = 5
 
 
 class Tally:
-    """Counts results; two of them can be added, so that many can count.
+    """Counters of results. Tallies of several processes can be merged.
 
-    `errors` is how many records could not be read; `examples` has what was wrong with the first.
-    `by` has the classes of the others: by "model", "format", "tool" (each tool that was called,
-    once for a result), "truncation" ("whole" or "cut off"), and all together under "". `unrendered`
-    is how many have messages that were not rendered to a prompt.
+    Attributes:
+        records: the number of results.
+        errors: the number of unreadable records.
+        examples: the messages of the first errors.
+        by: the classes by "model", "format", "tool" (each called tool once per result),
+            "truncation" ("whole" or "cut off"), and in total under "".
+        unrendered: the number of records with messages that were not rendered to a prompt.
     """
 
     KINDS = ("", "model", "format", "tool", "truncation")
@@ -42,7 +45,13 @@ class Tally:
         self.issues: Counter[str] = Counter()
 
     def add(self, result: Mapping[str, Any], number: int, file: str | None = None) -> None:
-        """Count a result of the record of this number, of this file where there are several."""
+        """Count a result.
+
+        Args:
+            result: the result.
+            number: the number of its record.
+            file: the file of the record, if there are several files.
+        """
         self.records += 1
         if "message" not in result:
             if "class" in result:
@@ -81,7 +90,7 @@ class Tally:
         rows[key][value] += times
 
     def merge(self, other: Tally) -> None:
-        """Add what another counted, of records that come later."""
+        """Add the counts of a tally of later records."""
         self.records += other.records
         self.errors += other.errors
         self.unrendered += other.unrendered
@@ -95,12 +104,12 @@ class Tally:
         self.issues += other.issues
 
     def to_json(self) -> dict[str, Any]:
-        """Return all that was counted, as plain data."""
+        """Return the counts as JSON-serializable data."""
         return dict(vars(self))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Tally:
-        """Return the tally that was written so."""
+        """Return the tally from the data of `to_json`."""
         tally = cls()
         tally.records, tally.errors = data["records"], data["errors"]
         tally.unrendered = data["unrendered"]
@@ -113,7 +122,7 @@ class Tally:
 
     @classmethod
     def of(cls, results: Iterable[Mapping[str, Any]]) -> Tally:
-        """Count results, the first of which is of the first record."""
+        """Return the tally of results, numbered from 1."""
         tally = cls()
         for number, result in enumerate(results, 1):
             tally.add(result, number)

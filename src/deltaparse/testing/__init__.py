@@ -1,4 +1,4 @@
-"""Hypothesis for formats and templates: strategies that draw turns, and checks of what comes back.
+"""Hypothesis strategies for turns, and checks of formats and templates.
 
     from hypothesis import given
     from deltaparse.testing import check_invariants, outputs
@@ -7,13 +7,15 @@
     def test_any_output(text):
         check_invariants(fmt, text, tools)
 
-Needs the extra `testing`.
+Requires the extra `testing`.
 """
 
 try:
     import hypothesis  # noqa: F401
 except ImportError as error:
-    raise ImportError("this needs hypothesis: pip install 'deltaparse[testing]'") from error
+    raise ImportError(
+        "deltaparse.testing requires hypothesis: pip install 'deltaparse[testing]'"
+    ) from error
 
 from .cuts import chunkings
 from .invariants import check_invariants

@@ -1,4 +1,4 @@
-"""Ways to cut an output into chunks, among them those at which parsers break."""
+"""Strategies that split an output into chunks, also at places that are difficult for parsers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 __all__ = ["chunkings", "cut_at"]
 
 BORDERS = re.compile(r"\b|(?=\W)|(?<=\W)")
-"""Places where a word, a marker or a sign of JSON begins or ends."""
+"""Boundaries of words, markers and JSON punctuation."""
 
 MOST_CUTS = 12
 
@@ -25,10 +25,10 @@ def chunkings(text: bytes) -> st.SearchStrategy[list[bytes]]: ...
 
 
 def chunkings(text: str | bytes) -> st.SearchStrategy[list[Any]]:
-    """Draw ways to cut a text, or bytes, into chunks, some of which may be empty.
+    """Draw lists of chunks of a text or bytes. Chunks may be empty.
 
-    Joined they are what was cut. Drawn are the whole, single characters, chunks of one length as
-    some engines send them, and cuts in any places and in those where something begins or ends.
+    The chunks of a list join to the input. Lists have a single chunk, single characters, chunks of
+    equal length, or cuts at random places and at boundaries of words and markers.
     """
     shown = text.decode("latin-1") if isinstance(text, bytes) else text
     borders = sorted({found.start() for found in BORDERS.finditer(shown)} | {0, len(text)})
@@ -41,5 +41,5 @@ def chunkings(text: str | bytes) -> st.SearchStrategy[list[Any]]:
 
 
 def cut_at(text: Any, places: list[int]) -> list[Any]:
-    """Cut a text at places, in any order."""
+    """Split a text at places, given in any order."""
     return [text[start:end] for start, end in pairwise([0, *sorted(places), len(text)])]

@@ -1,12 +1,12 @@
-"""What holds for any output in any format, however it comes: checked for one output.
+"""Checks of the invariants that hold for every output, in every format and chunking.
 
 1   the deltas add up to the message
-2   the message does not depend on how the output was cut
-3   what was emitted for a beginning is the beginning of what is emitted for the whole
-4   a call's first delta has its index, id and name; calls follow one another
-5   the arguments of a whole call are one JSON object, and none of their beginnings is
+2   the message does not depend on the chunks
+3   text emitted for a prefix of the output is never retracted
+4   the first delta of a call has its index, id and name, and calls are consecutive
+5   the arguments of a complete call are a JSON object, and no prefix of them is
 6   an output without a marker is content
-10  a call that is whole in a beginning of the output is the same call in all of it
+10  a complete call in a prefix of the output is the same call in the complete output
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from .model_outputs import markers_of
 __all__ = ["Added", "added", "as_added", "check_calls", "check_invariants"]
 
 MOST_PLACES = 64
-"""Places in which an output is cut in two, and behind which it is cut off."""
+"""Maximum number of places at which an output is split, and truncated."""
 
 
 class Added(NamedTuple):
-    """What deltas add up to; of each call its id, its name and its arguments."""
+    """Sum of deltas. A call has its id, its name and its arguments."""
 
     content: str
     reasoning: str
@@ -56,29 +56,31 @@ def check_invariants(
     chunkings: Iterable[Sequence[str]] = (),
     **options: Any,
 ) -> Message:
-    """Check that an output is parsed as any output must be; return its message.
+    """Check that parsing an output keeps the invariants, and return its message.
 
-    It is parsed whole, character by character, in two parts for up to 64 places, and cut off at
-    each of these.
+    The output is parsed at once, by character, and in two chunks for up to 64 places. It is also
+    truncated at each place.
 
     Args:
-        fmt: how the model writes, or the name of a format.
+        fmt: the format, or its name.
         text: the output.
         tools: the tools of the request.
-        finish_reason: why the engine stopped.
-        chunkings: further ways to cut the output, such as drawn from `chunkings(text)`.
-        options: arguments of `StreamParser`, `prompt=` among them.
+        finish_reason: the engine's finish reason.
+        chunkings: further lists of chunks of the output, e.g. drawn from `chunkings(text)`.
+        options: further arguments of `StreamParser`, e.g. `prompt=`.
 
     Raises:
-        AssertionError: an invariant does not hold; the text says which, and for which chunks.
-        MalformedOutput: a policy of the `options` is "error".
-        UsageError: what was given is no text, or no chunks.
+        AssertionError: an invariant is violated. The message has its number and the chunks.
+        MalformedOutput: a policy in `options` is "error" and rejects the output.
+        UsageError: `text` is not a string, or `chunkings` is a strategy.
     """
     fmt = as_format(fmt)
     if not isinstance(text, str):
-        raise UsageError(f"an output is a text, not {type(text).__name__}; decode bytes first")
+        raise UsageError(f"text must be a str, not {type(text).__name__} (decode bytes first)")
     if isinstance(chunkings, SearchStrategy):
-        raise UsageError("chunkings= takes lists of chunks: data.draw(chunkings(text)) in a list")
+        raise UsageError(
+            "chunkings must be lists of chunks, not a strategy: [data.draw(chunkings(text))]"
+        )
     given = {"tools": tools, **options}
     whole, deltas = _run(fmt, [text], finish_reason, given)
     message = whole.message
@@ -97,7 +99,7 @@ def check_invariants(
         assert added(deltas) == as_added(parser.message), f"1: deltas are not the message {told}"
         assert parser.message == message, f"2: {parser.message}, not {message}, {told}"
         assert parser.issues == whole.issues, f"2: {parser.issues}, not {whole.issues}, {told}"
-        assert parser.finish_reason == whole.finish_reason, f"2: the finish reason differs {told}"
+        assert parser.finish_reason == whole.finish_reason, f"2: other finish reason {told}"
     _check_beginnings(fmt, text, final, given)
     for place in places:
         _check_cut(fmt, text[:place], message, given)
@@ -105,10 +107,10 @@ def check_invariants(
 
 
 def added(deltas: Iterable[Delta]) -> Added:
-    """Add deltas up.
+    """Add up deltas.
 
     Raises:
-        AssertionError: one of them is empty, or belongs to no call that was begun.
+        AssertionError: a delta is empty, or its call was not started.
     """
     content: list[str] = []
     reasoning: list[str] = []
@@ -116,8 +118,8 @@ def added(deltas: Iterable[Delta]) -> Added:
     for delta in deltas:
         if isinstance(delta, ToolCallDelta):
             first = delta.name is not None
-            assert bool(delta.id) is bool(delta.name) is first, f"4: {delta} has a half of its head"
-            assert delta.index == len(calls) - (not first), f"4: {delta} behind {len(calls)} calls"
+            assert bool(delta.id) is bool(delta.name) is first, f"4: {delta} lacks an id or a name"
+            assert delta.index == len(calls) - (not first), f"4: {delta} after {len(calls)} calls"
             assert first or delta.arguments, f"1: {delta} is empty"
             if first:
                 calls.append([delta.id or "", delta.name or "", ""])
@@ -129,7 +131,7 @@ def added(deltas: Iterable[Delta]) -> Added:
 
 
 def as_added(message: Message) -> Added:
-    """Return what the deltas of a message add up to."""
+    """Return the expected sum of the deltas of a message."""
     calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
     return Added(message.content, message.reasoning_content, calls)
 
@@ -143,21 +145,21 @@ def _run(
 
 
 def _places(text: str) -> list[int]:
-    """Places spread over an output, all of them where it is short."""
+    """Return places spread evenly over an output, all places of a short one."""
     step = max(1, len(text) // MOST_PLACES)
     return [*range(1, len(text), step)][:MOST_PLACES]
 
 
 def check_calls(message: Message) -> None:
-    """Check that the arguments of calls are whole, or can be healed.
+    """Check that the arguments of calls are complete, or can be healed.
 
     Raises:
-        AssertionError: those of a call are not.
+        AssertionError: the arguments of a call are invalid.
     """
     for call in message.tool_calls:
         if call.complete:
-            assert _is_object(call.arguments), f"5: {call} is whole, and has no JSON object"
-            assert call.arguments[-1] == "}", f"5: {call} was whole before its last characters"
+            assert _is_object(call.arguments), f"5: {call} is complete, but not a JSON object"
+            assert call.arguments[-1] == "}", f"5: {call} was complete before its last characters"
         else:
             assert isinstance(call.healed(), dict), f"5: {call} cannot be healed"
 
@@ -176,7 +178,7 @@ def _check_plain(fmt: WireFormat, text: str, message: Message) -> None:
     by_itself = fmt.reasoning.mode in ("NONE", "TAG_BASED") and not fmt.facts.has_channels
     parts = message.tool_calls or message.reasoning_content
     marked = parts or any(marker in text for marker in markers_of(fmt))
-    # A prompt may end in the beginning of what content begins with: `>>>`, and behind it `all`.
+    # A prompt may contain the start of the content marker: `>>>`, with `all` in the output.
     word = LAST_WORD.search(fmt.content.start.strip())
     marked = marked or bool(word and text.startswith(word[0]))
     if by_itself and not marked:
@@ -184,7 +186,7 @@ def _check_plain(fmt: WireFormat, text: str, message: Message) -> None:
 
 
 def _check_beginnings(fmt: WireFormat, text: str, final: Added, given: Mapping[str, Any]) -> None:
-    """Check, at each character, that nothing is retracted."""
+    """Check at each character that emitted text is never retracted."""
     parser = StreamParser(fmt, **given)
     content = reasoning = arguments = 0
     calls: list[tuple[str, str]] = []
@@ -204,16 +206,16 @@ def _check_beginnings(fmt: WireFormat, text: str, final: Added, given: Mapping[s
                     id, name, whole = final.calls[len(calls) - 1]
                     kept = calls[-1] == (id, name) and whole.startswith(delta.arguments, arguments)
                     arguments += len(delta.arguments)
-            assert kept, f"3: {delta}, emitted behind {text[:at]!r}, is not in the whole"
+            assert kept, f"3: {delta}, emitted after {text[:at]!r}, was retracted"
 
 
 def _check_cut(fmt: WireFormat, beginning: str, message: Message, given: Mapping[str, Any]) -> None:
-    """Check that what was cut off does not look whole."""
+    """Check that a truncated output is not reported as complete."""
     parser, _ = _run(fmt, [beginning], "length", given)
-    assert parser.finish_reason == "length", f"10: not cut off behind {beginning!r}"
+    assert parser.finish_reason == "length", f"10: not truncated after {beginning!r}"
     whole = message.tool_calls
     for at, call in enumerate(parser.message.tool_calls):
         if call.complete:
-            assert at < len(whole), f"10: {call} is no call of the whole"
-            assert call.arguments == whole[at].arguments, f"10: {call}, cut behind {beginning!r}"
+            assert at < len(whole), f"10: {call} is not a call of the complete output"
+            assert call.arguments == whole[at].arguments, f"10: {call}, cut after {beginning!r}"
         check_calls(parser.message)

@@ -1,4 +1,4 @@
-"""Outputs of a format: as a model writes them, and with what goes wrong where it does not."""
+"""Strategies for model outputs in a format, with and without faults."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXAMPLE_TOOLS: Sequence[Mapping[str, Any]] = (
     },
     {"name": "say", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}},
 )
-"""What is called where no tools are given."""
+"""Default tools."""
 
 MOST_FAULTS = 3
 
@@ -45,21 +45,20 @@ def outputs(
     prompt: str = "",
     faults: bool = False,
 ) -> st.SearchStrategy[str]:
-    """Draw outputs of a model: reasoning, content and calls as the format has them.
+    """Draw model outputs: reasoning, content and calls in a format.
 
-    They are texts of the grammar that `deltaparse.grammar.gbnf` makes, so calls fit the schemas of
-    their tools as far as that can express them.
+    The outputs are texts of the grammar of `deltaparse.grammar.gbnf`. So calls fit the schemas of
+    their tools, except for keywords that the grammar cannot express.
 
     Args:
-        fmt: how the model writes, or the name of a format.
-        tools: what may be called; without them, functions of every kind of argument are. With an
-            empty list there are no calls.
-        prompt: the rendered prompt, or its end, behind which the output stands.
-        faults: put up to three in, or none: outputs that break off, markers that are missing,
-            doubled, halved or out of place, other characters, other names.
+        fmt: the format, or its name.
+        tools: the tools to call (default: two example tools). An empty list yields no calls.
+        prompt: the rendered prompt of the output, or its end.
+        faults: insert up to three faults: truncation, missing, doubled, incomplete or misplaced
+            markers, and changed characters.
 
     Raises:
-        UsageError: there is no such format, or a tool is none.
+        UsageError: the format is unknown, or a tool is invalid.
     """
     fmt = as_format(fmt)
     offered = EXAMPLE_TOOLS if tools is None else tools
@@ -89,12 +88,12 @@ def _text(fmt: WireFormat, random: Random) -> str:
 
 
 def markers_of(fmt: WireFormat) -> list[str]:
-    """The markers of a format, without the white space at their edges, the longest first."""
+    """Return the markers of a format without outer whitespace, the longest first."""
     return sorted(confusing(fmt), key=len, reverse=True)
 
 
 def _spoilt(text: str, markers: Sequence[str], random: Random) -> str:
-    """Put one fault into an output."""
+    """Insert one fault into an output."""
     at, other = sorted((random.randint(0, len(text)), random.randint(0, len(text))))
     standing = [marker for marker in markers if marker in text]
     marker = random.choice(standing) if standing else ""

@@ -1,4 +1,4 @@
-"""Texts of a grammar, drawn at random: what a model that is held to it may write."""
+"""Random texts of a grammar, as written by a model with constrained decoding."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ from deltaparse.partial import UsageError
 __all__ = ["Sampler", "free_text", "texts_of"]
 
 MORE = 3
-"""Times that something is repeated beyond the least."""
+"""Maximum number of repetitions above the required minimum."""
 
 NEAR = 300
-"""Characters of a range of which one is drawn, from its first on."""
+"""Number of characters of a range to draw from, starting with the first."""
 
 ENDLESS = 1_000
-"""Rules in one another, in a rule of which nothing is known yet."""
+"""Initial nesting depth of a rule."""
 
 BEGUN = 3
-"""Characters of a marker that may stand in text; with more of it, a special token might."""
+"""Maximum length of a marker prefix in text. A longer one might contain a special token."""
 
 WORDS = ("so", "x", "é😀", " ", "\n", "<", "<a", "{", '"', "[", "</", "|>", "1")
-"""What raw text is made of, beside beginnings of the markers that may not stand in it."""
+"""Pieces of raw text, in addition to prefixes of the forbidden markers."""
 
 
 class Sampler:
-    """Draws texts of a grammar; from some size on, it takes the shortest way to the end.
+    """Random generator of texts of a grammar.
 
     Args:
         grammar: the rules.
-        size: how many parts are drawn freely.
+        size: the number of parts to draw freely, before the shortest way to the end is taken.
 
     Raises:
-        UsageError: that is no grammar's rules.
+        UsageError: `grammar` is not a `GrammarRules`.
     """
 
     def __init__(self, grammar: GrammarRules, size: int = 60) -> None:
         if not isinstance(grammar, GrammarRules):
-            raise UsageError(f"texts are drawn of gbnf(...).rules, not of {type(grammar).__name__}")
+            raise UsageError(f"grammar must be gbnf(...).rules, not {type(grammar).__name__}")
         self._rules, self._size = grammar.rules, size
         self._heights = dict.fromkeys(grammar.rules, ENDLESS)
         known: dict[str, int] = {}
@@ -64,11 +64,11 @@ class Sampler:
             self._heights = {name: self._height(body) for name, body in grammar.rules.items()}
 
     def text(self, random: Random) -> str:
-        """Draw a text of the whole grammar; hypothesis' own `random` makes what was drawn small."""
+        """Draw a text of the grammar. With Hypothesis's `random`, failing texts are shrunk."""
         return _Draw(self._rules, self._height, random, self._size).of(Ref("root"))
 
     def _height(self, expr: Expr) -> int:
-        """How many rules are in one another at least, in what `expr` stands for."""
+        """Return the minimal nesting depth of rules in the expansion of `expr`."""
         match expr:
             case Sequence(parts):
                 return max(map(self._height, parts), default=0)
@@ -85,7 +85,7 @@ class Sampler:
 
 
 class _Draw:
-    """One text while it is drawn; `left` parts of it are drawn freely."""
+    """State of drawing one text. `left` is the number of parts to draw freely."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class _Draw:
 def _of_size(
     random: Random, raw: TextUntil | TextWithout, avoided: Items[str], end: str, *, least: int = 0
 ) -> str:
-    """Draw raw text of as many characters as it may have."""
+    """Draw raw text with an allowed number of characters."""
     text = free_text(random, avoided, end, least=least)
     if not raw.least and raw.most is None:
         return text
@@ -143,7 +143,7 @@ def _of_size(
 
 
 def free_text(random: Random, avoided: Items[str], end: str = "", *, least: int = 0) -> str:
-    """Draw raw text that ends with `end`, and holds none of `avoided` before that."""
+    """Draw raw text that ends with `end` and does not contain `avoided` before it."""
     begun = (marker[:BEGUN] for marker in avoided if len(marker) > BEGUN)
     words = [*WORDS, *(part for part in begun if not any(map(is_special, part)))]
     text = ""
@@ -157,7 +157,7 @@ def free_text(random: Random, avoided: Items[str], end: str = "", *, least: int 
 
 
 def _holds(text: str, avoided: Items[str], end: str) -> bool:
-    """Whether a marker stands in a text before its end, or with a part of that."""
+    """Return True if a marker starts in the text, before `end`."""
     whole = text + end
     return any(0 <= whole.find(marker) < len(text) for marker in avoided)
 
@@ -167,9 +167,9 @@ def texts_of(grammar: GrammarRules, size: int = 60) -> st.SearchStrategy[str]:
 
     Args:
         grammar: the rules.
-        size: how many parts of a text are drawn freely, before the shortest way to its end.
+        size: the number of parts to draw freely, before the shortest way to the end is taken.
 
     Raises:
-        UsageError: that is no grammar's rules.
+        UsageError: `grammar` is not a `GrammarRules`.
     """
     return st.randoms(use_true_random=False).map(Sampler(grammar, size).text)

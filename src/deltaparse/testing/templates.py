@@ -1,4 +1,4 @@
-"""Whether a template is understood, and whether its turns keep the invariants."""
+"""Check of a template: its format is verified, and its turns keep the invariants."""
 
 from __future__ import annotations
 
@@ -16,41 +16,44 @@ from .invariants import check_invariants
 __all__ = ["check_template"]
 
 MOST_SHOWN = 120
-"""Characters of a value that an assertion shows."""
+"""Maximum number of characters of a value in an assertion message."""
 
 
 def check_template(
     template: Any, *, fmt: WireFormat | str | None = None, **switches: Any
 ) -> WireFormat:
-    """Check that a template is proved, and that its turns keep the invariants; return its format.
+    """Check that a template's format is verified and its turns keep the invariants.
 
-    The turns are those of the proof: content, reasoning and calls as the template renders them,
-    with values of every type and texts as awkward as they may be, under each switch, with tools and
-    without. Each is parsed behind the prompt that stands before it, as `check_invariants` does.
+    The turns are the renderings of the analysis: content, reasoning and calls with values of every
+    type and difficult texts. They are rendered with each switch, with and without tools. Each turn
+    is checked by `check_invariants`, with its prompt.
 
     Args:
-        template: what `analyze` takes: a `ChatTemplate`, its source, a tokenizer, a folder.
-        fmt: a format of your own, or the name of one, for a template that the analysis understands
-            or does not: what the template renders must come back from it. A template that renders
-            no calls proves no format that has some. Then it is this one that is returned.
-        switches: of the template, for one of its formats: `style="json"`.
+        template: the argument of `analyze`: a `ChatTemplate`, its source, a tokenizer, a folder.
+        fmt: a format, or its name, to check instead of the derived one. The template's renderings
+            must round-trip in it. A template that renders no calls cannot verify a format with
+            calls.
+        switches: template variables that select one of its formats, e.g. `style="json"`.
+
+    Returns:
+        The format: `fmt`, or else the derived one.
 
     Raises:
-        AssertionError: the format is not proved, a turn does not keep an invariant, or `fmt` makes
-            something else of it.
-        DeltaParseError: there is no template, or it cannot be rendered.
+        AssertionError: the format is not verified, a turn violates an invariant, or `fmt` returns
+            a different message.
+        DeltaParseError: the template is missing, or cannot be rendered.
     """
     trace = Trace()
     found = analyze(template, trace=trace, **switches)
     given = found if fmt is None else as_format(fmt)
     if fmt is None:
-        assert found.verified, "not understood: " + "; ".join(found.issues)
+        assert found.verified, "not verified: " + "; ".join(found.issues)
     elif not found.verified or (given.facts.has_calls and not found.facts.has_calls):
-        # What the analysis has found is no judge of it.
+        # The derived format is unverified or lacks calls, so it cannot serve as the reference.
         found, trace = given, Trace()
         wrong = "; ".join(prove_format(template, given, trace, **switches))
         assert not wrong, f"the format is not that of the template: {wrong}"
-    assert trace.shown, "no turn of the template came back"
+    assert trace.shown, "no turn of the template round-trips"
     for shown in trace.shown:
         tools, prompt = PROOF_TOOLS if shown.tools else None, shown.wire.prompt
         check_invariants(given, shown.wire.text, tools, prompt=prompt)
@@ -67,7 +70,7 @@ def check_template(
 
 
 def _parts(message: Message) -> dict[str, Any]:
-    """What is compared of a message; white space at edges is no difference."""
+    """Return the compared parts of a message, without outer whitespace."""
     calls = [
         (call.name, json.loads(call.arguments) if call.complete else call.arguments)
         for call in message.tool_calls
@@ -81,7 +84,7 @@ def _parts(message: Message) -> dict[str, Any]:
 
 
 def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str:
-    """Say in which part a message is another one; issues that both have are none."""
+    """Return a description of the different parts, without issues of both messages."""
     made["issues"] = [issue for issue in made["issues"] if issue not in wanted["issues"]]
     wanted["issues"] = []
     told = []
@@ -97,6 +100,6 @@ def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str:
 
 
 def _short(value: Any, at: int = 0) -> str:
-    """Write a value; of a long text, what stands round `at`."""
+    """Return a short `repr` of a value, starting near `at` for a long text."""
     text = f"...{value[at - 20 :]!r}" if at > 20 else repr(value)
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."

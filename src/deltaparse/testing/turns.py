@@ -1,4 +1,4 @@
-"""Messages that an assistant may have written, with calls that fit their tools."""
+"""Strategy for assistant messages, with calls that fit their tools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAID = (
     .map(str.strip)
     .filter(lambda text: text != "")
 )
-"""Text of content and reasoning, without white space at its edges, which templates strip."""
+"""Text of content and reasoning, without outer whitespace, because templates strip it."""
 
 
 def messages(
@@ -31,16 +31,16 @@ def messages(
     reasoning: bool = True,
     most_calls: int = 3,
 ) -> st.SearchStrategy[Message]:
-    """Draw messages of an assistant: reasoning, content and calls, each there or not.
+    """Draw assistant messages with optional reasoning, content and calls.
 
     Args:
-        tools: those that may be called, in any shape that `Tools` reads. Arguments fit their
-            schemas, but for the keywords that a grammar does not express.
-        reasoning: whether there may be any.
-        most_calls: how many calls a message may have.
+        tools: the tools to call, in any shape for `Tools`. Arguments fit their schemas, except
+            for keywords that a grammar cannot express.
+        reasoning: allow reasoning.
+        most_calls: the maximum number of calls.
 
     Raises:
-        UsageError: a tool is none, or its schema has no values.
+        UsageError: a tool is invalid, or its schema has no values.
     """
     schemas = {} if tools is None else Tools(tools).schemas
     arguments = {name: _arguments(schema) for name, schema in schemas.items()}

@@ -1,11 +1,10 @@
-"""Parsers of whole responses, chosen by the name of a format, as in a configuration.
+"""Tool-call parsers for complete responses, selected by the name of a format.
 
     parser = create_tool_parser("qwen25")
     result = parser.parse(response)
 
-For programs that have a whole response and want its tool calls; each parser also streams. Users
-import what is here, and may write parsers of their own: a subclass of `BaseToolParser`, registered
-by `register_tool_parser`.
+Each parser can also stream. To add a parser, write a subclass of `BaseToolParser` and register it
+with `register_tool_parser`. Import the public names from this package.
 """
 
 from .base import BaseToolParser, ParseResult, ToolCallItem

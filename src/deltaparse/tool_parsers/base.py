@@ -1,10 +1,10 @@
-"""The base of all tool parsers: three questions about a text, and an answer.
+"""Base class of tool parsers, with three methods to implement.
 
-    detect_tool_call      are there calls in this text?
-    extract_tool_string   the part of the text that they stand in
-    parse_tool_string     the calls in that part
+    detect_tool_call      return True if a text has calls
+    extract_tool_string   return the part of the text with the calls
+    parse_tool_string     parse the calls in this part
 
-A text without calls is `ParseResult(None, False)`.
+The result for a text without calls is `ParseResult(None, False)`.
 """
 
 from __future__ import annotations
@@ -21,23 +21,25 @@ __all__ = ["BaseToolParser", "ParseResult", "ToolCallItem"]
 
 @dataclass
 class ToolCallItem:
-    """One tool call; `function` is `{"name": str, "arguments": str}`, the arguments JSON text."""
+    """Tool call. `function` is `{"name": str, "arguments": str}`, with arguments as JSON text."""
 
     id: str
     type: str
     function: dict[str, Any]
 
     def to_openai(self) -> dict[str, Any]:
-        """Return the call as it stands in an OpenAI message."""
+        """Return the call in the format of OpenAI messages."""
         return {"id": self.id, "type": self.type, "function": self.function}
 
 
 @dataclass
 class ParseResult:
-    """The calls of a text, None if there are none.
+    """Calls of a text.
 
-    `is_valid` is False where there are none, and where one is not whole or its arguments are no
-    JSON object: then `tool_calls` has those that are, and none should be run.
+    Attributes:
+        tool_calls: the complete calls with a JSON object as arguments, or None without calls.
+        is_valid: True if the text has calls and all of them are in `tool_calls`. If it is False,
+            do not execute any call.
     """
 
     tool_calls: list[ToolCallItem] | None
@@ -45,19 +47,19 @@ class ParseResult:
 
 
 class BaseToolParser(ABC):
-    """A parser of the tool calls in responses; a subclass answers three questions about a text."""
+    """Parser of the tool calls in responses. Subclasses implement three methods."""
 
     @abstractmethod
     def detect_tool_call(self, text: str) -> bool:
-        """Return whether the text has tool calls in this parser's format."""
+        """Return True if the text has tool calls in this parser's format."""
 
     @abstractmethod
     def extract_tool_string(self, text: str) -> str | None:
-        """Return the part of a response that its tool calls stand in, None if there are none."""
+        """Return the part of a response that contains the tool calls, or None without calls."""
 
     @abstractmethod
     def parse_tool_string(self, tool_string: str) -> ParseResult:
-        """Return the tool calls in such a part."""
+        """Return the tool calls in a part from `extract_tool_string`."""
 
     def parse(self, text: str) -> ParseResult:
         """Return the tool calls of a response."""
@@ -67,9 +69,9 @@ class BaseToolParser(ABC):
         return self.parse_tool_string(tool_string)
 
     def stream(self, texts: Iterable[str]) -> Iterator[Delta]:
-        """Yield the deltas of a response that comes in chunks.
+        """Yield the deltas of a response in chunks.
 
-        This default reads the whole response, then yields. Parsers made of a wire format yield each
+        The default implementation reads the complete response first. `WireToolParser` yields each
         delta as soon as it is certain.
         """
         text = "".join(texts)

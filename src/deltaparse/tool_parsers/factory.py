@@ -1,10 +1,9 @@
-"""Tool parsers by the word in a configuration.
+"""Factory of tool parsers by the type in a configuration.
 
     inference_service:
       tool_parser: "qwen25"      # the default
 
-The words are the names and aliases of the formats, and the names under which users register
-classes of their own.
+The types are the names and aliases of the built-in formats, and the names of registered parsers.
 """
 
 from __future__ import annotations
@@ -31,18 +30,19 @@ _registered: dict[str, Callable[..., BaseToolParser]] = {}
 
 
 def create_tool_parser(parser_type: str | WireFormat = DEFAULT, **options: Any) -> BaseToolParser:
-    """Make the tool parser of this type: a registered one, or that of a named format.
+    """Return a new tool parser.
 
-    `parser_type` may be a `WireFormat`, too. `options` are those of the parser: `WireToolParser`
-    takes `tools`, `prompt` and `policies`.
+    Args:
+        parser_type: the name of a registered parser or of a built-in format, or a `WireFormat`.
+        options: arguments of the parser: `tools`, `prompt` and `policies` for `WireToolParser`.
 
     Raises:
-        UsageError: an unknown type; the text names those that are spelled like it.
+        UsageError: the type is unknown. The message suggests similar names.
     """
     if isinstance(parser_type, WireFormat):
         return WireToolParser(parser_type, **options)
     if not isinstance(parser_type, str):
-        raise UsageError(f"the type of a tool parser is a text, like 'qwen25', not {parser_type!r}")
+        raise UsageError(f"parser_type must be a str such as 'qwen25', not {parser_type!r}")
     made = _registered.get(_spelling(parser_type))
     if made is not None:
         return made(**options)
@@ -51,47 +51,53 @@ def create_tool_parser(parser_type: str | WireFormat = DEFAULT, **options: Any) 
     except UsageError as error:
         known = [text for name, others in list_formats().items() for text in (name, *others)]
         close = nearest(parser_type, [*_registered, *known])
-        raise UsageError(f"no tool parser is called {parser_type!r}; {close}") from error
+        raise UsageError(f"unknown tool parser {parser_type!r}: {close}") from error
     return WireToolParser(fmt, **options)
 
 
 def register_tool_parser(name: str, made: Callable[..., BaseToolParser]) -> None:
-    """Let `create_tool_parser(name)` return what `made`, a class or a function, returns.
+    """Register a tool parser for `create_tool_parser(name)` in this process.
 
-    It goes before a named format, for the rest of this process.
+    A registered parser takes precedence over a built-in format of the same name.
+
+    Args:
+        name: the name.
+        made: a class or function that returns a new parser.
 
     Raises:
-        UsageError: no name, or nothing that can be called.
+        UsageError: the name is empty, or `made` is not callable.
     """
     spelled = _spelling(name)
     if not spelled or not callable(made):
-        raise UsageError("register_tool_parser() takes a name and a class of tool parsers")
+        raise UsageError("register_tool_parser() requires a name and a tool parser class")
     _registered[spelled] = made
 
 
 def tool_parser_from_config(
     config: Mapping[str, Any] | str | Path, **options: Any
 ) -> BaseToolParser:
-    """Make the tool parser that a configuration names.
+    """Return a new tool parser for a configuration.
 
-    `config` is a mapping, or the path of a YAML or JSON file that holds one. Its key is
-    `tool_parser`, in `inference_service` or at the top; without, it is the default.
+    Args:
+        config: a mapping, or the path of a YAML or JSON file. The key `tool_parser` is read from
+            the section `inference_service` or the top level (default: "qwen25").
+        options: arguments of the parser.
 
     Raises:
-        UsageError: an unknown type; a file that cannot be read; YAML without PyYAML.
+        UsageError: the type is unknown, the file cannot be read, or PyYAML is missing.
     """
     given = config if isinstance(config, Mapping) else _from_file(config)
     section = given.get(SECTION)
     section = {} if section is None else section
     if not isinstance(section, Mapping):
-        raise UsageError(f"{SECTION} in a configuration is a mapping, not {section!r}")
+        raise UsageError(f"{SECTION} in a configuration must be a mapping, not {section!r}")
     word = section.get(KEY, given.get(KEY))
     return create_tool_parser(DEFAULT if word is None else word, **options)
 
 
 def _from_file(path: object) -> Mapping[str, Any]:
     if not isinstance(path, str | Path):
-        raise UsageError(f"a configuration is a mapping or the path of a file, not {path!r}")
+        raise UsageError(f"config must be a mapping or the path of a file, not {path!r}")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
         value = json.loads(text) if str(path).lower().endswith(".json") else _yaml(text)
@@ -102,16 +108,16 @@ def _from_file(path: object) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise UsageError(f"{path}: a configuration is a mapping")
+        raise UsageError(f"{path}: the configuration must be a mapping")
     return value
 
 
 def _yaml(text: str) -> Any:
-    """Return the value of a YAML text. PyYAML is no dependency: who writes YAML has it."""
+    """Parse a YAML text. PyYAML is an optional dependency: only YAML files require it."""
     try:
         yaml = importlib.import_module("yaml")
     except ImportError as error:
-        raise UsageError("a YAML file needs PyYAML (pip install pyyaml), or write JSON") from error
+        raise UsageError("a YAML file requires PyYAML (pip install pyyaml), or use JSON") from error
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:

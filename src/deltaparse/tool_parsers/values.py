@@ -1,4 +1,4 @@
-"""A value that a model wrote as text, for parsers that users write themselves."""
+"""Conversion of values in model text, for user-defined parsers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["safe_value"]
 
 
 def safe_value(text: str) -> Any:
-    """Return the value of a text: as JSON, else as a Python literal, else the text itself.
+    """Return the value of a JSON text or a Python literal, or else the text itself.
 
-    Nothing is evaluated, and what nests deeper than any sane value is the text itself.
+    The text is never evaluated. A value with excessive nesting is returned as text.
 
     >>> safe_value("[1, 2]"), safe_value("{'a': None}"), safe_value("ls -la")
     ([1, 2], {'a': None}, 'ls -la')
@@ -30,4 +30,4 @@ def safe_value(text: str) -> Any:
 
 
 def _nothing(how: str) -> None:
-    """Take what would be an issue in a stream."""
+    """Ignore issues, which only a stream reports."""

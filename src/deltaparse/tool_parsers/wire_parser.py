@@ -1,10 +1,9 @@
-"""A tool parser made of a wire format: the engine of `StreamParser`, fed a whole response.
+"""Tool parser of a wire format, which feeds complete responses to a `StreamParser`.
 
-Calls inside reasoning are drafts, as the default policy has it, and not in a result. A response is
-taken for a turn that ended by itself, so a call that is cut off makes the result invalid. Ids that
-the model writes are kept; others are new in each result unless there is a prompt, with which the
-same response has the same ids. Where recipients stand in namespaces (`functions.f`, `tools.f`), a
-name loses any of them when the tools are not known.
+By default, calls inside reasoning are drafts and not returned. A response counts as a finished
+turn, so a truncated call makes the result invalid. Call ids written by the model are kept. Other
+ids are random, or derived from the prompt and the response if there is a prompt. If recipients
+have namespaces (`functions.f`, `tools.f`) and the tools are unknown, names lose their namespace.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ __all__ = ["WireToolParser"]
 
 
 class WireToolParser(BaseToolParser):
-    """Reads the calls that a wire format describes. It keeps nothing, and may be shared.
+    """Parser of the calls in a wire format. It has no mutable state and can be shared.
 
     Args:
-        fmt: the format, or its name. A subclass may set it as its `format` instead.
-        tools: the OpenAI tools of the request, for the types of arguments and their names.
+        fmt: the format, or its name. A subclass may set its attribute `format` instead.
+        tools: the OpenAI tools of the request, for names and argument types.
         prompt: the rendered prompt, or its end.
-        policies: what to do where the output is odd.
+        policies: the handling of malformed output.
 
     Raises:
-        UsageError: no format, an unknown name, or an argument that makes no sense.
+        UsageError: the format is missing or unknown, or an argument is invalid.
     """
 
     format: ClassVar[WireFormat | str | None] = None
@@ -58,7 +57,7 @@ class WireToolParser(BaseToolParser):
     ) -> None:
         given = self.format if fmt is None else fmt
         if not isinstance(given, WireFormat | str):
-            raise UsageError(f"a tool parser needs a WireFormat or its name, not {given!r}")
+            raise UsageError(f"fmt must be a WireFormat or the name of a format, not {given!r}")
         self.wire_format = given if isinstance(given, WireFormat) else get_format(given)
         self._tools = tools
         self._prompt = prompt
@@ -77,13 +76,13 @@ class WireToolParser(BaseToolParser):
         yield from map(self._named, parser.finish())
 
     def detect_tool_call(self, text: str) -> bool:
-        """Return whether the response has a call, be it cut off; a marker alone is none."""
+        """Return True if the response has a call, even a truncated one. A marker is not enough."""
         return bool(self._calls(text, self._read_as, self._prompt))
 
     def extract_tool_string(self, text: str) -> str | None:
-        """Return the part of a response from the first marker of its calls to the last.
+        """Return the part of a response from the first to the last marker of its calls.
 
-        Where the last call is not whole, that is all that follows.
+        If the last call is incomplete, the part extends to the end of the response.
         """
         calls = self._calls(text, self._read_as, self._prompt)
         if not calls:
@@ -100,7 +99,7 @@ class WireToolParser(BaseToolParser):
         return text[start:end].strip()
 
     def parse_tool_string(self, tool_string: str) -> ParseResult:
-        """Return the calls of a part that begins with one: reasoning is over before it."""
+        """Return the calls of a part that starts with a call, after any reasoning."""
         return self._result(self._calls(tool_string, *behind_reasoning(self._read_as)))
 
     def _parser(self, fmt: WireFormat, prompt: str) -> StreamParser:
@@ -108,14 +107,14 @@ class WireToolParser(BaseToolParser):
 
     def _calls(self, text: str, fmt: WireFormat, prompt: str) -> list[ToolCall]:
         if not isinstance(text, str):
-            raise UsageError(f"a response is text, not {type(text).__name__}")
+            raise UsageError(f"the response must be a str, not {type(text).__name__}")
         parser = self._parser(fmt, prompt)
         parser.feed(text)
         parser.finish()
         return parser.message.tool_calls
 
     def _behind(self, text: str, pos: int) -> int:
-        """Return where the markers end that close the last call, whose arguments end at `pos`."""
+        """Return the end of the closing markers of the last call. Its arguments end at `pos`."""
         tables = marker_tables(self.wire_format, calls=True)
         end, brackets = pos, "]})`"
         while True:
@@ -133,7 +132,7 @@ class WireToolParser(BaseToolParser):
                 return end
 
     def _message(self, text: str, pos: int) -> tuple[int, int]:
-        """Return where the message stands that a call is in: its header belongs to the call."""
+        """Return the start and end of the message around a call, including its header."""
         ends = self.wire_format.channels.ends
         before = [text.rfind(end, 0, pos) + len(end) for end in ends if end in text[:pos]]
         behind = [text.find(end, pos) for end in ends if end in text[pos:]]
@@ -158,7 +157,7 @@ class WireToolParser(BaseToolParser):
         return ToolCallDelta(delta.index, delta.id, self._name(delta.name), delta.arguments)
 
     def _name(self, name: str) -> str:
-        """A name without its namespace, be it the format's own or another."""
+        """Return a name without its namespace, either the format's own or another."""
         if not self._any_namespace:
             return name
         namespace = self.wire_format.function.namespace

@@ -81,8 +81,7 @@ def tool_calls(
     if called and strays and tables.constrained:
         detail = f"left out before the call: {' '.join(strays)!r}"
         reading.sink.issue("stray_marker", (start, end), detail)
-    told = called or reading.sink.attempted > attempts
-    if not told and (marker or tables.constrained):
+    if not (called or reading.sink.attempted > attempts) and (marker or tables.constrained):
         detail = f"no call behind {marker!r}" if marker else "JSON that is no call"
         reading.sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", detail))
     if not called:

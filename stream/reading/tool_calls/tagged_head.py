@@ -83,13 +83,7 @@ def tagged_head(
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))
     cut = not suffix and _is_cut(src, m.after_name)
     if fmt.facts.id_before_arguments:
-        yield from json_space(src)
-        begun = yield from skip_if_here(src, m.id_start)
-        if begun:
-            id_read = yield from read_name(src, (), m.id_ends)
-            call.id, cut = id_read or "", cut or id_read is None
-        if not (yield from skip_if_here(src, m.id_end)):
-            cut |= (begun and src.ended) or _is_cut(src, m.id_end if begun else m.id_start)
+        cut |= yield from _id_before_arguments(src, call, m)
     yield from json_space(src)
     cut |= not (yield from skip_if_here(src, m.arguments_start)) and _is_cut(src, m.arguments_start)
     yield from json_space(src)
@@ -103,6 +97,19 @@ def tagged_head(
         return CUT
     call.called(name, start)
     return WHOLE
+
+
+def _id_before_arguments(src: Window, call: Call, m: TaggedMarkers) -> Steps[bool]:
+    """Read the id between the name and the arguments, and return True if it is truncated."""
+    yield from json_space(src)
+    cut = False
+    begun = yield from skip_if_here(src, m.id_start)
+    if begun:
+        id_read = yield from read_name(src, (), m.id_ends)
+        call.id, cut = id_read or "", id_read is None
+    if not (yield from skip_if_here(src, m.id_end)):
+        cut |= (begun and src.ended) or _is_cut(src, m.id_end if begun else m.id_start)
+    return cut
 
 
 def _name_here(reading: Reading, m: TaggedMarkers) -> Steps[tuple[str | None, str]]:
