@@ -270,9 +270,7 @@ def test_unread_text_of_a_refused_call():
 
 
 @pytest.mark.parametrize("cut", range(1, len(CALL.removesuffix("\n</call>"))))
-def test_prompt_part_of_a_call_in_reasoning(
-    monkeypatch, cut
-):
+def test_prompt_part_of_a_call_in_reasoning(monkeypatch, cut):
     first_time = iter([dispatch.json_calls])
 
     def breaks_at_last(*args, **options):
