@@ -76,7 +76,7 @@ class Opened:
         return self
 
     def text(self, selector):
-        """The text of the first element, as it is in the page, without hidden text for screen readers."""
+        """The text of the first element, without hidden text for screen readers."""
         return self.run(
             "const one = document.querySelector(arguments[0]).cloneNode(true);"
             "one.querySelectorAll('.unseen, .nl').forEach(inner => inner.remove());"

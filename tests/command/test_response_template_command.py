@@ -43,7 +43,7 @@ def test_a_response_template_is_written_and_proved(tried, files):
     assert code == 0
     assert json.loads(out) == WRITTEN
     assert "transformers" in err
-    assert "the standard cannot say: a truncated call" in err
+    assert "not expressible in the standard: a truncated call" in err
     assert "loses" not in err
 
 

@@ -68,7 +68,7 @@ def program(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """Three files, one of them packed, one with a byte order mark and one without a final newline."""
+    """Three files: one packed, one with a byte order mark, one without a final newline."""
     folder = tmp_path_factory.mktemp("logs")
     records = [record(id=at) | ({"id": None} if at % 10 == 0 else {}) for at in range(1000)]
     (folder / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + f"{lines(records)}\nno\n".encode())
