@@ -32,6 +32,8 @@ class Reading:
     """How many calls there were before the section of calls that is open."""
     in_section: bool = False
     """A section is open whose opener is a special token, in which calls begin without one."""
+    in_other: bool = False
+    """A section is open that the format does not have: its text is content."""
 
     @property
     def fmt(self) -> WireFormat:

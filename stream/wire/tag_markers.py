@@ -9,7 +9,7 @@ from typing import NamedTuple
 from deltaparse.partial import Markers, marker_set
 
 from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
-from .spellings import has_word, leading, preceded, stripped, without_attribute
+from .spellings import behind_tag, has_word, leading, preceded, stripped, without_attribute
 
 __all__ = ["TaggedMarkers", "ValueMarkers", "tagged_markers"]
 
@@ -43,6 +43,8 @@ class TaggedMarkers:
 
     name_prefix, after_name:         the markers round the name.
     name_ends:                       what may follow a name.
+    next_in_block:                   what another call begins with behind one that was not closed:
+                                     the marker of each call without its tag.
     id_start, id_end:                the markers round the id; `id_ends`: what may follow it.
     arguments_start, arguments_end:  the markers round all arguments.
     before_json:                     what may stand before arguments that are JSON.
@@ -104,6 +106,7 @@ class TaggedMarkers:
         "name_ends",
         "name_prefix",
         "names_unmarked",
+        "next_in_block",
         "own_closers",
         "separator",
         "turn_ends",
@@ -144,7 +147,10 @@ class TaggedMarkers:
         another = set() if arguments.type_first else {text for text in key if has_word(text)}
         self._end_values(arguments, forgotten, following, another)
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
-        self.name_prefix = marker_set(stripped([function.name_prefix]))
+        self.name_prefix, self.next_in_block = (
+            marker_set(stripped([text]))
+            for text in (function.name_prefix, behind_tag(fmt.tools.per_call_start))
+        )
         beside = suffix | (id_start | id_end if between else set())
         self.name_ends = marker_set(beside.union(*map(_behind_name, (outer | around) - beside)))
         self.after_name = marker_set(suffix)
