@@ -81,7 +81,8 @@ class Issue:
                             the detail only
     `odd_header`            the header of a message in channels has unknown text in it, no message
                             follows it, text stands where it should begin, or the function that is
-                            called stands in a namespace that is not the format's
+                            called stands in a namespace that is not the format's; or the name
+                            of a section is none of the format's, and its text is content
     `stray_token`           a special token where no marker may stand: its text comes out, or
                             nothing, as `Policies.stray_token` has it (from a `TokenParser`)
     `spelled_marker`        the text of a marker that has a special token was spelled in ordinary

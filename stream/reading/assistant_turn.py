@@ -26,7 +26,7 @@ from ..message.trail import Said
 from ..wire.format import ContentMode
 from ..wire.marker_tables import marker_tables
 from ..wire.section_markers import Role
-from ..wire.spellings import MOST_SPACE
+from ..wire.spellings import MOST_SPACE, trailing
 from .channels import channel_turn
 from .checkpoint import NOTHING_READ, Checkpoint
 from .content import (
@@ -34,6 +34,7 @@ from .content import (
     content,
     is_marker,
     may_become,
+    name_behind,
     report_call_behind_end,
     report_cut,
     report_cut_marker,
@@ -167,6 +168,12 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
     src, sink, tables = reading.src, reading.sink, reading.tables
     start = src.offset
     written = yield from skip(src, marker, tables.trailing(marker))
+    if role is Role.OTHER_START:
+        yield from _other_section(reading, written)
+    elif reading.in_other and role is Role.REASONING_END:
+        reading.in_other, place.before = False, Before.START
+        if sink.shows_markers:
+            sink.content(written)
     before = place.before
     place.before = BEFORE.get(role, Before.MARKER)
     place.room, place.ended = tables.longest, ""
@@ -176,6 +183,7 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
             sink.trail.said(start, src.offset, Said.END)
         place.room, place.ended = MOST_SPACE, written
     elif role is Role.REASONING_START:
+        reading.in_other = False
         place.before = yield from _reasoning(reading, place, opened=written)
         place.markers = tables.in_content_start
     elif role is Role.REASONING_END and before is not Before.START and not tables.facts.shares_end:
@@ -202,6 +210,18 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
             report_stray(reading, start, marker)
         else:
             reading.closes(marker)
+
+
+def _other_section(reading: Reading, written: str) -> Steps[None]:
+    """Read the name of a section that the format does not have, behind its marker."""
+    src, sink, start = reading.src, reading.sink, reading.src.offset - len(written)
+    name = yield from name_behind(reading, "", in_text=False)
+    written += yield from skip(src, name or "", trailing(reading.fmt.reasoning.start))
+    reading.in_other = True
+    if sink.shows_markers:
+        sink.content(written)
+    detail = f"{written.strip()!r} begins a section that the format does not have: it is content"
+    sink.issue("odd_header", (start, src.offset), detail)
 
 
 def _more_space(reading: Reading, before: Before) -> Steps[bool]:

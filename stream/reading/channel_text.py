@@ -32,7 +32,7 @@ def message_text(
     `became` says what the text is; `string` is as for `until`.
     """
     src, marks = reading.src, reading.tables.channels
-    marker = yield from channel_text(reading, marks.after_body, emit, became, string)
+    marker = yield from channel_text(reading, marks.in_body, emit, became, string)
     if marker in marks.parts:
         span = (src.offset, src.offset + len(marker))
         detail = f"{marker!r} begins a header, and no marker ends the message before it"

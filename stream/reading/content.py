@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from deltaparse.partial import Emit, Markers, Steps, Window, match_end, until
+from deltaparse.partial import Emit, Markers, Steps, Window, marker_set, match_end, until
 
 from ..message.message import Attempt
 from ..wire.marker_tables import MarkerTables
@@ -29,6 +29,7 @@ __all__ = [
     "emit_no_end",
     "is_marker",
     "may_become",
+    "name_behind",
     "report_call_behind_end",
     "report_cut",
     "report_cut_marker",
@@ -40,8 +41,11 @@ __all__ = [
     "stands_in_line",
 ]
 
-UNSURE = (Role.TURN_END, Role.STRAY_CLOSER)
+UNSURE = (Role.TURN_END, Role.STRAY_CLOSER, Role.OTHER_START)
 """What a marker means that what follows it may make text."""
+
+NAME = re.compile(r"(?:[^\W\d_][\w-]{0,31}+)?+")
+"""The name of a section."""
 
 SPACE = re.compile(rf"\s{{0,{MOST_SPACE}}}+")
 QUOTES = frozenset(
@@ -61,7 +65,7 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
             emit(src.take(src.pos + 1))
             continue
         start = src.offset
-        stray_end = marker in tables.stray_ends
+        stray_end = marker in tables.stray_ends and not reading.in_other
         role = tables.role_in_text.get(marker)
         mentioned = role is Role.REASONING_START and _is_quoted(src, marker)
         if not (stray_end or mentioned):
@@ -87,10 +91,34 @@ def is_marker(reading: Reading, marker: str, before: Before = Before.TEXT) -> St
     role, tables = role_of(reading, marker, before), reading.tables
     if role is Role.TURN_END:
         return (yield from stands_alone(reading.src, tables, marker, tables.after_end))
+    if role is Role.OTHER_START:
+        name = yield from name_behind(reading, marker, in_text=before is Before.TEXT)
+        return name is not None and not _is_quoted(reading.src, marker)
     # It closes what looked like a call and was none: that is text from end to end.
     return not reading.sink.open_text and (
         yield from stands_alone(reading.src, tables, marker, tables.after_stray)
     )
+
+
+def name_behind(reading: Reading, marker: str, *, in_text: bool) -> Steps[str | None]:
+    """The name of a section behind a marker that stands here, unread; None if none is there.
+
+    A line end follows it, or the end of the section; where no text stands before, any white space
+    does, and there may be no name.
+    """
+    src, ends = reading.src, marker_set(reading.tables.stray_ends)
+    while True:
+        start = src.pos + len(marker)
+        end = match_end(NAME, src.text, start)
+        behind = src.text[end : end + 1]
+        closed = ends.match(src.text, end, final=src.closed)
+        if behind and closed != end:
+            follows = closed > end or behind == "\n" or (behind.isspace() and not in_text)
+            named = end > start or not in_text
+            return src.text[start:end] if follows and named else None
+        if src.closed:
+            return src.text[start:end] if end > start or not in_text else None
+        yield
 
 
 def emit_no_end(reading: Reading, marker: str, emit: Emit, became: str) -> None:

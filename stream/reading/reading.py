@@ -34,6 +34,8 @@ class Reading:
     """The function that the message in channels is addressed to, if calls stand in it."""
     in_section: bool = False
     """A section is open whose opener is a special token, in which calls begin without one."""
+    in_other: bool = False
+    """A section is open that the format does not have: its text is content."""
 
     @property
     def fmt(self) -> WireFormat:

@@ -50,8 +50,9 @@ class ChannelMarkers:
     openers:         what a header may begin with.
     in_header:       what ends a word in a header.
     after_word:      what ends a word that is followed by white space or a header.
-    after_body:      what may end a body: also the first marker of a header, which models write
-                     without an end before it.
+    after_body:      what ends a body.
+    in_body:         the same, and the marker of a channel: models write a header without an end
+                     before it.
     in_text:         what ends text that stands where a header should: as `after_body`, and the
                      parts of a header but the recipient, which prose has (` to=`).
     outside:         what may stand where a message begins; `longest` is the length of the longest.
@@ -64,6 +65,7 @@ class ChannelMarkers:
         "after_word",
         "continuing",
         "ends",
+        "in_body",
         "in_header",
         "in_text",
         "longest",
@@ -102,7 +104,8 @@ class ChannelMarkers:
         special = [text for text, kind in self.parts.items() if kind is not HeaderPart.RECIPIENT]
         self.openers = marker_set(self.parts)
         self.in_header = marker_set([*self.parts, *cores])
-        self.after_body = marker_set([*spelled, channels.channel.strip()])
+        self.after_body = marker_set(spelled)
+        self.in_body = marker_set([*spelled, channels.channel.strip()])
         self.in_text = marker_set([*spelled, *special])
         self.after_word = marker_set([*self.parts, *cores, *" \t\r\n"])
         self.outside = marker_set([*self.parts, *cores, *self._with_role(channels.recipient)])

@@ -39,6 +39,7 @@ from .section_markers import (
     header_ends,
     heads_of_calls,
     known_alone,
+    other_start,
     reasoning_spelled,
     spelled,
 )
@@ -224,7 +225,7 @@ class MarkerTables:
         # may stand in a header, so its ends come last.
         openings = (start, content_start, fences, tool_start)
         inner = (end, *openings, tool_end, content_end, message_end)
-        ranked = (*inner, turn_end, header, another)
+        ranked = (*inner, turn_end, header, another, other_start(fmt))
         self._by_literal = {one.literal: one for group in reversed(ranked) for one in group}
         self.longest = max(map(length, self._by_literal), default=0)
         self.bracketed = marker_set(text for text in self._by_literal if text[:1] == "[")
@@ -235,7 +236,7 @@ class MarkerTables:
         lone_closer = known_alone(
             cores(tool_end), openers, others=(end, *openings, content_end, message_end)
         )
-        anywhere = start + begins + turn_end
+        anywhere = start + begins + turn_end + other_start(fmt)
         at_edge = anywhere + content_start + content_end + end + lone_closer + fences
         text = heads_of_calls(fmt) * self.unmarked + anywhere + lone_end + lone_closer
         self.in_content = as_markers(text + message_end)

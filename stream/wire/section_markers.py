@@ -8,6 +8,7 @@ space afterwards.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +16,7 @@ from typing import ClassVar
 from deltaparse.partial import Markers, marker_set
 
 from .format import ContentMode, ToolFormat, WireFormat
-from .spellings import has_word, leading, preceded, tag_starts, trailing, word_core
+from .spellings import behind_tag, has_word, leading, preceded, tag_starts, trailing, word_core
 
 __all__ = [
     "FENCES",
@@ -28,9 +29,13 @@ __all__ = [
     "header_ends",
     "heads_of_calls",
     "known_alone",
+    "other_start",
     "reasoning_spelled",
     "spelled",
 ]
+
+
+WORD = re.compile(r"\w+")
 
 
 class Role:
@@ -43,6 +48,7 @@ class Role:
     STRAY_CLOSER:     the same in content, where none is open.
     TURN_END:         the turn ends.
     FENCE:            a code block begins, and ends behind a call.
+    OTHER_START:      a section begins that the format does not have, if a name follows.
     """
 
     __slots__ = ()
@@ -57,11 +63,13 @@ class Role:
     STRAY_CLOSER: ClassVar[Role]
     TURN_END: ClassVar[Role]
     FENCE: ClassVar[Role]
+    OTHER_START: ClassVar[Role]
 
 
 Role.HEADER, Role.REASONING_START, Role.REASONING_END = Role(), Role(), Role()
 Role.CONTENT_START, Role.CONTENT_END, Role.TURN_END = Role(), Role(), Role()
 Role.TOOL_START, Role.TOOL_END, Role.STRAY_CLOSER, Role.FENCE = Role(), Role(), Role(), Role()
+Role.OTHER_START = Role()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,18 @@ def content_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerS
     gap = leading(fmt.reasoning.end) if fmt.facts.next_ends_reasoning else ""
     start = spelled(Role.CONTENT_START, [content.start], gap)
     return start, spelled(Role.CONTENT_END, [content.end])
+
+
+def other_start(fmt: WireFormat) -> list[MarkerSpelling]:
+    """The tag that begins reasoning with a word behind it, and other sections with other words."""
+    start = fmt.reasoning.start.strip()
+    word = behind_tag(start)
+    if not WORD.fullmatch(word) or fmt.facts.has_channels:
+        return []
+    tag = start.removesuffix(word)
+    others = (fmt.reasoning.end, fmt.content.start, *fmt.facts.openers, *fmt.turn.ends)
+    shared = any(text.strip().startswith(tag) for text in others)
+    return [] if shared else spelled(Role.OTHER_START, [tag])
 
 
 def header_ends(header: str) -> list[str]:

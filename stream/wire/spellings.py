@@ -17,6 +17,7 @@ __all__ = [
     "GAP",
     "MOST_GAP",
     "MOST_SPACE",
+    "behind_tag",
     "has_word",
     "is_fence",
     "is_prose",
@@ -123,6 +124,18 @@ def preceded(core: str, space: str) -> list[str]:
 def tag_starts(header: str) -> list[int]:
     """Where in a header its tags begin."""
     return [tag.start() for tag in TAG.finditer(header)]
+
+
+def behind_tag(marker: str) -> str:
+    """What stands behind the tag that a marker begins with, if it is more than punctuation.
+
+    >>> behind_tag("<|tool_call>call:"), behind_tag("<tool_call>")
+    ('call:', '')
+    """
+    core = marker.strip()
+    tag = TAG.match(core)
+    rest = core[tag.end() :].strip() if tag else ""
+    return rest if has_word(rest) else ""
 
 
 def without_attribute(marker: str) -> str:

@@ -10,7 +10,7 @@ from deltaparse.partial import Markers, marker_set
 
 from .escapes import escapes_of
 from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
-from .spellings import has_word, leading, preceded, stripped, without_attribute
+from .spellings import behind_tag, has_word, leading, preceded, stripped, without_attribute
 
 __all__ = ["TaggedMarkers", "ValueMarkers", "tagged_markers"]
 
@@ -44,6 +44,8 @@ class TaggedMarkers:
 
     name_prefix, after_name:         the markers round the name.
     name_ends:                       what may follow a name.
+    next_in_block:                   what another call begins with behind one that was not closed:
+                                     the marker of each call without its tag.
     id_start, id_end:                the markers round the id; `id_ends`: what may follow it.
     arguments_start, arguments_end:  the markers round all arguments.
     before_json:                     what may stand before arguments that are JSON.
@@ -117,6 +119,7 @@ class TaggedMarkers:
         "next_argument",
         "object_end",
         "object_start",
+        "next_in_block",
         "own_closers",
         "quoted_closers",
         "quoted_openers",
@@ -161,7 +164,10 @@ class TaggedMarkers:
         # In a value these are text, but show that it quotes calls, or that its end is missing.
         self._end_values(arguments, forgotten, following, key | {*self.quoted_openers})
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
-        self.name_prefix = marker_set(stripped([function.name_prefix]))
+        self.name_prefix, self.next_in_block = (
+            marker_set(stripped([text]))
+            for text in (function.name_prefix, behind_tag(fmt.tools.per_call_start))
+        )
         beside = suffix | (id_start | id_end if between else set())
         self.name_ends = marker_set(beside.union(*map(_behind_name, (outer | around) - beside)))
         self.after_name = marker_set(suffix)

@@ -47,6 +47,8 @@ def tagged_calls(
     while called and several and (again := (yield from usual_next(reading))):
         called = yield from _tagged_call(reading, again, prefixed=True)
         again.commit()
+    if called:
+        yield from _more_in_block(reading)
     return called
 
 
@@ -81,6 +83,26 @@ def _tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) ->
     if ending is WHOLE and tagged and not call.whole:
         ending = yield from end_of_arguments(reading, call, m, closed=bool(closed))
     return (yield from settle(reading, call, ending))
+
+
+def _more_in_block(reading: Reading) -> Steps[None]:
+    """Read the calls behind one that no marker has closed: `<call>f{}f{}</call>`."""
+    src, opener = reading.src, tagged_markers(reading.fmt).next_in_block
+    while opener.literals:
+        _, start = yield from beyond_separator(src, reading.fmt.tools.separator.strip())
+        end = opener.match(src.text, start, final=src.closed)
+        if end < 0:
+            return
+        if end == start:
+            yield
+            continue
+        checkpoint = reading.checkpoint()
+        src.pos = end
+        called = yield from _tagged_call(reading, checkpoint, prefixed=False)
+        if not called:
+            yield from not_another_call(reading, checkpoint)
+            return
+        checkpoint.commit()
 
 
 def more_in_section(reading: Reading) -> Steps[None]:

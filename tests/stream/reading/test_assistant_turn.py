@@ -29,6 +29,7 @@ from ...strategies.wire_by_hand import (
     kinds,
 )
 from ...strategies.wire_channels import HARMONY
+from ..invariants import run
 
 F = ("f", '{"a": 1}')
 IN_JSON = '{"name": "f", "arguments": {"a": 1}}'
@@ -385,3 +386,64 @@ def test_reread_text_is_not_kept():
     for _ in range(100):
         parser.feed("text " * 10)
         assert parser.held < 100
+
+
+GEMMA = get_format("gemma4")
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "reasoning"),
+    [
+        ("<|channel>final\nhello<channel|>", "hello", ""),
+        ("<|channel>final\nhello", "hello", ""),
+        ("<|channel>final hello<channel|>", " hello", ""),
+        ("<|channel>\nhello<channel|>", "hello", ""),
+        ("<|channel><channel|>hello", "hello", ""),
+        ("<|channel>final<channel|>hello", "hello", ""),
+        ("<|channel>final\nhello<channel|> there<turn|>", "hello there", ""),
+        ("<|channel>thought\nhm<channel|><|channel>final\nhello<channel|>", "hello", "hm"),
+        ("<|channel>final\nhello<|channel>thought\nhm<channel|>more", "hellomore", "hm"),
+        ("Hi <|channel>final\nhello<channel|> there", "Hi hello there", ""),
+        ("<|channel>final", "", ""),
+        ("<|channel>", "", ""),
+    ],
+)
+def test_a_section_that_the_format_does_not_have_is_content_without_its_markers(
+    text, content, reasoning
+):
+    for cut in (1, 3, len(text)):
+        parser, _ = run(GEMMA, [text[at : at + cut] for at in range(0, len(text), cut)])
+        assert (parser.message.content, parser.message.reasoning_content) == (content, reasoning)
+        (issue,) = parser.issues
+        assert (issue.kind, issue.span[0]) == ("odd_header", text.index(issue.detail.split("'")[1]))
+    raw = fed(GEMMA, text.removesuffix("<turn|>"), reasoning="raw")
+    assert raw.message.content == text.removesuffix("<turn|>")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The `<|channel>final\n` header",
+        "Write <|channel>final before it",
+        "a <|channel> b",
+        "a<|channel>{name}\nb",
+        "a<|channel>\nb",
+    ],
+)
+def test_a_tag_of_sections_in_a_sentence_is_text(text):
+    for cut in (1, 3, len(text)):
+        parser, _ = run(GEMMA, [text[at : at + cut] for at in range(0, len(text), cut)])
+        assert (parser.message.content, parser.issues) == (text, [])
+
+
+def test_calls_stand_in_a_section_that_the_format_does_not_have():
+    text = "<|channel>commentary\nI look.<|tool_call>call:f{}<tool_call|><channel|>Done."
+    parser = fed(GEMMA, text)
+    assert (parser.message.content, len(parser.message.tool_calls)) == ("I look.Done.", 1)
+
+
+def test_where_no_section_is_open_its_end_is_reported():
+    assert kinds(fed(GEMMA, "<|channel>final\na<channel|>b<channel|>c")) == [
+        "odd_header",
+        "orphan_marker",
+    ]

@@ -14,6 +14,8 @@ from deltaparse.stream.wire.spellings import MOST_GAP
 from ....strategies.wire_by_hand import calls, fed, in_tags, kinds
 from ....strategies.wire_json_and_tags import TOOLS, tagged_formats, write
 from ....strategies.wire_parts import Written, markers_of
+from ....support import cuts
+from ...invariants import run
 
 
 @given(
@@ -533,3 +535,46 @@ def test_the_other_form_of_kimi_k3_is_read():
     (call,) = parser.message.tool_calls
     assert (call.name, call.arguments, call.complete) == ("f", '{"city":"SF"}', True)
     assert (parser.message.content, [*parser.issues]) == ("", [])
+
+
+BLOCKS = [
+    ("gemma4", "<|tool_call>", "call:f{s:1}", "<tool_call|>"),
+    ("functiongemma", "<start_function_call>", "call:f{s:1}", "<end_function_call>"),
+]
+
+
+@pytest.mark.parametrize(("name", "start", "call", "end"), BLOCKS)
+@given(data=st.data())
+def test_one_block_may_hold_several_calls(name, start, call, end, data):
+    between = st.sampled_from(["", "\n", ", "])
+    text = start + call + "".join(data.draw(between) + call for _ in range(2)) + end
+    parser, _ = run(get_format(name), data.draw(cuts(text)))
+    assert calls(parser) == [("f", '{"s":1}')] * 3
+    assert (parser.message.content, parser.issues) == ("", [])
+
+
+@pytest.mark.parametrize(("name", "start", "call", "end"), BLOCKS)
+def test_behind_a_block_that_was_closed_the_rest_of_its_marker_begins_no_call(
+    name, start, call, end
+):
+    parser = fed(get_format(name), start + call + end + call)
+    assert (len(parser.message.tool_calls), parser.message.content) == (1, call)
+    parser = fed(get_format(name), start + call + " call me" + end)
+    assert (len(parser.message.tool_calls), parser.message.content) == (1, " call me")
+
+
+@pytest.mark.parametrize("policy", ["defer", "call"])
+def test_several_calls_of_one_block_stand_in_reasoning_too(policy):
+    text = "<|channel>thought\nhm<|tool_call>call:f{}call:g{}<tool_call|>"
+    parser = fed(get_format("gemma4"), text, policies=Policies(tool_in_reasoning=policy))
+    assert [name for name, _ in calls(parser)] == ["f", "g"]
+
+
+def test_a_second_call_in_a_block_may_be_cut_or_none():
+    cut = fed(get_format("gemma4"), "<|tool_call>call:f{}call:g{a:", "length")
+    assert [(call.name, call.complete) for call in cut.message.tool_calls] == [
+        ("f", True),
+        ("g", False),
+    ]
+    none = fed(get_format("gemma4"), "<|tool_call>call:f{}call:<tool_call|>")
+    assert (len(none.message.tool_calls), none.message.content) == (1, "call:")
