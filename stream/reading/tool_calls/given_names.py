@@ -38,7 +38,7 @@ def odd_names(
     `ends` are what may follow a name, `prefixes` what may stand before it.
     """
     found = {
-        prefix + escapes.write(name).strip(): name
+        (prefix + escapes.write(name)).strip(): name
         for name in names
         if name.strip() and _is_odd(name, ends, escapes)
         for prefix in prefixes
