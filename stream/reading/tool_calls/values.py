@@ -225,7 +225,8 @@ class Value:
     def _may_be_string(self, text: str) -> bool:
         """Whether the schema allows the text as a string."""
         allowed = self._kinds["string"]
-        return allowed is None or text in allowed
+        read = self._escapes.read(text) if self._escapes else text
+        return allowed is None or read in allowed
 
 
 def is_json(text: str, kinds: Kinds) -> bool:
