@@ -70,13 +70,10 @@ def channel_turn(reading: Reading) -> Steps[None]:
                 continue
             checkpoint = reading.checkpoint()
             author = yield from read_author(src, marks)
-            begun = checkpoint.text()
-            if author is None and begun and src.ended and marks.role.startswith(begun):
-                report_cut(reading, checkpoint.start, begun)
-                checkpoint.commit()
-                break
             before = Before.MARKER
-        if not marker and before is Before.CALL and report_cut_marker(reading, marks.outside):
+        if (author is None and _report_cut_role(reading, checkpoint)) or (
+            not marker and before is Before.CALL and report_cut_marker(reading, marks.outside)
+        ):
             checkpoint.commit()
             break
         if marker and author is not None:
@@ -102,6 +99,15 @@ def channel_turn(reading: Reading) -> Steps[None]:
                     report_stray_end(reading, marker, src.offset, became)
             before = Before.CALL if called else Before.END if before is Before.START else before
         checkpoint.commit()
+
+
+def _report_cut_role(reading: Reading, checkpoint: Checkpoint) -> bool:
+    """Report the beginning of a role, read since the checkpoint, if the output ends in it."""
+    begun, role = checkpoint.text(), reading.tables.channels.role
+    cut = bool(begun) and reading.src.ended and role.startswith(begun)
+    if cut:
+        report_cut(reading, checkpoint.start, begun)
+    return cut
 
 
 def _usual_message(reading: Reading) -> Steps[bool]:
