@@ -18,7 +18,7 @@ from deltaparse.partial import (
 from .call import Call
 from .ending import CUT, WHOLE, Ending
 
-__all__ = ["closers_of", "json_arguments", "object_value"]
+__all__ = ["closers_of", "json_arguments", "object_value", "open_brackets"]
 
 ENDS = (JsonState.DONE, JsonState.BROKEN)
 
@@ -36,6 +36,16 @@ def closers_of(lexer: JsonLexer) -> str:
     if lexer.broken_in not in (JsonState.AFTER_VALUE, JsonState.AFTER_OPEN):
         return ""
     return "".join(CLOSERS[bracket] for bracket in reversed(lexer.stack))
+
+
+def open_brackets(src: Window, lexer: JsonLexer) -> str | None:
+    """Return the brackets that are open where a lexer broke.
+
+    None if a word or a string stands behind a value: a string may have ended too early.
+    """
+    word = src.text[src.pos : src.pos + 1]
+    in_string = lexer.broken_in is JsonState.AFTER_VALUE and (word.isalnum() or word == '"')
+    return None if in_string else lexer.stack
 
 
 def json_arguments(src: Window, call: Call) -> Steps[Ending]:
@@ -61,7 +71,8 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
     # The output may end in a quotation mark of the format's own.
     ended = src.closed and (not src.unread or call.fmt.arguments.quote.startswith(src.unread))
     if lexer.state is JsonState.BROKEN and not ended:
-        return Ending.broken(lexer.problem, closers_of(lexer) if char == "{" else "")
+        closers = closers_of(lexer) if char == "{" else ""
+        return Ending.broken(lexer.problem, closers, brackets=open_brackets(src, lexer))
     if lexer.state is not JsonState.DONE:
         return CUT
     if char == "n":
