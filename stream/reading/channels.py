@@ -71,13 +71,10 @@ def channel_turn(reading: Reading) -> Steps[None]:
                 continue
             checkpoint = reading.checkpoint()
             author = yield from read_author(src, marks)
-            begun = checkpoint.text()
-            if author is None and begun and src.ended and marks.role.startswith(begun):
-                report_cut(reading, checkpoint.start, begun)
-                checkpoint.commit()
-                break
             before = Before.MARKER
-        if not marker and before is Before.CALL and report_cut_marker(reading, marks.outside):
+        if (author is None and _report_cut_role(reading, checkpoint)) or (
+            not marker and before is Before.CALL and report_cut_marker(reading, marks.outside)
+        ):
             checkpoint.commit()
             break
         if marker and author is not None:
@@ -108,6 +105,15 @@ def _text_without_header(reading: Reading, before: Before, checkpoint: Checkpoin
         span = (src.offset, src.offset + len(marker))
         reading.sink.issue("odd_header", span, f"{marker!r} has no header, but text before it")
     return marker
+
+
+def _report_cut_role(reading: Reading, checkpoint: Checkpoint) -> bool:
+    """Report the beginning of a role, read since the checkpoint, if the output ends in it."""
+    begun, role = checkpoint.text(), reading.tables.channels.role
+    cut = bool(begun) and reading.src.ended and role.startswith(begun)
+    if cut:
+        report_cut(reading, checkpoint.start, begun)
+    return cut
 
 
 def _usual_message(reading: Reading) -> Steps[bool]:

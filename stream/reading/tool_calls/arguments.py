@@ -21,7 +21,7 @@ from .call import Call
 from .ending import CUT, WHOLE, Ending
 from .schema import argument_names
 
-__all__ = ["closers_of", "json_arguments", "object_value"]
+__all__ = ["closers_of", "json_arguments", "object_value", "open_brackets"]
 
 ODD_IN_KEY = re.compile(r"""["'{}\[\],:/\n]""")
 ENDS = (JsonState.DONE, JsonState.BROKEN)
@@ -50,6 +50,16 @@ def closers_of(lexer: JsonLexer) -> str:
     return "".join(CLOSERS[bracket] for bracket in reversed(lexer.stack))
 
 
+def open_brackets(src: Window, lexer: JsonLexer) -> str | None:
+    """Return the brackets that are open where a lexer broke.
+
+    None if a word or a string stands behind a value: a string may have ended too early.
+    """
+    word = src.text[src.pos : src.pos + 1]
+    in_string = lexer.broken_in is JsonState.AFTER_VALUE and (word.isalnum() or word == '"')
+    return None if in_string else lexer.stack
+
+
 def json_arguments(src: Window, call: Call) -> Steps[Ending]:
     """Read the value of the arguments' key, emitting it as it comes.
 
@@ -73,7 +83,8 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
     # The output may end in a quotation mark of the format's own.
     ended = src.closed and (not src.unread or call.fmt.arguments.quote.startswith(src.unread))
     if lexer.state is JsonState.BROKEN and not ended:
-        return Ending.broken(lexer.problem, closers_of(lexer) if char == "{" else "")
+        closers = closers_of(lexer) if char == "{" else ""
+        return Ending.broken(lexer.problem, closers, brackets=open_brackets(src, lexer))
     if lexer.state is not JsonState.DONE:
         return CUT
     if char == "n":

@@ -41,8 +41,9 @@ class Call:
     beside name, id and arguments, which mean nothing; `odd_members` says which of these stand under
     a key that is not the format's. All three are reported. `fault` says why the call is not
     complete; `written` is the name as it was written, in tags; `overrun` is what proves that a
-    string in it was not closed. `traces`: somebody asks where its arguments stand. `reads` is the
-    window from which its members are read: where they are repaired, that of the repaired text.
+    string in it was not closed. `listed`: it stands in a list of JSON. `traces`: somebody asks
+    where its arguments stand. `reads` is the window from which its members are read: where they are
+    repaired, that of the repaired text.
     """
 
     __slots__ = (
@@ -62,6 +63,7 @@ class Call:
         "fmt",
         "id",
         "id_behind",
+        "listed",
         "name",
         "not_emitted",
         "odd_members",
@@ -85,6 +87,7 @@ class Call:
         self.fmt = tables.fmt
         self.overrun = tables.overrun
         self._told_by_look = tables.told_by_look
+        self.listed = False
         self.reads: Window = reading.src
         self._begin(checkpoint)
 

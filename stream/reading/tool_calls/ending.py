@@ -21,7 +21,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from deltaparse.partial import JsonFault, Steps, at, until
+from deltaparse.partial import (
+    Emit,
+    JsonFault,
+    JsonState,
+    Markers,
+    Steps,
+    Window,
+    at,
+    json_space,
+    json_value,
+    marker_set,
+    nowhere,
+    until,
+)
 
 from ...wire.section_markers import Role
 from ..checkpoint import Checkpoint
@@ -48,24 +61,30 @@ class Ending:
 
     Where it broke, `problem` says why, and `closers` are the brackets that would make the
     arguments an object there, "" if none would. `held` is text that was read of them and not
-    emitted, for it was not known what it was.
+    emitted, for it was not known what it was. `brackets` are those of JSON that are open in the
+    object of the call, None if that is not known.
     """
 
     kind: End
     problem: str = ""
     closers: str = ""
     held: str = ""
+    brackets: str | None = None
 
     @classmethod
-    def broken(cls, problem: str, closers: str = "", held: str = "") -> Ending:
+    def broken(
+        cls, problem: str, closers: str = "", held: str = "", *, brackets: str | None = None
+    ) -> Ending:
         """The text cannot go on as it does."""
-        return cls(End.BROKEN, problem, closers, held)
+        return cls(End.BROKEN, problem, closers, held, brackets)
 
     @classmethod
     def of(cls, fault: JsonFault) -> Ending:
         """What JSON that is none makes of the call that it stands in."""
         return CUT if fault.cut else cls.broken(fault.problem)
 
+
+OPENED_BY = {"}": "{", "]": "["}
 
 WHOLE, CUT, STRAY = Ending(End.WHOLE), Ending(End.CUT), Ending(End.STRAY)
 
@@ -140,9 +159,12 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     call's too, and is reported; but where calls stand in no markers, nothing would say where
     that ends, so that it is content.
     """
-    if not call.is_call:
-        return False
     src, sink, tables = reading.src, reading.sink, reading.tables
+    if not call.is_call:
+        if call.listed and not tables.told_by_look and ending.brackets is not None:
+            brackets = "{" + ending.brackets
+            yield from _skip_element(src, tables.after_bad_call, brackets, nowhere)
+        return False
     unmarked = tables.unmarked or tables.constrained
     start = src.offset
     problem = ending.problem + (f", not emitted: {ending.held};" if ending.held else "")
@@ -158,7 +180,9 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         sink.issue("repaired_arguments", (start, start), detail)
         return call.end()
     rest = call.not_emitted
-    if not unmarked:
+    if call.listed and ending.brackets is not None:
+        yield from _skip_element(src, tables.after_bad_call, "{" + ending.brackets, rest.append)
+    elif not unmarked:
         yield from until(src, tables.after_bad_call, rest.append)
     lost = "what follows is content" if unmarked and not any(rest) else ""
     lost = lost or f"not emitted: {''.join(rest)!r}"
@@ -178,6 +202,37 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         yield from content(reading, tables.in_content, writer.emit)
         writer.end()
     return called
+
+
+def _skip_element(src: Window, markers: Markers, brackets: str, emit: Emit) -> Steps[None]:
+    """Read the rest of an element of a list that is not JSON, in which `brackets` are open.
+
+    A bracket that closes an outer one closes those in it. If a string is not followed as strings
+    are, a quotation mark may be missing, so that nothing tells where the element ends: then all up
+    to one of `markers` is read.
+    """
+    still_open, lists = list(brackets), brackets.count("[")
+    ends = marker_set([*OPENED_BY, *OPENED_BY.values(), '"', *markers.literals])
+    while still_open:
+        found = yield from until(src, ends, emit)
+        if found == '"':
+            lexer = yield from json_value(src, emit)
+            char = yield from json_space(src)
+            if lexer.state is not JsonState.DONE or char not in ",:}]":
+                yield from until(src, markers, emit)
+                return
+            continue
+        if len(found) != 1:
+            return
+        emit(src.take(src.pos + 1))
+        opener = OPENED_BY.get(found)
+        if opener is None:
+            still_open.append(found)
+            lists += found == "["
+        elif opener == "{" or lists:
+            while (closed := still_open.pop()) != opener:
+                lists -= closed == "["
+            lists -= closed == "["
 
 
 def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:

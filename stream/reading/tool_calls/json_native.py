@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import partial
 from json.encoder import encode_basestring
 
@@ -46,7 +47,7 @@ from ...wire.spellings import GAP
 from ..checkpoint import Checkpoint
 from ..content import may_become, report_cut
 from ..reading import Reading
-from .arguments import json_arguments
+from .arguments import json_arguments, open_brackets
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
 from .given_names import NONE, Given, given_name
@@ -100,10 +101,12 @@ def json_calls(reading: Reading, checkpoint: Checkpoint, *, several: bool = Fals
         return (yield from settle(reading, Call(reading, checkpoint), CUT))
     if char != "{":
         return False
-    called = yield from _call_object(reading, checkpoint, alone=not in_array)
+    called = yield from _call_object(reading, checkpoint, alone=not in_array, in_array=in_array)
     while called and several and not in_array and (again := (yield from usual_next(reading))):
         called = yield from _call_object(reading, again)
         again.commit()
+    if not called and in_array and (yield from _left_out(reading, checkpoint)):
+        called = True
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
     more = called and (in_array or not tables.unmarked)
     plain = not tables.fmt.tools.separator.strip()
@@ -112,6 +115,21 @@ def json_calls(reading: Reading, checkpoint: Checkpoint, *, several: bool = Fals
         more = yield from _another_call(reading, between, begun, in_array=in_array)
         between.commit()
     return called
+
+
+def _left_out(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
+    """Leave out the first element of a marked list that is no call, if another object follows."""
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    if tables.told_by_look or tables.exact or src.previous != "}":
+        return False
+    char, end = yield from beyond_separator(src, tables.fmt.tools.separator.strip())
+    if char != "{" or "," not in src.text[src.pos : end]:
+        return False
+    detail = f"an element of a list that is no call: {checkpoint.text()!r}"
+    sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", "an object without a name"))
+    sink.issue("malformed_arguments", checkpoint.span, detail, sink.policies.malformed_arguments)
+    checkpoint.commit()
+    return True
 
 
 def _another_call(
@@ -130,7 +148,7 @@ def _another_call(
     if char == "{":
         src.pos = end
         attempted = sink.attempted
-        if not (yield from _call_object(reading, checkpoint)):
+        if not (yield from _call_object(reading, checkpoint, in_array=in_array)):
             if sink.attempted == attempted:
                 detail = "an object behind a call that is none"
                 sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", detail))
@@ -183,13 +201,16 @@ def beyond_separator(src: Window, own: str) -> Steps[tuple[str, int]]:
         yield
 
 
-def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = False) -> Steps[bool]:
+def _call_object(
+    reading: Reading, checkpoint: Checkpoint, *, alone: bool = False, in_array: bool = False
+) -> Steps[bool]:
     """Read one object that may be a call; return whether it was one.
 
-    `alone`: it stands in no list, and behind no other.
+    `alone`: it stands in no list, and behind no other; `in_array`: it stands in a list.
     """
     src, sink = reading.src, reading.sink
     call = Call(reading, checkpoint)
+    call.listed = in_array
     if alone and sink.named and not sink.calls and (yield from is_arguments(src, sink)):
         call.called(sink.named, src.offset)
         return (yield from settle(reading, call, (yield from json_arguments(src, call))))
@@ -308,12 +329,13 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
             reading.src, read, call.repaired, lexer=lexer, quote=quote, overrun=overrun
         )
         if lexer.state is JsonState.BROKEN:
-            return Ending.broken(lexer.problem)
+            brackets = open_brackets(reading.src, lexer)
+            return Ending.broken(lexer.problem, brackets=brackets and brackets[1:])
         # Where the object was cut, its members tell what was read of the last of them.
         window.closed = True
         read("")
     except Ended as ended:
-        return ended.ending
+        return replace(ended.ending, brackets=None)
     finally:
         if trail is not None:
             trail.reads(reading.src)
@@ -335,7 +357,8 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
         char = (yield from json_space(src)) if isinstance(key, str) else ""
         # What has no name is no call.
         cut_name = _cut_name(key) if tables.fmt.tools.name_is_key else ""
-        is_name = bool(cut_name) or (isinstance(key, str) and bool(key) and char in ("{", ""))
+        named = isinstance(key, str) and key != "" and char in ("{", "")
+        is_name = named or cut_name != ""
         if between is not None and is_name:
             call.start_next_call(between)
         elif between is not None:
@@ -347,7 +370,9 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
                 call.called(cut_name, start)
             else:
                 call.not_emitted.append(key.read)
-            return Ending.of(key)
+            ending = Ending.of(key)
+            # There is no colon, or no comma.
+            return replace(ending, brackets="") if key.read or not first else ending
         first = False
         field = tables.fields.get(key)
         if key in seen:
@@ -387,7 +412,9 @@ def _member(
     if field is Field.FUNCTION and char == "{" and not nested:
         call.stands_under(key, Field.FUNCTION)
         src.pos += 1
-        return (yield from _members(reading, call, set(), nested=True))
+        ending = yield from _members(reading, call, set(), nested=True)
+        inner = ending.brackets
+        return ending if inner is None else replace(ending, brackets="{" + inner)
     if field is Field.ID and not call.id:
         return (yield from _id(reading, call, key, char, by_look=by_look))
     if field is Field.ARGUMENTS and not call.started and (char in '{"n' or not by_look):
@@ -454,5 +481,5 @@ def _skipped(reading: Reading, call: Call, key: str) -> Steps[Ending]:
     if not is_known:
         call.extra_members.append(f"{', ' * bool(call.extra_members)}{key}: {said}")
     if scanner.state is JsonState.BROKEN:
-        return Ending.broken(scanner.problem)
+        return Ending.broken(scanner.problem, brackets=open_brackets(src, scanner))
     return WHOLE if scanner.state is JsonState.DONE else CUT

@@ -83,33 +83,30 @@ def tagged_head(
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))
     cut = not suffix and _is_cut(src, m.after_name)
     if fmt.facts.id_before_arguments:
-        cut |= yield from _id_before_arguments(src, call, m)
+        cut |= yield from _id_between(src, call, m)
     yield from json_space(src)
     cut |= not (yield from skip_if_here(src, m.arguments_start)) and _is_cut(src, m.arguments_start)
     yield from json_space(src)
     if cut:
         call.called(name, start)  # what it might as well be ends no call without arguments
         return CUT
-    if not (yield from _arguments_stand_here(src, m, names_without_marker(reading, name, m))):
-        if not may_become(src, m.in_arguments):
-            return None
-        call.called(name, start)
-        return CUT
+    stands = yield from _arguments_stand_here(src, m, names_without_marker(reading, name, m))
+    if not stands and not may_become(src, m.in_arguments):
+        return None
     call.called(name, start)
-    return WHOLE
+    return WHOLE if stands else CUT
 
 
-def _id_before_arguments(src: Window, call: Call, m: TaggedMarkers) -> Steps[bool]:
-    """Read the id between the name and the arguments, and return True if it is truncated."""
+def _id_between(src: Window, call: Call, m: TaggedMarkers) -> Steps[bool]:
+    """Read an id that stands behind the name; return whether the output ends in it."""
     yield from json_space(src)
-    cut = False
     begun = yield from skip_if_here(src, m.id_start)
-    if begun:
-        id_read = yield from read_name(src, (), m.id_ends)
-        call.id, cut = id_read or "", id_read is None
-    if not (yield from skip_if_here(src, m.id_end)):
-        cut |= (begun and src.ended) or _is_cut(src, m.id_end if begun else m.id_start)
-    return cut
+    read = (yield from read_name(src, (), m.id_ends)) if begun else ""
+    call.id = read or call.id
+    if (yield from skip_if_here(src, m.id_end)):
+        return False
+    ended = begun and (read is None or src.ended)
+    return ended or _is_cut(src, m.id_end if begun else m.id_start)
 
 
 def _name_here(reading: Reading, m: TaggedMarkers) -> Steps[tuple[str | None, str]]:
