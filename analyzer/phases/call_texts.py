@@ -93,7 +93,7 @@ class CallTexts:
     header: re.Pattern[str] | None = None
 
     def turn(self, *calls: Message) -> str:
-        """The whole turn, "" if there is none; without what is the `header` of each call in it."""
+        """Return the complete turn without the `header` of each call, "" if it is not rendered."""
         body = self.turns.body(content="", calls=calls) or ""
         return self.header.sub("", body) if self.header else body
 
@@ -131,7 +131,7 @@ class CallTexts:
         return before, after
 
     def behind_content(self, first: str) -> str | None:
-        """The white space between content and calls in no markers, None if they never meet."""
+        """Return the whitespace between content and unmarked calls, None if they are not adjacent."""
         body = self.turns.body(calls=[call()]) or ""
         space, found, rest = body.partition(CONTENT)[2].partition(first)
         return space if found and not space.strip() and FUNCTIONS[0] in first + rest else None

@@ -29,7 +29,7 @@ WORD = re.compile(r"\w+")
 
 
 def header_marks(reasoning: ReasoningFormat, content: ContentFormat) -> Split | None:
-    """What stands round the one word in which the markers of reasoning and content differ."""
+    """Return the texts around the only word that differs between reasoning and content markers."""
     marks = split(reasoning.start, content.start)
     words = WORD.fullmatch(marks.left), WORD.fullmatch(marks.right)
     return marks if marks.prefix.strip() and marks.suffix.strip() and all(words) else None

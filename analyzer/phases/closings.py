@@ -23,7 +23,7 @@ def closing(marker: str) -> str:
 
 
 def closings(marker: str) -> Iterator[str]:
-    """What may close a marker, by its name: a slash in it, its bar behind, a word for the end."""
+    """Yield possible closing markers: with a slash, a bar at the end, or an end word."""
     yield closing(marker)
     yield f"{marker[:2]}/{marker[2:]}"
     if marker.startswith("<|") and not marker.endswith("|>"):

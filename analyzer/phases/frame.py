@@ -157,11 +157,19 @@ def with_first_ends(ends: tuple[str, ...]) -> tuple[str, ...]:
 def _header(
     render: Renderer, prompt: str, added: str, others: Sequence[str]
 ) -> tuple[str, list[str]]:
-    """What stands between the user's message and the assistant's turn.
+    """Return the text between the user's message and the assistant's turn.
 
-    It is the part of `added`, the generation prompt, that stands there in every kind of turn and
-    in the `others`, those under switches; where the template adds none, the part of every prompt's
-    end. Returns also the headers that say more in their middle, under a switch.
+    The header is the part of the generation prompt shared by all kinds of turns and all settings.
+    If the template adds no generation prompt, the header is the common start of these texts.
+
+    Args:
+        render: renders conversations with the template.
+        prompt: the tail of the default prompt.
+        added: the part of `prompt` after the end of the user's message.
+        others: the same part of the prompts under switches.
+
+    Returns:
+        The header, and the headers with additional text in the middle under a switch.
     """
     thought, planned = (between(text, USER, REASONING) for text in views_with_reasoning(render))
     said = between(render.turn(), USER, CONTENT)
@@ -209,7 +217,7 @@ def _header_after_tool(render: Renderer, header: str) -> str:
 
 
 def _opening_of_result(render: Renderer, ends: Sequence[str], header: str) -> str:
-    """What begins what a tool returned; as a turn does where it must answer calls."""
+    """Return the start of a tool result, or `header` if results are rendered only after calls."""
     gap = between(render.turn(then=[result()]), CONTENT, RESULT)
     if gap is None:
         return header
@@ -218,7 +226,7 @@ def _opening_of_result(render: Renderer, ends: Sequence[str], header: str) -> st
 
 
 def _gap(render: Renderer) -> str | None:
-    """What stands between a turn and the user's next message; None where none may follow."""
+    """Return the text between a turn and the next user message, None if it is not rendered."""
     return between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER)
 
 

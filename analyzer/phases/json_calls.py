@@ -172,10 +172,10 @@ def _code_block(made: ToolsFormat) -> ToolsFormat:
 
 
 def _json_with(text: str, probe: str, start: int = 0) -> JsonInText | None:
-    """The outermost JSON object or array in `text` that holds `probe`, or one as Python has it.
+    """Return the outermost JSON object or array around `probe`, or the same as a Python literal.
 
-    What a template writes round a call is hostile, and each bracket may begin what is read to the
-    end: only some are tried, near the probe.
+    The text around a call is untrusted, and each bracket may start a scan to the end of the text.
+    So only a limited number of brackets near the probe are tried.
     """
     at = text.find(probe, start)
     if at < 0:

@@ -322,9 +322,9 @@ def round_content(turns: Turns) -> tuple[str, str]:
 
 
 def _keys(render: Renderer) -> tuple[str, ...]:
-    """The keys that may hold reasoning: the usual ones, and others that the template reads.
+    """Return the message keys that may hold reasoning: usual ones and others read by the template.
 
-    The others are tried all at once first: most templates show none of them.
+    The unusual keys are first tried together, because most templates render none of them.
     """
     more = sorted(render.template.keys - OTHER_KEYS - set(REASONING_KEYS))[:MOST_TRIED]
     for said in (assistant(), assistant("", calls=[call()])):

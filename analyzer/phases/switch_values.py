@@ -43,7 +43,7 @@ class Holder:
         return longer and core.startswith(self.before) and core.endswith(self.behind)
 
     def opens_as(self, start: str) -> bool:
-        """Whether it opens what `start` does, being that or having more in the same tag."""
+        """Return True if this text is the marker `start`, possibly with more text inside its tag."""
         name = NAME.match(start.strip())
         more = self.before.removeprefix(name[0]) if name else self.before
         return self.is_one(start) or (more not in ("", self.before) and not WORD.match(more))

@@ -177,12 +177,12 @@ def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Se
 
 
 def _may_be_off(plain: Views, views: Views | None) -> bool:
-    """Whether a switch that is on shows these views, and may change something where it is off."""
+    """Return True if false may have an effect: true is accepted, and not only instructions change."""
     return views is not None and {*_changes(plain, views)} != {"instructions"}
 
 
 def _is_written(value: object, plain: Views, views: Views) -> bool:
-    """Whether true or false comes out in a turn or its prompt: it stands for a text, no switch."""
+    """Return True if the value true or false is rendered: the variable is text, not a switch."""
     if not isinstance(value, bool):
         return False
     old, new = (
@@ -220,7 +220,7 @@ def views_with_reasoning(render: Renderer) -> tuple[str, str]:
 
 
 def _views(render: Renderer) -> Views | None:
-    """What a setting may change: the prompt, and the last turn without and with calls."""
+    """Return the renderings to compare: the prompt, a turn with content, and a turn with calls."""
     prompt = render([user()], prompt=True)
     return None if prompt is None else (prompt, *views_with_reasoning(render))
 
@@ -245,6 +245,6 @@ def _behind(text: str, probe: str) -> str:
 
 
 def _thoughts(text: str) -> str:
-    """What of a turn is reasoning, with what stands before it, and behind it up to the content."""
+    """Return the reasoning of a turn, with the text before it and after it up to the content."""
     before, found, behind = text.partition(REASONING)
     return before + found + behind.partition(CONTENT)[0] if found else ""

@@ -116,7 +116,7 @@ def with_elements(arguments: ArgumentsFormat, calls: CallTexts) -> ArgumentsForm
 
 
 def texts_of_markers(text: str) -> list[str]:
-    """The markers of a text and what stands between them, none of them white space alone."""
+    """Return the markers of a text and the texts between them; join whitespace to its successor."""
     texts: list[str] = []
     for part in segments(text):
         if texts and not texts[-1].strip():
@@ -202,7 +202,7 @@ class _Others:
     calls: CallTexts
 
     def around(self, value: Any) -> Around | None:
-        """What stands round an argument with this value; None if it is not shown so."""
+        """Return the texts around an argument with this value, None if it is rendered otherwise."""
         rest = self.calls(call(0, {ARGUMENT: value})).partition(FUNCTIONS[0])[2]
         if not (rest.startswith(self.head) and rest.endswith(self.behind)):
             return None

@@ -556,7 +556,7 @@ def test_it_is_reported_where_a_switch_of_any_value_changes_the_opener(opened, m
     )
     source = turns(said + "{{ m.content }}", prompt)
     fmt = analyze(source)
-    assert f"what opens reasoning, '<t{mark}mid>', holds the value of effort" in fmt.issues[0]
+    assert f"the start marker of reasoning, '<t{mark}mid>', contains the value of effort" in fmt.issues[0]
     assert "analyze(template, effort=...)" in fmt.issues[0]
     fmt = analyze(source, effort="high")
     assert fmt.verified

@@ -70,7 +70,7 @@ def test_it_is_reported_where_the_template_cuts_earlier_turns_at_two_texts():
     fmt = analyze(turns("{{ m.content.split('[so]')[-1].split('[then]')[-1] }}", "<muse>\n"))
     assert fmt.reasoning.end == "[then]"
     (issue,) = fmt.issues
-    assert issue.startswith("earlier turns are cut at '[so]' as they are at '[then]'")
+    assert issue.startswith("earlier turns are truncated at '[so]' as well as at '[then]'")
 
 
 @pytest.mark.parametrize(("thought", "prompt"), [(THOUGHT, ""), ("", "{{ '<t></t>' if brief }}")])

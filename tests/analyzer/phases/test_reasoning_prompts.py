@@ -141,7 +141,7 @@ def test_what_a_switch_adds_behind_the_header_does_not_end_reasoning(space):
 def test_a_tag_that_nothing_closes_is_closed_by_its_name_under_a_switch(opened, end):
     fmt = analyze(turns("{{ m.content }}", f"{{{{ {opened!r} if deep }}}}"))
     (issue,) = fmt.issues
-    assert issue.startswith(f"the prompt opens {opened.strip()!r}, and nothing shows what ends it")
+    assert issue.startswith(f"the prompt opens {opened.strip()!r}, but its end marker is never rendered")
     assert (fmt.reasoning.start, fmt.reasoning.end) == (opened, end)
     written = f"hm{end}Dry.</me>"
     message = parse(written, fmt, prompt=f"<you>Hi</you><me>{opened}")
