@@ -20,7 +20,7 @@ NATIVE = [name for name, row in REFERENCE.items() if row["tools"]["format"] == "
 # What these templates do not say.
 UNPROVED = {
     "ibm-granite-granite-3.3-2B-Instruct.jinja": [
-        "reasoning between <think> and </think> is asked for, with thinking, but never shown",
+        "thinking requests reasoning between <think> and </think>, but it is never rendered",
         not_rendered(NOT_READ),
     ]
 }

@@ -966,7 +966,7 @@ FORMS = {
         Said("<muse>hm</muse><reply>Dry.</reply></a>", "hm", "Dry."),
         reasoning__start="<muse>",
         content__start="<reply>",
-        issues=("reasoning between <muse> and </muse> is asked for, with muse, but never shown",),
+        issues=("muse requests reasoning between <muse> and </muse>, but it is never rendered",),
     ),
     "calls_not_shown": form(
         Said("Dry.</a>", content="Dry."),

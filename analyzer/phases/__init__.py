@@ -1,30 +1,30 @@
-"""The phases of the analysis: each reads one part of a format off renderings.
+"""The phases of the analysis: each one derives one part of a format from renderings.
 
-A phase compares conversations that differ in one thing. It has a label; the labels are those of
-llama.cpp's analysis by differences, which compares the same things, so that the two can be read
-side by side. A `Trace` notes what is rendered under the label of the phase. The phases of calls
-share their renderings, which it notes together under "T1-T7, A1, A2"; under "T1" alone it notes the
-search for messages in which the template shows calls.
+A phase compares conversations with a single difference. It has a label, taken from llama.cpp's
+differential analysis. The same label means the same comparison in both projects. A `Trace` records
+each rendering under the label of its phase. The phases of calls share their renderings, recorded
+together under "T1-T7, A1, A2". The label "T1" alone marks the search for messages with calls.
 
-    label  what is compared                          what it shows                 module
+    label  comparison                                result                        module
     -----  ----------------------------------------  ----------------------------  ----------------
-    frame  conversations with an answer and without  header, end, prompt           frame
-    S      prompts and turns under each switch       which switches matter         switches
-    R1     a turn with reasoning, and without        the markers of reasoning      reasoning
-    R2     prompts under each switch                 whether they open reasoning   reasoning_prompts
-    R3     reasoning beside content, beside calls    reasoning before calls only   reasoning
-    C1     content alone, and with reasoning         the markers of content        content
-    T1     where the name of a function stands       JSON or not, and its layout   json_calls
-    T2     one call, and two                         markers of all, or of each    call_texts
-    T3     one call, and two                         what stands between calls     call_texts
-    T4     the texts on either side of a name        the markers of the function   tagged
-    T5     one argument, and two                     what is between arguments     tagged_arguments
-    T6     one argument, and none                    what stands round all of them  tagged_arguments
-    T7     where the id of a call stands             the markers of the id         tagged
-    A1     the text between a key and its value      where the key ends            tagged_arguments
-    A2     values of several types                   what stands round each value  tagged_arguments
-    proof  turns rendered, and what they parse to    whether all of it is right    ..proof
+    frame  conversations with and without an answer  header, end, prompt           frame
+    S      prompts and turns under each switch       relevant switches             switches
+    R1     a turn with and without reasoning         reasoning markers             reasoning
+    R2     prompts under each switch                 reasoning opened by prompts   reasoning_prompts
+    R3     reasoning before content, before calls    reasoning before calls only   reasoning
+    C1     content alone, and with reasoning         content markers               content
+    T1     position of the function name             JSON or not, and its layout   json_calls
+    T2     one call, and two                         section or call markers       call_texts
+    T3     one call, and two                         separator of calls            call_texts
+    T4     texts on both sides of a name             function markers              tagged
+    T5     one argument, and two                     separator of arguments        tagged_arguments
+    T6     one argument, and zero                    markers around all arguments  tagged_arguments
+    T7     position of the call id                   id markers                    tagged
+    A1     text between a key and its value          end of the key                tagged_arguments
+    A2     values of several types                   markers around each value     tagged_arguments
+    proof  rendered turns, and their parses          correctness of the format     ..proof
 
-`channels` renders nothing: it reads the markers that were found another way. `pythonic` is T1 to A2
-in one, for Python says what stands where. In which order they run, and why: see `analysis`.
+`channels` renders no conversations, but converts the markers of other phases. `pythonic` covers T1
+to A2 at once, because the syntax of Python determines the layout. For the order of the phases and
+its reasons see `analysis`.
 """

@@ -1,4 +1,4 @@
-"""What all families of calls are read off: turns of nothing but calls, and the markers in them."""
+"""Shared by all families of calls: turns of calls only, and the markers in these turns."""
 
 from __future__ import annotations
 
@@ -49,16 +49,23 @@ __all__ = [
 
 DECODER = json.JSONDecoder()
 NUMBERS = ("0", "1", "2")
-"""What numbers the first two calls."""
+"""Numbers of the first two calls, counted from 0 or from 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsFinding:
-    """How a template writes calls: groups of the wire format, and what could not be found out.
+    """How a template writes calls: groups of the wire format, and unresolved issues.
 
-    `ends` are the end-of-turn markers of turns that have calls, beside those of every turn; `lost`
-    is what of the arguments the template does not show ("strings", "escapes", "numbers"), `losses`
-    the same in words; `addressed`: calls stand in messages whose header names the function too.
+    Attributes:
+        format: the tools group of the wire format.
+        function: the function group.
+        arguments: the arguments group.
+        call_id: the call-id group.
+        ends: additional end-of-turn markers of turns with calls.
+        issues: descriptions of problems.
+        lost: parts of the arguments lost in rendering ("strings", "escapes", "numbers").
+        losses: descriptions of the entries in `lost`.
+        addressed: True if calls are messages whose header names the function too.
     """
 
     format: ToolsFormat = field(default_factory=ToolsFormat)
@@ -74,14 +81,17 @@ class ToolsFinding:
 
 @dataclass(frozen=True, slots=True)
 class CallTexts:
-    """The assistant's turns of a template, each with the calls that are asked for.
+    """Renders assistant turns with the requested calls.
 
-    `repeated` is what stands before and behind an argument's name where the marker behind its value
-    repeats it; there it is written as one word, `REPEATED`, so that all such markers are alike.
-    `closer` is the same of the function's name, which is written as `REPEATED_NAME`; `number` is
-    what stands before and behind the number of a call, which is written as its id.
-    `header` matches what begins the message of a call, where that names the function as the call in
-    it does again.
+    Attributes:
+        turns: renders the turns.
+        reasoning: the reasoning markers, removed from each turn.
+        content: the content markers, removed from each turn.
+        repeated: the texts before and after an argument name if the marker after the value repeats
+            this name. Each repeated name is replaced by `REPEATED`, which makes all markers equal.
+        closer: the same for the function name, replaced by `REPEATED_NAME`.
+        number: the texts before and after the number of a call. The number is replaced by the id.
+        header: matches the start of a call's message if it repeats the function name of the call.
     """
 
     turns: Turns
@@ -93,22 +103,22 @@ class CallTexts:
     header: re.Pattern[str] | None = None
 
     def turn(self, *calls: Message) -> str:
-        """The whole turn, "" if there is none; without what is the `header` of each call in it."""
+        """Return the complete turn without the `header` of each call, or ""."""
         body = self.turns.body(content="", calls=calls) or ""
         return self.header.sub("", body) if self.header else body
 
     def __call__(self, *calls: Message) -> str:
-        """The turn without what belongs to reasoning, content or its end, "" if there is none.
+        """Return the turn without reasoning, content and end of turn, or "" if it has no calls.
 
-        All calls have the id of the first, so that their texts can be compared.
+        All calls get the id of the first call, so their texts can be compared.
         """
         body = self.turn(*calls)
         at = body.find(FUNCTIONS[0])
         if at < 0:
             return ""
         before, after = without_reasoning(body[:at], self.reasoning), body[at:]
-        before = before.rpartition(CONTENT)[2]  # some templates show calls beside content only
-        if self.content.end:  # a start marker alone is taken for the section's
+        before = before.rpartition(CONTENT)[2]  # some templates require content before calls
+        if self.content.end:  # a lone start marker counts as the section's
             before, after = self.outside(before, after)
         body = before + after
         for end in () if self.turns.frame.turn.several_messages else self.turns.frame.turn.ends:
@@ -119,25 +129,25 @@ class CallTexts:
         return _with_one_word(body, NUMBERS, self.number, CALL_IDS[0])
 
     def outside(self, before: str, after: str) -> tuple[str, str]:
-        """What stands before and after calls, without the content's markers round them."""
+        """Return the texts before and after the calls without the surrounding content markers."""
         content = self.content
         empty = content.start.rstrip() + content.end.strip()
         if content.end and before.startswith(empty):
-            # Content is written, if there is none too.
+            # Empty content is written between its markers too.
             return before.removeprefix(empty), after
         if before.startswith(content.start) and after.endswith(content.end):
-            # The calls stand in the content's markers, which are not theirs.
+            # The calls are inside the content's markers.
             return before.removeprefix(content.start), after.removesuffix(content.end)
         return before, after
 
     def behind_content(self, first: str) -> str | None:
-        """The white space between content and calls in no markers, None if they never meet."""
+        """Return the whitespace between content and unmarked calls, or None if they never meet."""
         body = self.turns.body(calls=[call()]) or ""
         space, found, rest = body.partition(CONTENT)[2].partition(first)
         return space if found and not space.strip() and FUNCTIONS[0] in first + rest else None
 
     def separator(self, first: str, default: str = "") -> str:
-        """The white space between content and `first`, the first marker of calls."""
+        """Return the whitespace between content and `first`, the first marker of calls."""
         for then in ([], [result(), user(NEXT_USER)]) if first else ():
             body = self.turns.body(calls=[call()], then=then) or ""
             space, found, _ = body.partition(CONTENT)[2].partition(first)
@@ -147,7 +157,7 @@ class CallTexts:
 
 
 def _with_one_word(body: str, names: Sequence[str], around: tuple[str, str], word: str) -> str:
-    """The text with one word in the place of each name that stands between two texts."""
+    """Replace each name between the two texts of `around` by `word`."""
     before, behind = around[0], around[1].rstrip()
     for name in names if before else ():
         body = body.replace(f"{before}{name}{behind}", f"{before}{word}{behind}")
@@ -155,7 +165,7 @@ def _with_one_word(body: str, names: Sequence[str], around: tuple[str, str], wor
 
 
 class CallMarkers(NamedTuple):
-    """What stands round calls: before and after all, before and after each, and between two."""
+    """Markers around calls: of the section, of each call, and the separator between two calls."""
 
     section_start: str = ""
     per_call_start: str = ""
@@ -165,13 +175,14 @@ class CallMarkers(NamedTuple):
 
     @property
     def first(self) -> str:
-        """The marker that calls begin with, "" if there is none."""
+        """The first marker of calls, "" if there is none."""
         return self.section_start if self.section_start.strip() else self.per_call_start
 
     def trimmed(self) -> CallMarkers:
-        """The same without the white space before the first marker.
+        """Return the markers without the whitespace before the first one.
 
-        It separates the calls from content, and, where it begins each call, these as well.
+        This whitespace separates calls from content. If it precedes each call, it also separates
+        calls.
         """
         if self.section_start.strip():
             return self._replace(section_start=self.section_start.lstrip())
@@ -181,24 +192,24 @@ class CallMarkers(NamedTuple):
 
 
 def markers_of(before: str, between: str | None, after: str) -> CallMarkers:
-    """Tell the markers of each call from those of the section, and both from the separator.
+    """Split the texts around calls into section markers, call markers and separator.
 
-    One call shows what stands `before` and `after` it, but not where in that the section's
-    markers end and its own begin. What two calls have `between` them shows it:
+    One call shows the texts `before` and `after` it, but not the border between section markers and
+    call markers. The text `between` two calls shows this border:
 
         before  = section_start per_call_start
         between = per_call_end separator per_call_start
         after   = per_call_end section_end
 
-    So a call's end is what `between` begins with of `after`, and its start what the rest of
-    `between` ends with of `before`; what is left of the three are separator and section. Where
-    there are no two calls (None), all of it is taken for the markers of each.
+    The end marker of a call is the common prefix of `between` and `after`. Its start marker is the
+    common suffix of `before` and the rest of `between`. The remaining texts are the section markers
+    and the separator. If two calls cannot be rendered (None), all text belongs to each call.
     """
     if between is None:
         return CallMarkers(per_call_start=before, per_call_end=after)
     end = after if between.startswith(after) else common_prefix(between, after)
     if not end.strip() and before == between:
-        end = ""  # it stands before each call, and behind the last
+        end = ""  # the text precedes each call and follows the last one
     rest = between.removeprefix(end)
     start = before if rest.endswith(before) else common_suffix(rest, before)
     return CallMarkers(
@@ -212,15 +223,15 @@ def markers_of(before: str, between: str | None, after: str) -> CallMarkers:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One call with one argument, taken apart.
+    """One rendered call with one argument, split into its parts.
 
     Attributes:
-        before: the text before the function's name.
-        between: the text between that and the argument's name, or the object of all arguments.
-        within: the text between the argument's name and its value; None where they are an object.
-        after: the text behind the value, or the object.
-        tail: what of the object stands behind the value.
-        quote: what stands round the object's strings, where that is not JSON's.
+        before: the text before the function name.
+        between: the text between the function name and the argument name, or the arguments object.
+        within: the text between argument name and value; None if the arguments are an object.
+        after: the text after the value, or after the object.
+        tail: the part of the object after the value.
+        quote: the quotation mark of strings in the object, if it differs from JSON's.
     """
 
     before: str
@@ -232,9 +243,11 @@ class Parts:
 
 
 def parts_of(body: str, *, quotes_all: bool = False) -> Parts | None:
-    """Take the rendering of a call with one argument apart; None if it is not all there.
+    """Split the rendering of a call with one argument; return None if a part is missing.
 
-    `quotes_all`: what stands round strings stands round all values, so that they are in no object.
+    Args:
+        body: the rendered call.
+        quotes_all: True if values of all types are quoted, so the arguments are not an object.
     """
     before, _, rest = body.partition(FUNCTIONS[0])
     if ARGUMENT not in rest or VALUE not in rest[rest.index(ARGUMENT) :]:
@@ -249,7 +262,7 @@ def parts_of(body: str, *, quotes_all: bool = False) -> Parts | None:
     quote = within.lstrip().removeprefix(":").strip()
     own = between.endswith("{") and len(quote) > 1 and not quotes_all
     if own and after.startswith(quote + "}"):
-        # An object with unquoted keys, and quotes of its own.
+        # An object with unquoted keys and special quotation marks.
         tail = quote + "}"
         return Parts(before, between[:-1], None, after.removeprefix(tail), tail, quote)
     marked = bool(between.strip()) and bool(within.strip())
@@ -260,9 +273,11 @@ def parts_of(body: str, *, quotes_all: bool = False) -> Parts | None:
 
 
 def between_calls(pair: str, tail: str) -> str | None:
-    """What stands between the arguments of two calls and the second's name; None without two.
+    """Return the text between the arguments of one call and the next name, or None for one call.
 
-    `tail` is what of the arguments stands behind the value.
+    Args:
+        pair: the rendering of two calls.
+        tail: the part of the arguments after the value.
     """
     first, found, _ = pair.partition(FUNCTIONS[1])
     if not found or VALUE not in first:
@@ -271,7 +286,7 @@ def between_calls(pair: str, tail: str) -> str | None:
 
 
 def json_at(text: str, start: int) -> tuple[Any, int]:
-    """The JSON value that begins at `start` and where it ends, 0 if there is none."""
+    """Return the JSON value at `start` and its end position, or (None, 0) if it is not JSON."""
     try:
         return DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):

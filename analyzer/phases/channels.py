@@ -1,7 +1,7 @@
-"""Turns of several messages, each with a header: known by what reasoning and content share.
+"""Formats of several messages per turn, each with a header that names its channel.
 
-Where the marker before reasoning and the one before content differ in one word only, that word
-is the name of a channel, and what stands round it the marks of a header.
+If the start markers of reasoning and content differ in one word only, this word is the name of a
+channel. The texts around the word are the markers of a header.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ WORD = re.compile(r"\w+")
 
 
 def header_marks(reasoning: ReasoningFormat, content: ContentFormat) -> Split | None:
-    """What stands round the one word in which the markers of reasoning and content differ."""
+    """Return the texts around the only word that differs between reasoning and content markers."""
     marks = split(reasoning.start, content.start)
     words = WORD.fullmatch(marks.left), WORD.fullmatch(marks.right)
     return marks if marks.prefix.strip() and marks.suffix.strip() and all(words) else None
 
 
 def _recipient(before: str) -> tuple[str, str]:
-    """The marker of a recipient, and the namespace behind it; alone, that is the marker."""
+    """Return the recipient marker and the namespace after it, or the text itself and ""."""
     found = NAMESPACE.search(before)
     if found and before[: found.start()].strip():
         return before[: found.start()], found[0]
@@ -44,11 +44,14 @@ def _recipient(before: str) -> tuple[str, str]:
 
 
 def with_channels(fmt: WireFormat, *, addressed: bool = False) -> WireFormat:
-    """Return the format with its channels if its markers are those of headers, else as it is.
+    """Return the format with channels if its markers are parts of headers, else unchanged.
 
-    The function's markers are then parts of a header too, and no longer stand by themselves;
-    but where calls are `addressed`, they have a syntax of their own in their messages. Where the
-    name of a function stands where those of channels do, these are recipients.
+    The function's markers become parts of a header too, except for `addressed` calls.
+
+    Args:
+        fmt: the format with markers of reasoning, content and calls.
+        addressed: True if calls have a syntax of their own inside their messages. If function names
+            and channel names share a position in the header, the channels become recipients.
     """
     marks = header_marks(fmt.reasoning, fmt.content)
     if marks is None or not fmt.turn.headers:
@@ -67,7 +70,7 @@ def with_channels(fmt: WireFormat, *, addressed: bool = False) -> WireFormat:
         ends=tuple(dict.fromkeys(text for text in ends if text.strip())),
         reasoning=(marks.left,),
     )
-    # What stands before a name that no marker begins is that of the call.
+    # Without a name marker, the call's start marker precedes the name.
     before = recipient.strip() or fmt.tools.per_call_start.strip()
     if addressed or before == marks.prefix.strip():
         readers = (marks.right,)

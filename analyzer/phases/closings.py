@@ -1,4 +1,4 @@
-"""What closes a marker, by its name: `</think>` closes `<think>`."""
+"""Closing markers derived from the name of an opening marker, e.g. `</think>` from `<think>`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterator
 __all__ = ["CLOSERS", "NAMED_TAG", "closing", "closings"]
 
 CLOSERS = ("</", "[/", "<|/")
-"""What a marker begins with that closes something."""
+"""Prefixes of closing markers."""
 
 NAMED_TAG = re.compile(r"<[A-Za-z][\w-]*>|\[[A-Za-z][\w-]*\]")
-"""A marker of which XML, or BBCode, says how the other is spelled that closes it."""
+"""An XML or BBCode tag. The syntax of both determines its closing tag."""
 
 WORDS = (("begin", "end"), ("start", "end"), ("open", "close"))
-"""Words in markers that open and in those that close."""
+"""Pairs of words in opening and closing markers."""
 
 
 def closing(marker: str) -> str:
-    """The closing marker of a pair: `</think>` for `<think>`."""
+    """Return the closing marker of a pair: `</think>` for `<think>`."""
     return f"{marker[:1]}/{marker[1:]}"
 
 
 def closings(marker: str) -> Iterator[str]:
-    """What may close a marker, by its name: a slash in it, its bar behind, a word for the end."""
+    """Yield possible closing markers: with a slash, a bar at the end, or an end word."""
     yield closing(marker)
     yield f"{marker[:2]}/{marker[2:]}"
     if marker.startswith("<|") and not marker.endswith("|>"):

@@ -18,7 +18,7 @@ __all__ = ["find_content", "with_end_of_content", "without_reasoning"]
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands before and after the content in a turn."""
+    """The texts before and after the content of a turn."""
 
     before: str
     after: str
@@ -26,7 +26,7 @@ class Around:
 
 @phase("C1")
 def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
-    """Find the content markers: those of every turn, or of turns with reasoning or with calls."""
+    """Find the content markers of every turn, or only of turns with reasoning or with calls."""
     needs_text = _requires_text(turns)
     if reasoning.next_ends:
         before, after = round_content(turns)
@@ -56,10 +56,10 @@ def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
 def with_end_of_content(
     turns: Turns, reasoning: ReasoningFinding, content: ContentFormat
 ) -> tuple[Turns, ContentFormat]:
-    """Take content's end marker out of the end of the turn, or into it, where that was wrong.
+    """Move the end marker of content out of the end of the turn, or into it.
 
-    If it was taken for a part of that, every turn has it, and only the last marker of what ends
-    turns is the turn's own. If nothing begins content, what stands behind it ends the turn.
+    If the end marker of content was counted as part of the turn end, only the last marker ends the
+    turn. If content has no start marker, the text after it ends the turn.
     """
     if content.mode is ContentMode.ALWAYS_WRAPPED and not content.end.strip():
         turns = turns.within(turns.frame.with_last_end_marker())
@@ -70,10 +70,10 @@ def with_end_of_content(
 
 
 def without_reasoning(text: str, reasoning: ReasoningFormat) -> str:
-    """What of a turn's beginning is left when a reasoning section, maybe empty, is taken out.
+    """Return the start of a turn without its reasoning section, which may be empty.
 
-    An opened one that is not closed is taken out too: a template may write the end of its
-    generation prompt into turns that have no reasoning.
+    An unclosed section is removed too, because a template may add the end of its generation prompt
+    to turns without reasoning.
     """
     for _, closed in reasoning.pairs:
         end = closed.strip()
@@ -87,9 +87,10 @@ def without_reasoning(text: str, reasoning: ReasoningFormat) -> str:
 
 
 def _beside_calls(turns: Turns, reasoning: ReasoningFormat) -> Around | None:
-    """What stands round content beside calls; None where no markers do.
+    """Return the content markers of turns with calls, or None if there are no markers.
 
-    They are told from those of calls by a turn of calls alone, which has them both all the same.
+    A turn of calls only contains the content markers too, which separates them from the call
+    markers.
     """
     with_content = _around(turns.body(calls=[call()]), reasoning)
     if with_content is None or FUNCTIONS[0] not in with_content.after:
@@ -113,9 +114,9 @@ def _wraps(around: Around) -> bool:
 
 
 def _space(turns: Turns) -> str:
-    """The white space between header and content, where the prompt has none.
+    """Return the whitespace between header and content if the prompt does not contain it.
 
-    A switch that shows reasoning may hide it, so the turn is that of the default.
+    A switch for reasoning may hide this whitespace, so the default turn is rendered.
     """
     plain = replace(turns, render=turns.render.unswitched())
     before, _ = round_content(plain)
@@ -123,7 +124,7 @@ def _space(turns: Turns) -> str:
 
 
 def _requires_text(turns: Turns) -> bool:
-    """Whether a null content comes out other than an empty one, or not at all."""
+    """Return True if null content and empty content are rendered differently."""
     null = turns.render.turn(content=None, calls=[call()])
     empty = turns.render.turn(content="", calls=[call()])
     return empty is not None and null != empty

@@ -1,4 +1,4 @@
-"""What stands around the assistant's turn: headers, end-of-turn markers, generation prompt."""
+"""Frame of an assistant turn: headers, end-of-turn markers, generation prompt."""
 
 from __future__ import annotations
 
@@ -36,35 +36,37 @@ from .switches import views_with_reasoning
 __all__ = ["find_frame", "needs_eos_token", "with_first_ends", "without_start_of_calls"]
 
 EOS = "zqendedzq"
-"""Stands for an `eos_token` that was not given."""
+"""Placeholder for a missing `eos_token`."""
 
-# Every other phase compares turns, so this one has to say where a turn begins and where it ends,
-# and it has whole renderings only, in which nothing marks that.
+# All other phases compare turns, so this one must find the start and end of a turn. It sees only
+# complete renderings, in which the borders of a turn are unmarked.
 #
-# The obvious way is one comparison: what `add_generation_prompt` adds is the header, and what
-# stands behind the content is the end. Both are wrong often:
+# The obvious method is one comparison: `add_generation_prompt` adds the header, and the text after
+# the content is the end. Both are often wrong:
 #
-# - The prompt may add more than the header: the start of reasoning, the name of a channel. So the
-#   header is as much of it as stands before every kind of turn: the last one, one in the middle,
-#   one with calls.
-# - It may add nothing, where the end of the user's message is all that a turn begins with. Then
-#   the header is what is left when the same texts are compared from the other side.
-# - Behind the last content there may stand more than the end: some templates write a generation
-#   prompt whether they are asked or not. So the end is looked for where a turn ends and another
-#   message follows, and what ends the user's message too ends a turn.
+# - The prompt may add more than the header: the start of reasoning, or the name of a channel. So
+#   the header is the part of the prompt shared by all kinds of turns: the last one, one in the
+#   middle, one with calls.
+# - The prompt may add no text if a turn begins directly after the end of the user's message. Then
+#   the header is found by comparing the same texts from the other side.
+# - The last content may be followed by more than the end: some templates always write a generation
+#   prompt. So the end is taken from a turn followed by another message. The end of the user's
+#   message also ends a turn.
 #
-# What only a later phase can see is not guessed at here. A marker that begins each call, or
-# reasoning in every turn, is in the header at first, and content's end marker in the end of the
-# turn; `analysis` has the frame corrected when they are known.
+# Borders visible only to a later phase are not guessed here. A marker before each call, or
+# reasoning in every turn, is first included in the header, and the end marker of content in the
+# end of the turn. `analysis` corrects the frame after the later phases.
 #
-# It costs seven renderings of short conversations, and less than that: those that other phases
-# ask for too are remembered.
+# The cost is at most seven renderings of short conversations, because renderings are cached and
+# shared with other phases.
 
 
 def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
-    """Find what stands around a turn; None when the template renders no conversation.
+    """Find the frame of a turn; return None if the template renders no conversation.
 
-    `prompts` are the tails of the prompts that the template's switches make, the default's first.
+    Args:
+        render: renders conversations with the template.
+        prompts: the tails of the prompts under each setting of the switches, the default first.
     """
     asked = render([user()])
     spoken = render.turn() if asked is not None else None
@@ -77,7 +79,7 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     others = [text.removeprefix(theirs) for text in prompts]
     header, more = _header(render, prompt, added, others)
     if not header.strip():
-        header = theirs  # prompts that have no more in common
+        header = theirs  # the prompts share only the end of the user's message
     headers = [header]
     if after_tool := _header_after_tool(render, header):
         shared = common_suffix(header, after_tool)
@@ -85,7 +87,7 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     headers += more
     tail, gap = after(spoken, CONTENT), _gap(render)
     opening = common_suffix(gap or "", asked[: asked.rindex(USER)])
-    # What ends a message before the user's, as it ends the user's own, does not open that.
+    # The end of any message is not part of the start of the user's message.
     opening = opening.removeprefix(theirs) if theirs.strip() else opening
     in_the_middle = (gap or "").removesuffix(opening)
     if tail.strip():
@@ -94,10 +96,10 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
         if end.strip() and not begins and not asked.endswith(trailer):  # it ends turns only
             end, trailer = end + trailer, ""
     else:
-        # Without an end-of-turn marker, a model stops where it would write the user's turn.
+        # Without an end-of-turn marker, a model stops at the start of the user's turn.
         known = in_the_middle.strip() or render.template.eos_token
         end, trailer = in_the_middle if known else tail + opening, ""
-    # That of the default, whatever is switched on here.
+    # The generation prompt is the default's, independent of the current setting.
     prompt = prompts[0] if prompts else prompt
     at = prompt.rfind(headers[0])
     inner = _end_in_the_middle(render, tail, in_the_middle, headers[0])
@@ -112,10 +114,10 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
 
 
 def without_start_of_calls(turns: Turns) -> Frame:
-    """The frame without the end of its header, where that stands before each call too.
+    """Return the frame without the end of its header if this text precedes each call too.
 
-    Where each message of a turn begins with a marker, the prompt has the first of them. A colon
-    behind two different words is none.
+    If each message of a turn begins with a marker, the generation prompt contains the first of
+    these markers. A colon after two different words does not count as a marker.
     """
     frame = turns.frame
     pair = turns.render.turn(content="", calls=[call(), call(1)])
@@ -128,10 +130,7 @@ def without_start_of_calls(turns: Turns) -> Frame:
 
 
 def needs_eos_token(render: Renderer) -> bool:
-    """Whether the `eos_token`, which is not given, is in what ends a turn before another message.
-
-    Be it the user's, or what a tool returned.
-    """
+    """Return True if the missing `eos_token` ends turns before a message of the user or a tool."""
     template = render.template
     if template.eos_token or "eos_token" not in template.variables:
         return False
@@ -142,9 +141,9 @@ def needs_eos_token(render: Renderer) -> bool:
 
 
 def with_first_ends(ends: tuple[str, ...]) -> tuple[str, ...]:
-    """The ends of a turn, and what of them is left where the last marker is cut off.
+    """Return the ends of a turn, and each end of several markers without its last marker.
 
-    An engine stops at a token, and leaves it out; what the model wrote before it stays.
+    An engine stops at a token and omits it, but keeps the markers before it.
     """
     more: list[str] = []
     for end in ends:
@@ -157,11 +156,19 @@ def with_first_ends(ends: tuple[str, ...]) -> tuple[str, ...]:
 def _header(
     render: Renderer, prompt: str, added: str, others: Sequence[str]
 ) -> tuple[str, list[str]]:
-    """What stands between the user's message and the assistant's turn.
+    """Return the text between the user's message and the assistant's turn.
 
-    It is the part of `added`, the generation prompt, that stands there in every kind of turn and
-    in the `others`, those under switches; where the template adds none, the part of every prompt's
-    end. Returns also the headers that say more in their middle, under a switch.
+    The header is the part of the generation prompt shared by all kinds of turns and all settings.
+    If the template adds no generation prompt, the header is the common start of these texts.
+
+    Args:
+        render: renders conversations with the template.
+        prompt: the tail of the default prompt.
+        added: the part of `prompt` after the end of the user's message.
+        others: the same part of the prompts under switches.
+
+    Returns:
+        The header, and the headers with additional text in the middle under a switch.
     """
     thought, planned = (between(text, USER, REASONING) for text in views_with_reasoning(render))
     said = between(render.turn(), USER, CONTENT)
@@ -175,10 +182,10 @@ def _header(
     if not shown:
         shared = common_suffix(added, *heads)
         if not shared.strip():
-            # The prompt says more to the model before what every turn begins with.
+            # The prompt contains additional instructions before the header.
             shared = common_prefix(*heads).removeprefix(prompt.removesuffix(added))
         return shared if shared.strip() and shared in added else added, []
-    # The white space before the first marker of the generation prompt is the header's too.
+    # Whitespace before the first marker of the prompt belongs to the header.
     space = added[: added.index(first)]
     header, more = common_prefix(added[len(space) :], *shown), []
     for other in (text[text.index(first) :] for text in others if first in text):
@@ -192,7 +199,7 @@ def _header(
 
 
 def _header_after_tool(render: Renderer, header: str) -> str:
-    """What stands between a tool's result and the assistant's turn, "" when that is not known."""
+    """Return the header between a tool result and the assistant's turn, "" if it is unknown."""
     prompt = render.turn(content="", calls=[call()], then=[result()], prompt=True)
     answered = render.turn(content="", calls=[call()], then=[result(), assistant()])
     head = between(answered, RESULT, CONTENT)
@@ -209,7 +216,7 @@ def _header_after_tool(render: Renderer, header: str) -> str:
 
 
 def _opening_of_result(render: Renderer, ends: Sequence[str], header: str) -> str:
-    """What begins what a tool returned; as a turn does where it must answer calls."""
+    """Return the start of a tool result, or `header` if results are rendered only after calls."""
     gap = between(render.turn(then=[result()]), CONTENT, RESULT)
     if gap is None:
         return header
@@ -218,15 +225,15 @@ def _opening_of_result(render: Renderer, ends: Sequence[str], header: str) -> st
 
 
 def _gap(render: Renderer) -> str | None:
-    """What stands between a turn and the user's next message; None where none may follow."""
+    """Return the text between a turn and the next user message, None if it is not rendered."""
     return between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER)
 
 
 def _end_in_the_middle(render: Renderer, last: str, end: str, header: str) -> str:
-    """The `end` of a turn before another message, where another ends the `last`; else "".
+    """Return the `end` of a turn before another message if it differs from the `last` end, else "".
 
-    It begins with a marker: other text is what the template adds to content. What stands behind
-    reasoning too ends a message of the turn, and not the turn.
+    It must begin with a marker, because templates may append other text to content. A text after
+    reasoning ends one message of the turn, not the turn.
     """
     known = end.lstrip().startswith(last.strip()) or last.lstrip().startswith(end.strip())
     if known or not begins_with_marker(end) or header.strip() in end:
@@ -239,18 +246,22 @@ def _end_in_the_middle(render: Renderer, last: str, end: str, header: str) -> st
 def _end_and_trailer(
     render: Renderer, theirs: str, tail: str, gap: str | None, header: str
 ) -> tuple[str, str]:
-    """The end of the turn, and what the template writes at the end of a conversation.
+    """Return the end of the turn, and the trailing text at the end of a conversation.
 
-    `tail` is what follows the last turn, `gap` what follows one before the user's next message,
-    `theirs` what ends the user's.
+    Args:
+        render: renders conversations with the template.
+        theirs: the end of the user's message.
+        tail: the text after the last turn.
+        gap: the text between a turn and the next user message.
+        header: the header of a turn.
     """
     if header not in tail and (gap is None or gap.startswith(tail)):
-        # What ends the user's message too ends a turn; what stands before it is the content's.
-        # White space before it is the template's.
+        # The end of the user's message ends a turn too; text before it belongs to content,
+        # but whitespace before it belongs to the turn's end.
         own = tail.removesuffix(theirs) if theirs.strip() else tail
         return (theirs if own != tail and own.strip() else tail), ""
-    # More follows than the end of the turn. What ends the user's message ends a turn too, if it
-    # is there; otherwise the end is what turns of all kinds have before the next header.
+    # The tail is longer than the end of the turn. If it contains the end of the user's message,
+    # this ends the turn too; otherwise all kinds of turns share their end before the next header.
     first = first_marker(theirs)
     if not first or first not in tail:
         core = header.strip()

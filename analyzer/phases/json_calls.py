@@ -1,7 +1,7 @@
-"""Phases T1 to T3: calls that are JSON objects, each or all of them between markers.
+"""Phases T1 to T3: calls as JSON objects, with markers around each call or around all of them.
 
-T1 looks for the function's name inside JSON, the one heuristic of the analysis, and reads the
-layout off the JSON itself; T2 and T3 compare one call with two.
+T1 searches for the function name inside JSON, the only heuristic of the analysis, and derives the
+layout from the parsed JSON. T2 and T3 compare one call with two.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from .content import without_reasoning
 
 __all__ = ["find_json_calls", "holds_json"]
 
-NO_LAYOUT = "tool calls are JSON, but the function's name and arguments were not found in it"
+NO_LAYOUT = "tool calls are JSON, but the keys of the function's name and arguments were not found"
 BRACKET = re.compile(r"[{\[]")
 REACH, MOST_BEGUN = 10_000, 30
-"""Characters before a probe, and brackets there, at which what holds it may begin; where it is not
-JSON, which is read in C, so many characters behind the probe may belong to it, too."""
+"""Limits of the search for the value around a probe: characters before the probe, and brackets.
+
+For Python literals, parsed in Python instead of C, REACH also limits the text after the probe."""
 
 CODE_BLOCK = re.compile(r"(?P<marker>[^`]*?)\s*```(?P<language>\w*)\s*\Z")
 KIND = {"type": "function"}
@@ -35,7 +36,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class JsonInText:
-    """A JSON value and the text that stands before and after it; `python`: as Python writes it."""
+    """A JSON value with the text before and after it; `python` is True for Python literals."""
 
     before: str
     text: str
@@ -45,9 +46,10 @@ class JsonInText:
 
 
 def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
-    """Read off how a call is written; None if it is no JSON object, nor in a list of them.
+    """Find the format of JSON calls; return None if a call is neither an object nor in a list.
 
-    Nor where its id stands outside of that: then what is round the name is markers, as in tags.
+    Also return None if the call id is outside the JSON: then the text around the name is markers,
+    as in tagged calls.
     """
     found = _json_with(calls.turn(call()), FUNCTIONS[0])
     if found is None:
@@ -56,7 +58,7 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
         return None
     two = calls.turn(call(), call(1))
     if inner := _inner_list(found):
-        # An object round the list of calls is no more than a marker with brackets in it.
+        # An object around the list of calls is treated as a marker.
         both = _json_with(two, FUNCTIONS[0])
         listed = _inner_list(both) if both else None
         found, two = inner, listed.text if listed else ""
@@ -84,12 +86,12 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
 
 
 def holds_json(text: str) -> bool:
-    """Whether a call is written in JSON."""
+    """Return True if a call is written in JSON."""
     return _json_with(text, FUNCTIONS[0]) is not None
 
 
 def _inner_list(found: JsonInText) -> JsonInText | None:
-    """The list of calls that is the one member of an object, with what stands round it."""
+    """Return the list of calls if it is the only member of an object, with the text around it."""
     value = found.value
     if len(value) != 1 or found.python:
         return None
@@ -104,9 +106,13 @@ def _inner_list(found: JsonInText) -> JsonInText | None:
 def _markers(
     before: str, pair: tuple[str, str] | None, after: str, *, in_array: bool
 ) -> CallMarkers:
-    """T2 and T3: the markers round calls; in an array there are none but the section's.
+    """T2 and T3: return the markers around calls. Calls in an array have section markers only.
 
-    `pair` is what two calls show: the text between them, and "[" if they stand in one array.
+    Args:
+        before: the text before the first call.
+        pair: the text between two calls, and "[" if both are in one array.
+        after: the text after the last call.
+        in_array: True if a single call is in an array.
     """
     between, array = pair or (None, "[" * in_array)
     markers = markers_of(before, between, after)
@@ -117,14 +123,19 @@ def _markers(
 
 
 def _made_second(two: str) -> Any:
-    """The second of two calls, None where there is none."""
+    """Return the JSON of the second call, or None if it is missing."""
     found = _json_with(two, FUNCTIONS[1])
     both = found.value if found is not None else None
     return both[-1] if isinstance(both, list) else both
 
 
 def _layout(value: Any, second: Any = None) -> ToolsFormat | None:
-    """Read the layout of a call off its JSON: which key holds what. `second` is another call."""
+    """Return the keys of name, arguments and id in a call; None if they are not found.
+
+    Args:
+        value: the JSON of the first call.
+        second: the JSON of another call, for comparison.
+    """
     array = isinstance(value, list)
     made = value[0] if array and value else value
     arguments = next(_paths(made, _holds_argument), None)
@@ -139,7 +150,7 @@ def _layout(value: Any, second: Any = None) -> ToolsFormat | None:
     if name is None or not arguments or len(name) > 2 or name[:-1] != arguments[:-1]:
         return None
     if CALL_IDS[0] in name:
-        return None  # each call has a key of its own
+        return None  # the key contains the id, so it differs for each call
     call_id = next(_paths(made, lambda part: part == CALL_IDS[0]), None)
     counted = next(_paths(made, _counts), None)
     order = [str(key) for key in _get(made, name[:-1])]
@@ -156,7 +167,7 @@ def _layout(value: Any, second: Any = None) -> ToolsFormat | None:
 
 
 def _constants(made: Mapping[str, Any], second: Any, known: set[str | int]) -> Iterator[str]:
-    """Yield the key and the value of members that are not `known`; "" for one that changes."""
+    """Yield the key and JSON value of each member not in `known`; "" for a changing value."""
     for key, value in made.items():
         if key not in known and (key, value) not in KIND.items():
             also = not isinstance(second, Mapping) or second.get(key, value) == value
@@ -164,7 +175,7 @@ def _constants(made: Mapping[str, Any], second: Any, known: set[str | int]) -> I
 
 
 def _code_block(made: ToolsFormat) -> ToolsFormat:
-    """Note a code block round the calls as such."""
+    """Set the code-block fields if the calls are inside a code block."""
     block = CODE_BLOCK.match(made.section_start)
     if block is None:
         return made
@@ -172,10 +183,10 @@ def _code_block(made: ToolsFormat) -> ToolsFormat:
 
 
 def _json_with(text: str, probe: str, start: int = 0) -> JsonInText | None:
-    """The outermost JSON object or array in `text` that holds `probe`, or one as Python has it.
+    """Return the outermost JSON object or array around `probe`, or the same as a Python literal.
 
-    What a template writes round a call is hostile, and each bracket may begin what is read to the
-    end: only some are tried, near the probe.
+    The text around a call is untrusted, and each bracket may start a scan to the end of the text.
+    So only a limited number of brackets near the probe are tried.
     """
     at = text.find(probe, start)
     if at < 0:
@@ -192,7 +203,7 @@ def _json_with(text: str, probe: str, start: int = 0) -> JsonInText | None:
 
 
 def _python_at(text: str, start: int) -> tuple[Any, int]:
-    """The value that begins at `start`, as Python writes it, and where it ends, 0 if none does."""
+    """Return the Python literal at `start` and its end position, or (None, 0) if it is not one."""
     src = Window(text, closed=True)
     src.pos = start
     chunks: list[str] = []
@@ -202,10 +213,10 @@ def _python_at(text: str, start: int) -> tuple[Any, int]:
 
 
 def _json_pair(text: str) -> tuple[str, str] | None:
-    """What stands between two calls, and "[" if both stand in one array."""
+    """Return the text between two calls, and "[" if both are in one array."""
     first, array = _json_with(text, FUNCTIONS[0]), ""
     if first is not None and FUNCTIONS[1] in first.text:
-        # Both are in one array: look for the calls inside of it.
+        # Both are in one array: search for the calls inside it.
         text, array = first.text, "["
         first = _json_with(text, FUNCTIONS[0], 1)
     if first is None:
@@ -216,8 +227,8 @@ def _json_pair(text: str) -> tuple[str, str] | None:
 
 
 def _paths(value: Any, wanted: Any) -> Iterator[Path]:
-    """The paths to all parts of a JSON value for which `wanted` is true, outermost first."""
-    left: list[tuple[Any, Path]] = [(value, ())]  # a template may nest deeper than Python calls
+    """Yield the paths to all parts of a JSON value accepted by `wanted`, outermost first."""
+    left: list[tuple[Any, Path]] = [(value, ())]  # may nest deeper than Python's stack
     while left:
         value, path = left.pop()
         if wanted(value):
@@ -233,7 +244,7 @@ def _get(value: Any, path: Path) -> Any:
 
 
 def _holds_argument(value: Any) -> bool:
-    """Whether a value is the arguments of the call, as an object or as its text."""
+    """Return True if a value is the call's arguments, as an object or as JSON text."""
     if isinstance(value, str) and ARGUMENT in value:
         try:
             value = json.loads(value)
@@ -243,5 +254,5 @@ def _holds_argument(value: Any) -> bool:
 
 
 def _counts(value: Any) -> bool:
-    """Whether a value counts the calls: the first has 0."""
+    """Return True if a value may be a counter: the first call has number 0."""
     return value in ("0", 0) and value is not False

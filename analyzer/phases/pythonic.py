@@ -1,4 +1,4 @@
-"""Calls that are written as calls in Python: `[f(a="b")]`."""
+"""Calls written in Python syntax: `[f(a="b")]`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ ISSUES = {
     "escapes": "the template writes quotes in strings without escaping them",
     "numbers": "the template writes numbers as strings",
 }
-"""What a template may lose of what a model wrote, in words."""
+"""Descriptions of what a template loses when it renders calls."""
 
 
 def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
-    """Read off what stands round calls in Python; None if calls are not written like this.
+    """Find the markers around calls in Python syntax; return None if calls are written otherwise.
 
-    Templates write Python badly: without quotes, without escapes, all in quotes. The model does
-    not; so what the template loses is said, and left out of the proof.
+    Templates often render Python incorrectly: without quotes, without escapes, or with quotes
+    around all values. Models write correct Python, so each loss is reported and excluded from
+    verification.
     """
     one = parts_of(calls(call()))
     if one is None or one.within is None or one.between.strip() != "(":
@@ -49,7 +50,7 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     ends: tuple[str, ...] = ()
     markers = markers_of(before, between, after)
     if not listed and markers.section_end.strip() and not markers.section_start.strip():
-        # Nothing has begun that this could end but the turn.
+        # No section was opened, so this marker ends the turn.
         ends, after, separator = (markers.section_end.strip(),), markers.per_call_end, ""
     behind = None if before.strip() else calls.behind_content("[" if listed else FUNCTIONS[0])
     tools = ToolsFormat(
@@ -69,13 +70,11 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     return ToolsFinding(format=tools, function=function, ends=ends, lost=lost, losses=issues)
 
 
-LEFT_OUT = (
-    "calls that the model writes in Python are read, those in history were not proved with it"
-)
+LEFT_OUT = "correct Python calls are parsed, but the calls in history were left out of verification"
 
 
 def _lost(quote: str, calls: CallTexts) -> Iterator[str]:
-    """What of the arguments a template does not show as Python would."""
+    """Yield the kinds of argument values that the template renders incorrectly."""
     if not quote:
         yield "strings"
     elif AWKWARD in calls(call(0, {ARGUMENT: AWKWARD})):

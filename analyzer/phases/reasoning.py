@@ -1,9 +1,9 @@
-"""Phases R1 to R3: how a template marks reasoning.
+"""Phases R1 to R3: the reasoning markers of a template.
 
-R1 compares a turn with reasoning to one without; R2 compares the generation prompt under every
-switch that the template reads; R3 compares reasoning beside content with reasoning beside
-calls. What a template drops from history shows only in its prompts (`reasoning_prompts`), or in
-where it cuts earlier turns (`reasoning_history`).
+R1 compares a turn with reasoning to a turn without. R2 compares the generation prompts under all
+switches. R3 compares reasoning before content with reasoning before calls. If a template drops
+reasoning from history, only two sources remain: its prompts (`reasoning_prompts`), and the text
+at which it truncates earlier turns (`reasoning_history`).
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ from .switches import Setting, names_of_switches, views_with_reasoning
 __all__ = ["ReasoningFinding", "find_reasoning", "round_content"]
 
 ANY_VALUE = (
-    "what opens reasoning, {marker!r}, holds the value of {name}: with another value it is not "
-    "read, but in the format of analyze(template, {name}=...)"
+    "the start marker of reasoning, {marker!r}, contains the value of {name}: for other values, "
+    "use the format of analyze(template, {name}=...)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningFinding:
-    """How a template marks reasoning, and where a message has it.
+    """The reasoning markers of a template, and the message key for reasoning.
 
     Attributes:
         format: the reasoning group of the wire format.
-        key: the key of a message under which the template reads reasoning; "" if it shows none.
-        issues: what the template does not show.
-        answer: the markers of content beside reasoning, where the template only describes them.
-        next_ends: what ends reasoning before content is what content begins with.
+        key: the message key from which the template reads reasoning; "" if it renders none.
+        issues: descriptions of missing information.
+        answer: the content markers of turns with reasoning, if the template only describes them.
+        next_ends: True if the end marker of reasoning is the start marker of content.
     """
 
     format: ReasoningFormat
@@ -77,8 +77,10 @@ def find_reasoning(
 ) -> ReasoningFinding:
     """Find the reasoning markers and the mode.
 
-    `others` are the tails of the prompts that the template's switches make (R2); `settings` are
-    what the switches may be set to.
+    Args:
+        turns: renders the turns.
+        others: the tails of the prompts under each setting of the switches (R2).
+        settings: the values of the switches.
     """
     render = turns.render
     default = render.prompt_tail() or ""
@@ -106,7 +108,7 @@ def find_reasoning(
     holding = _holding(prompts, start, held)
     others = _alternatives(turns, settings, start, end, [*holding])
     made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
-    # Where no marker opens reasoning, it begins with what a prompt says, whatever that is.
+    # Without a start marker, reasoning includes all text that the prompt adds.
     known = [text.strip() for pair in made.pairs for text in pair]
     unread = opened_only(turns, prompts, known, held)
     unread += by_name + tuple(_any_value(holding))
@@ -116,7 +118,7 @@ def find_reasoning(
 
 @phase("R1")
 def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | None:
-    """R1: start, end and key, from a turn with reasoning and content."""
+    """R1: return start, end and key, from a turn with reasoning and content."""
     lead, tail = round_content(turns)
     for key in _keys(turns.render):
         body = turns.body(reasoning=REASONING, key=key)
@@ -131,7 +133,7 @@ def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | No
         markers = [part for part in segments(end) if part.marker]
         always = lead.strip().endswith(end.strip())
         if not wrapper and len(markers) > 1 and (always or after.strip() != tail.strip()):
-            # Content is wrapped, when there is reasoning or ever: its opening marker comes last.
+            # Content is wrapped, always or after reasoning: the last marker is its start marker.
             end = end[: end.rindex(markers[-1].text)]
         end = _without_content(turns, start, end, prompts)
         if not end.strip():
@@ -144,10 +146,11 @@ def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | No
 
 
 def _start_before_turn(turns: Turns, prompts: Sequence[str], end: str) -> str:
-    """The start marker where every turn has it, and one without reasoning closes it at once.
+    """Return the start marker if every turn opens reasoning, and turns without it close it at once.
 
-    It is what every prompt has behind the header; where only some have anything there, there is
-    none, and where none has, or what ends it, it is the end of the header.
+    If all prompts have the same single marker after the header, it is the start marker. If no
+    prompt has text there, or only the end marker, the start marker is the end of the header. If
+    only some prompts have text there, there is no start marker.
     """
     behind = {behind_header(turns, prompt) for prompt in prompts}
     if behind <= {"", end}:
@@ -158,9 +161,9 @@ def _start_before_turn(turns: Turns, prompts: Sequence[str], end: str) -> str:
 
 
 def _without_content(turns: Turns, start: str, end: str, prompts: Sequence[str]) -> str:
-    """The end of reasoning before content, as far as it stands before calls or in a prompt too.
+    """Return the part of the end marker that also precedes calls, or also ends a prompt.
 
-    What follows it there is no part of content, so the rest of it is what content begins with.
+    The text after it there is not content, so the rest of the marker belongs to content.
     """
     begun, core = start.strip(), end.strip()
     texts = [prompt.rpartition(begun)[2] for prompt in prompts if begun and begun in prompt]
@@ -175,7 +178,7 @@ def _without_content(turns: Turns, start: str, end: str, prompts: Sequence[str])
 
 @phase("R3")
 def _next_ends(turns: Turns, start: str, end: str) -> bool:
-    """Whether every turn with content begins with the end marker, and one of calls has none."""
+    """Return True if content always begins with the end marker, and turns of calls omit it."""
     core = end.strip()
     if not start.strip() or not (turns.body() or "").lstrip().startswith(core):
         return False
@@ -187,9 +190,16 @@ def _next_ends(turns: Turns, start: str, end: str) -> bool:
 def _alternatives(
     turns: Turns, settings: Sequence[Setting], start: str, end: str, starts: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Other pairs of markers, beside calls or under a switch; all of it was rendered before.
+    """Return additional pairs of markers, used before calls or under a switch.
 
-    `starts` are others that prompts have, with the same end.
+    Earlier phases already rendered all of these turns.
+
+    Args:
+        turns: renders the turns.
+        settings: the values of the switches.
+        start: the start marker of the default pair.
+        end: the end marker of the default pair.
+        starts: additional start markers of prompts, with the same end marker.
     """
     found = {start.strip(): (start, end)}
     base = turns.render.unswitched()
@@ -216,7 +226,7 @@ def _alternatives(
 
 
 def _holding(prompts: Sequence[str], start: str, held: Sequence[Holder]) -> dict[str, list[Holder]]:
-    """The markers of prompts that open reasoning and hold the value of a switch, with which."""
+    """Return the start markers of prompts with a switch value inside, and the matching holders."""
     opening = [one for one in held if one.opens_as(start)]
     parts = [part.text for prompt in prompts for part in segments(prompt)]
     found = {text: [one for one in opening if one.is_one(text)] for text in parts}
@@ -224,21 +234,24 @@ def _holding(prompts: Sequence[str], start: str, held: Sequence[Holder]) -> dict
 
 
 def _any_value(holding: Mapping[str, Sequence[Holder]]) -> Iterator[str]:
-    """The issues of switches of which any value stands in what opens reasoning."""
+    """Yield an issue for each switch whose arbitrary value is part of a start marker."""
     for marker, ones in holding.items():
         names = dict.fromkeys(one.switch for one in ones if one.any_value)
         yield from (ANY_VALUE.format(marker=marker.strip(), name=name) for name in names)
 
 
 def _headers(turns: Turns) -> list[str]:
-    """The headers of a turn, as they may stand before reasoning."""
+    """Return the possible headers before reasoning."""
     texts = (turns.frame.header, *turns.frame.turn.headers)
     return [text for text in map(str.strip, texts) if text]
 
 
 @phase("R3")
 def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
-    """R3: the same from a turn with reasoning and a call, where content shows no reasoning."""
+    """R3: return start, end and key from a turn with reasoning and a call.
+
+    This is used if turns with content render no reasoning.
+    """
     closed_at_once = round_content(turns)[0].strip()
     for key in _keys(turns.render):
         body = turns.body(content="", calls=[call()], reasoning=REASONING, key=key)
@@ -250,8 +263,8 @@ def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
         if not start.strip():
             continue
         rest = rest[: rest.find(FUNCTIONS[0])]
-        # What a prompt with both markers has after the start is the end, with the white space that
-        # both have behind it; or else it is the first marker after the reasoning.
+        # If a prompt contains both markers, its text after the start is the end marker, with the
+        # whitespace shared by prompt and turn. Otherwise the first marker after reasoning is used.
         for prompt in prompts:
             behind = prompt.rpartition(start.strip())[2] if start.strip() in prompt else ""
             closed = behind.strip()
@@ -268,7 +281,10 @@ def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
 
 
 def _without_call(turns: Turns, closed: str, key: str) -> str:
-    """What of a prompt's end stands behind reasoning before content too: the rest opens a call."""
+    """Return the part of a prompt's end that follows reasoning before content too.
+
+    The rest of the prompt opens a call.
+    """
     parts = segments(closed)
     if len(parts) > 1 and parts[0].marker:
         body = turns.body(calls=[call()], reasoning=REASONING, key=key)
@@ -279,9 +295,9 @@ def _without_call(turns: Turns, closed: str, key: str) -> str:
 
 @phase("R2")
 def _described_to_the_model(render: Renderer) -> ReasoningFinding:
-    """Find markers that a prompt describes to the model while a switch is on, as empty pairs.
+    """Find markers described in the prompt while a switch is on, as empty pairs.
 
-    So may a template ask for reasoning that it shows nowhere: `between <think></think>`.
+    Such instructions request reasoning without rendering it: `between <think></think>`.
     """
     plain = render([user()], prompt=True) or ""
     for name in _switches(render):
@@ -293,9 +309,7 @@ def _described_to_the_model(render: Renderer) -> ReasoningFinding:
         ]
         if pairs:
             start, end = pairs[0]
-            issue = (
-                f"reasoning between {start} and {end} is asked for, with {name}, but never shown"
-            )
+            issue = f"{name} requests reasoning between {start} and {end}, but it is never rendered"
             reasoning = ReasoningFormat(mode=ReasoningMode.TAG_BASED, start=start, end=end)
             answer = pairs[1] if len(pairs) > 1 else None
             return ReasoningFinding(reasoning, issues=(issue,), answer=answer)
@@ -303,10 +317,10 @@ def _described_to_the_model(render: Renderer) -> ReasoningFinding:
 
 
 def _unended(turns: Turns) -> tuple[str, ...]:
-    """The issue of a template that shows reasoning and content with nothing between them.
+    """Return the issue of reasoning and content rendered without a marker between them.
 
-    Reasoning that is a part of the content is none: there the template writes all parts alike. Nor
-    is what stands under another key: it may be anything.
+    Reasoning inside a content part is ignored, because these templates render all parts alike. Text
+    under an unusual key is ignored too, because its purpose is unknown.
     """
     for key in REASONING_KEYS:
         body = turns.body(reasoning=REASONING, key=key)
@@ -316,15 +330,15 @@ def _unended(turns: Turns) -> tuple[str, ...]:
 
 
 def round_content(turns: Turns) -> tuple[str, str]:
-    """What a turn of content alone has before it and behind it."""
+    """Return the texts before and after the content of a turn without reasoning or calls."""
     before, found, behind = (turns.body() or "").partition(CONTENT)
     return (before, behind) if found else ("", "")
 
 
 def _keys(render: Renderer) -> tuple[str, ...]:
-    """The keys that may hold reasoning: the usual ones, and others that the template reads.
+    """Return the message keys that may hold reasoning: usual ones and others read by the template.
 
-    The others are tried all at once first: most templates show none of them.
+    The unusual keys are first tried together, because most templates render none of them.
     """
     more = sorted(render.template.keys - OTHER_KEYS - set(REASONING_KEYS))[:MOST_TRIED]
     for said in (assistant(), assistant("", calls=[call()])):
@@ -335,9 +349,9 @@ def _keys(render: Renderer) -> tuple[str, ...]:
 
 
 def _once(body: str, other: str) -> bool:
-    """Whether a turn has the reasoning once, and `other`.
+    """Return True if a turn contains the reasoning exactly once, and contains `other`.
 
-    A template that writes a list of parts as it is has it twice.
+    A template that prints a list of parts as Python text contains the reasoning twice.
     """
     return body.count(REASONING) == 1 and other in body
 
@@ -355,5 +369,5 @@ def _mode(start: str, end: str, prompts: list[str], *, tools_only: bool) -> Reas
 
 
 def _switches(render: Renderer) -> list[str]:
-    """The variables that the template reads and does not set itself."""
+    """Return the variables that the template reads but does not set."""
     return names_of_switches(render.template)[:MOST_TRIED]

@@ -1,7 +1,7 @@
-"""Where a template cuts reasoning out of an earlier turn: what it looks for there ends it.
+"""End markers of reasoning, found by how a template truncates earlier turns.
 
-The text of a model's whole output comes back as content, with one word behind the reasoning that
-the template may look for.
+A complete model output is rendered as content of an earlier turn, with a candidate end marker
+after the reasoning. If the template removes the reasoning, the candidate is an end marker.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from .closings import CLOSERS
 __all__ = ["MOST_TRIED", "cut_markers", "cut_off", "other_ends", "words_of"]
 
 LONGEST_SWITCH = 32
-"""Characters of a constant that is tried as a switch word or as an end marker."""
+"""Maximum length, in characters, of a constant tried as a switch word or as an end marker."""
 
 MOST_TRIED = 100
-"""Switches, words and markers of one template that are tried: real ones have about twenty."""
+"""Maximum number of switches, words or markers tried per template. Real templates have about 20."""
 
 OTHER_END = (
-    "earlier turns are cut at {other!r} as they are at {end!r}: if reasoning ends in either, each "
-    "needs a format, fmt.replace(reasoning={{'end': {other!r}}})"
+    "earlier turns are truncated at {other!r} as well as at {end!r}: if reasoning may end with "
+    "either, make a second format, fmt.replace(reasoning={{'end': {other!r}}})"
 )
 
 
 @phase("R2")
 def cut_off(render: Renderer) -> tuple[str, str] | None:
-    """The markers of what the template leaves out of an earlier turn, which no prompt opens.
+    """Return the markers of reasoning removed from earlier turns, or None.
 
-    It may look for the end alone, so what opens it is what that closes by its name.
+    The template may search for the end marker only, so the start marker is derived from its name.
     """
     for word in words_of(render):
         end = word.strip()
@@ -46,7 +46,7 @@ def cut_off(render: Renderer) -> tuple[str, str] | None:
 
 
 def cut_markers(render: Renderer) -> list[str]:
-    """The texts up to which the template cuts an earlier turn's output, the longest first."""
+    """Return the texts up to which the template truncates an earlier turn, longest first."""
     words = sorted(words_of(render), key=len, reverse=True)
 
     def past(*markers: str) -> str:
@@ -54,14 +54,14 @@ def cut_markers(render: Renderer) -> list[str]:
         return render.turn(content=whole, then=[user(NEXT_USER)]) or ""
 
     if not words or REASONING in past(*words):
-        return []  # most templates cut nowhere
+        return []  # most templates do not truncate earlier turns
     shown = {word: past(word) for word in words}
     cut = (word for word in words if CONTENT in shown[word] and REASONING not in shown[word])
     return [*dict.fromkeys(word.strip() for word in cut)]
 
 
 def other_ends(render: Renderer, end: str) -> Iterator[str]:
-    """The issues of a template that cuts earlier turns at other markers than the one that ends."""
+    """Yield an issue for each additional text at which the template truncates earlier turns."""
     ends = cut_markers(render)
     for other in ends if end in ends else ():
         if other != end:
@@ -69,6 +69,6 @@ def other_ends(render: Renderer, end: str) -> Iterator[str]:
 
 
 def words_of(render: Renderer) -> list[str]:
-    """The short texts that the template may look for in a message."""
+    """Return the short texts for which the template may search in a message."""
     short = (text for text in render.template.sought if len(text) <= LONGEST_SWITCH)
     return [text for text in short if text.strip() and "\n" not in text.strip()][:MOST_TRIED]

@@ -1,7 +1,8 @@
-"""What generation prompts show of reasoning: they end in what opens it, or in an empty pair.
+"""Reasoning markers in generation prompts: an open start marker, or an empty pair.
 
-What a template drops from history shows here alone, and an end marker may be missing; then it is
-the text at which the template cuts reasoning off, or what closes the other by its name.
+If a template drops reasoning from history, its prompts are the only source, and they may lack the
+end marker. Then the end marker is the text at which the template truncates earlier turns, or is
+derived from the name of the start marker.
 """
 
 from __future__ import annotations
@@ -30,27 +31,27 @@ __all__ = [
 ]
 
 GROUPS = 3
-"""Prompts in which all words are tried at once, before each is alone."""
+"""Number of prompts in which several words are tried together, before each is tried alone."""
 
 LONGEST_SHOWN = 60
-"""Characters of a prompt that an issue shows."""
+"""Maximum number of characters of a prompt quoted in an issue."""
 
 OPENED_ONLY = (
-    "the prompt opens a part of the turn with {rest!r}, and nothing shows what ends it: if it is "
-    "reasoning, fmt.replace(reasoning=...); if it only says how to go on, nothing is to be done"
+    "the prompt opens a part of the turn with {rest!r}, but its end marker is unknown: if it is "
+    "reasoning, use fmt.replace(reasoning=...); if it is only an instruction, ignore this issue"
 )
 CLOSED_BY_NAME = (
-    "the prompt opens {start!r}, and nothing shows what ends it: it is read as reasoning up to "
-    "{end!r}, which closes it by its name; if that is wrong, fmt.replace(reasoning=...)"
+    "the prompt opens {start!r}, but its end marker is never rendered: it is parsed as reasoning "
+    "up to {end!r}, derived from its name; if this is wrong, use fmt.replace(reasoning=...)"
 )
 
 
 @phase("R2")
 def begins_a_call(turns: Turns, prompt: str) -> bool:
-    """Whether a prompt ends in what opens a call in history, and so opens no reasoning.
+    """Return True if a prompt ends with the start of a call instead of reasoning.
 
-    What history has before a call may be an empty pair of the markers of reasoning too: then one
-    closes the other by its name, or content has them too.
+    The text before a call in history may also be an empty pair of reasoning markers. In this case
+    one marker closes the other by name, or turns with content contain the pair too.
     """
     opened = behind_header(turns, prompt)
     if opened.startswith(CLOSERS) or opened in (turns.body() or ""):
@@ -63,33 +64,33 @@ def begins_a_call(turns: Turns, prompt: str) -> bool:
 
 @phase("R2")
 def prompts_after_words(turns: Turns, default: str) -> list[str]:
-    """The ends of prompts whose message holds a word that the template may look for."""
+    """Return the tails of prompts after user messages with each word sought by the template."""
     tails: list[str] = []
     header = turns.frame.header
     if not header or header not in default:
         return tails
     words = words_of(turns.render)
-    # Many at once first, for most templates look for none; but words that stand side by side in
-    # the template, such as that for yes and that for no, not together.
+    # Several words at once first, because most templates search for none. Adjacent words of the
+    # template, e.g. for yes and for no, are put in different groups.
     groups = [words[at::GROUPS] for at in range(GROUPS)]
     own = default[default.rindex(header) :]
     for word in [word for group in groups if _counts(turns.render, group, own) for word in group]:
         tail = turns.render.prompt_tail(f"{USER} {word}") or ""
         if header in tail:
-            # The message itself may differ by the word; only what follows it counts.
+            # Only the text after the message counts: the message contains the word.
             tails.append(default.rpartition(header)[0] + header + tail.rpartition(header)[2])
     return tails
 
 
 def _counts(render: Renderer, words: Sequence[str], own: str) -> bool:
-    """Whether a prompt does not end as it does without words in its message."""
+    """Return True if words in the message change the end of the prompt."""
     tail = render.prompt_tail(f"{USER} {' '.join(words)}") if words else own
     return tail is None or not tail.endswith(own)
 
 
 @phase("R2")
 def from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
-    """Start and end from generation prompts alone."""
+    """Return the start and end markers found in generation prompts alone, or None."""
     pair = pair_of_two(turns, prompts) or _empty_pair(turns, prompts)
     if pair is not None:
         return pair
@@ -103,16 +104,16 @@ def from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
 
 
 def pair_of_two(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
-    """The markers in which two prompts differ."""
+    """Return the markers in which two prompts differ, or None."""
     pair = _closed_pair(prompts, turns.frame.header, turns.body() or "")
     return pair or _other_pair(turns, prompts)
 
 
 def _closed_pair(prompts: list[str], header: str = "", body: str = "") -> tuple[str, str] | None:
-    """The markers that one prompt has and another has not, or has not closed.
+    """Return the markers that one prompt adds to another, or the marker that closes it.
 
-    What ends the `header` of all turns opens nothing, unless its name or their `body` says so; nor
-    does a prompt without it show anything.
+    The end of the shared `header` opens reasoning only if its name or the `body` confirms it. A
+    prompt without the header is ignored.
     """
     for shorter in (prompt for prompt in prompts if header.strip() in prompt):
         for longer in prompts:
@@ -133,10 +134,10 @@ def _closed_pair(prompts: list[str], header: str = "", body: str = "") -> tuple[
 
 
 def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
-    """The markers where one prompt ends in what opens reasoning, and another in what ends it.
+    """Return the markers if one prompt ends with the start marker and another with the end marker.
 
-    What stands in every turn of the history, which has no reasoning, is the end, or what closes
-    the other by its name.
+    The end marker also begins every turn in history, because history contains no reasoning.
+    Otherwise it closes the start marker by name.
     """
     body, behind = turns.body() or "", _each_behind_header(turns, prompts)
     alone = [parts[0] for parts in map(segments, map(str.strip, behind)) if len(parts) == 1]
@@ -152,10 +153,10 @@ def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
 
 
 def _empty_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
-    """The markers that a prompt opens and closes at once behind the header.
+    """Return the markers that a prompt opens and closes at once after the header.
 
-    Words between them are of the first where no space parts them from it, and where all prompts
-    that begin with it have them; else they are what one prompt says.
+    Words between them belong to the start marker if no space separates them from it, and if all
+    prompts with this marker contain them. Otherwise they are text of one prompt.
     """
     behind = [text.lstrip() for text in _each_behind_header(turns, prompts)]
     for parts in (segments(text.rstrip()) for text in behind):
@@ -170,7 +171,7 @@ def _empty_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
 
 
 def _closed_in_text(render: Renderer, opened: str) -> str:
-    """The marker that closes `opened` by its name, where the template's own text has it, or ""."""
+    """Return the closing marker of `opened` if the template's own text contains it, else ""."""
     texts = [*render.template.constants, render([user()], tools=TOOLS) or ""]
     for closed in closings(opened.strip()):
         if any(closed in text for text in texts):
@@ -180,9 +181,10 @@ def _closed_in_text(render: Renderer, opened: str) -> str:
 
 @phase("R2")
 def closed_by_name(turns: Turns, prompts: Sequence[str]) -> tuple[str, str] | None:
-    """Start and end where all that a prompt has behind the header is a tag that nothing closes.
+    """Return start and end if a prompt adds only an unclosed tag after the header, else None.
 
-    Only a tag: how `<|mull|>` is closed is not known, and what is more than one may say anything.
+    Only tags are accepted: the closing marker of `<|mull|>` is unknown, and longer text may mean
+    anything.
     """
     shown = turns.body() or ""
     for prompt in prompts:
@@ -195,10 +197,16 @@ def closed_by_name(turns: Turns, prompts: Sequence[str]) -> tuple[str, str] | No
 def opened_only(
     turns: Turns, prompts: Sequence[str], known: Sequence[str] = (), held: Sequence[Holder] = ()
 ) -> tuple[str, ...]:
-    """The issue of a prompt that goes on behind the header, with what no turn shows.
+    """Return the issue of a prompt that adds unknown text after the header.
 
-    Nor is it one of the `known` markers of reasoning, or begins with one, or closes something, once
-    what is `held` to say the value of a switch is left out.
+    Text is known if turns contain it, if it begins with a known marker, or if it begins like a
+    closing marker.
+
+    Args:
+        turns: renders the turns.
+        prompts: the tails of the prompts.
+        known: the known reasoning markers.
+        held: texts with switch values, removed before the comparison.
     """
     shown = turns.body() or ""
     for prompt in prompts:
@@ -214,11 +222,11 @@ def opened_only(
 
 
 def behind_header(turns: Turns, prompt: str) -> str:
-    """What of a prompt stands behind the header, without the space round it."""
+    """Return the text of a prompt after the header, without surrounding whitespace."""
     return "".join(_each_behind_header(turns, [prompt])).strip()
 
 
 def _each_behind_header(turns: Turns, prompts: Sequence[str]) -> list[str]:
-    """What of each prompt that has the header stands behind it."""
+    """Return the text after the header, for each prompt with a header."""
     header = turns.frame.header.strip()
     return [prompt.rpartition(header)[2] for prompt in prompts if header and header in prompt]

@@ -1,7 +1,7 @@
-"""Where a prompt holds the value of a switch: the text with it is another for each value.
+"""Prompt texts that contain the value of a switch, and therefore differ for each value.
 
-Such a text says how to go on, as `<|effort:high|>` does, and opens nothing; or it is what opens
-reasoning, with more in its tag.
+A text with a value is either an instruction without an end marker, e.g. `<|effort:high|>`, or a
+start marker of reasoning with the value inside its tag.
 """
 
 from __future__ import annotations
@@ -20,15 +20,19 @@ from .switches import MOST_SWITCHES, Setting, names_of_switches
 __all__ = ["Holder", "holders"]
 
 NAME = re.compile(r"\W+\w+")
-"""What a marker begins with, and its name."""
+"""The start of a marker, and its name."""
 WORD = re.compile(r"[\w-]")
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A marker, or a text between two, that holds a switch's value: what is round the value.
+    """A marker, or a text between two markers, with a switch value inside.
 
-    `any_value`: it holds whatever the switch may be set to, not only what the template knows.
+    Attributes:
+        switch: the name of the switch.
+        before: the text before the value.
+        behind: the text after the value.
+        any_value: True if the template writes arbitrary values, not only known ones.
     """
 
     switch: str
@@ -37,13 +41,13 @@ class Holder:
     any_value: bool = False
 
     def is_one(self, text: str) -> bool:
-        """Whether a text is this one, with some value."""
+        """Return True if `text` is this text with some value."""
         core = text.strip()
         longer = len(self.before) + len(self.behind) < len(core)
         return longer and core.startswith(self.before) and core.endswith(self.behind)
 
     def opens_as(self, start: str) -> bool:
-        """Whether it opens what `start` does, being that or having more in the same tag."""
+        """Return True if this text is the marker `start`, even with more text inside its tag."""
         name = NAME.match(start.strip())
         more = self.before.removeprefix(name[0]) if name else self.before
         return self.is_one(start) or (more not in ("", self.before) and not WORD.match(more))
@@ -51,10 +55,10 @@ class Holder:
 
 @phase("S")
 def holders(turns: Turns, settings: Sequence[Setting]) -> list[Holder]:
-    """Find the texts behind the header of a prompt that hold the value of a switch.
+    """Find the prompt texts after the header that contain a switch value.
 
-    One value shows nothing, for a marker may be called so: the template must write any value,
-    or two that it knows.
+    One value is not sufficient, because a marker may contain the same word. The template must write
+    arbitrary values, or two known ones.
     """
     base = turns.render.unswitched()
     found: Counter[Holder] = Counter()
@@ -65,7 +69,7 @@ def holders(turns: Turns, settings: Sequence[Setting]) -> list[Holder]:
                 found.update(set(_held(turns, prompt, name, value)))
     kept = [one for one, times in found.items() if times > 1]
     for name in names_of_switches(base.template)[:MOST_SWITCHES]:
-        # Whether it is on was asked before: a value that is written is written then too.
+        # The prompt with True was rendered before: if values are written, it contains "true".
         if "true" in (base.under({name: True}).prompt_tail() or "").lower():
             free = name not in base.context
             prompt = base.under({name: SWITCHED}).prompt_tail()
@@ -74,7 +78,7 @@ def holders(turns: Turns, settings: Sequence[Setting]) -> list[Holder]:
 
 
 def _held(turns: Turns, prompt: str | None, name: str, value: str) -> Iterator[Holder]:
-    """Yield the texts of a prompt that hold a value, and have a word of their own."""
+    """Yield the texts of a prompt that contain the value and at least one other word."""
     header = turns.frame.header.strip()
     for part in segments(after(prompt, header)) if prompt and header in prompt else ():
         before, held, behind = part.text.strip().partition(value)

@@ -1,10 +1,10 @@
-"""Phase S: the switches of a template, and what each of them changes.
+"""Phase S: the switches of a template, and the effect of each.
 
-A switch is a variable that the template reads and the caller may set: `enable_thinking`,
-`reasoning_effort`. Whether a variable is one is not told by its name. Each is set to true, to false
-and to the texts that the template compares it with, and one conversation that has all a
-conversation can have is rendered; where nothing changes, it switches nothing. What it changes is
-seen where it does. One that must not be true may be a list: it is set to one of a word.
+A switch is a variable read by the template and set by the caller, e.g. `enable_thinking` or
+`reasoning_effort`. Names do not identify switches. Each variable is set to true, to false, and to
+the texts with which the template compares it. If a complete conversation renders the same under
+all values, the variable is not a switch. If true is rejected, the variable may be a list, and is
+set to a list of one word.
 """
 
 from __future__ import annotations
@@ -45,25 +45,29 @@ __all__ = [
 ]
 
 MOST_SWITCHES = 24
-"""Variables of one template that are tried: real ones have seven at most."""
+"""Maximum number of variables tried per template. Real templates have at most seven."""
 
 Views = tuple[str, str, str]
 
 ENOUGH_TEXTS = 2
-"""Texts that a variable is compared with, beyond which it is not set to true as well."""
+"""Number of comparison texts from which a variable is not also set to true."""
 
 MOST_TEXTS = 6
-"""Texts that are tried for one variable."""
+"""Maximum number of texts tried for one variable."""
 
 LIST, LISTED = (SWITCHED,), "[...]"
-"""The value of a switch that is a list, and what people are shown of it."""
+"""The value tried for list variables, and its form in messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Switches with their values; `changes` is what comes of them: "prompt", "reasoning", ...
+    """Switches with their values, and the effects of these values.
 
-    The setting without switches is the default, and changes nothing.
+    The setting without switches is the default, and has no effects.
+
+    Attributes:
+        switches: the names and values of the switches.
+        changes: the affected parts: "prompt", "reasoning", "calls", "instructions".
     """
 
     switches: tuple[tuple[str, Any], ...] = ()
@@ -71,42 +75,42 @@ class Setting:
 
     @property
     def context(self) -> dict[str, Any]:
-        """What the template is rendered with."""
+        """The template variables of this setting."""
         return dict(self.switches)
 
     @property
     def label(self) -> str:
-        """The setting in words."""
+        """The setting as readable text."""
         return ", ".join(f"{name}={_word(value)}" for name, value in self.switches) or "default"
 
     @property
     def given(self) -> str:
-        """The setting as arguments in Python."""
+        """The setting as Python keyword arguments."""
         shown = ((name, LISTED if value == LIST else repr(value)) for name, value in self.switches)
         return ", ".join(f"{name}={value}" for name, value in shown)
 
     @property
     def prompted(self) -> bool:
-        """Whether it is the default, or changes the prompt."""
+        """True for the default, and for settings with another prompt."""
         return not self.switches or "prompt" in self.changes
 
     @property
     def matters(self) -> bool:
-        """Whether it is the default, or changes more than the instructions."""
+        """True for the default, and for settings that change more than the instructions."""
         return not self.switches or bool(set(self.changes) - {"instructions"})
 
 
 def names_of_switches(template: ChatTemplate) -> list[str]:
-    """The variables of a template that may be switches."""
+    """Return the variables of a template that may be switches, sorted."""
     return sorted(template.switches - NOT_SWITCHES)
 
 
 @phase("S")
 def find_settings(render: Renderer) -> list[Setting]:
-    """Find the settings that change something of a turn or its prompt, the default first.
+    """Find the settings that change a turn or its prompt, the default first.
 
-    Some switches do something only where another is on: those that change nothing are tried once
-    more under the setting that shows reasoning.
+    Some switches have an effect only if another switch is on. Switches without effect are tried
+    again under the setting that shows reasoning.
     """
     names = [name for name in names_of_switches(render.template) if name not in render.context][
         :MOST_SWITCHES
@@ -121,7 +125,7 @@ def find_settings(render: Renderer) -> list[Setting]:
 
 
 def situation(render: Renderer, settings: list[Setting]) -> Setting:
-    """Choose the setting in which to read the template: the first that shows reasoning."""
+    """Return the setting for reading the template: the first one that shows reasoning."""
     for one in settings:
         if one.switches and "reasoning" not in one.changes:
             continue
@@ -135,7 +139,7 @@ def situation(render: Renderer, settings: list[Setting]) -> Setting:
 
 
 def switches_of(names: Sequence[str], settings: Sequence[Setting]) -> Mapping[str, tuple[str, ...]]:
-    """Say of each switch all that its values change, nothing where they change nothing."""
+    """Return all effects of the values of each switch; () for switches without effect."""
     found: dict[str, dict[str, None]] = {name: {} for name in names}
     for one in settings:
         if one.switches:
@@ -144,17 +148,17 @@ def switches_of(names: Sequence[str], settings: Sequence[Setting]) -> Mapping[st
 
 
 def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Setting]:
-    """The settings beyond `base`, which the renderer has, that change something.
+    """Yield the settings with an effect, as extensions of the renderer's setting `base`.
 
-    Most switches are off where nothing is said, so all are set to false at once before each is;
-    but for those that refuse to be true, or change the instructions alone. What is compared with
-    texts is set to those.
+    Most switches are off by default, so all are first set to false together. Each one is set to
+    false alone only if this has an effect. Switches that reject true, or change only the
+    instructions, are not set to false. Variables compared with texts are set to these texts.
     """
     plain = _views(render)
     if plain is None:
         return
     choices = render.template.choices
-    # One of several texts is as true as any.
+    # Several texts: each one is as true as True itself.
     plainly = [name for name in names if len(choices.get(name, ())) < ENOUGH_TEXTS]
     on = {name: _views(render.under({name: True})) for name in plainly}
     off = [name for name, views in on.items() if name not in choices and _may_be_off(plain, views)]
@@ -177,12 +181,12 @@ def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Se
 
 
 def _may_be_off(plain: Views, views: Views | None) -> bool:
-    """Whether a switch that is on shows these views, and may change something where it is off."""
+    """Return True if false may have an effect: true changes more than the instructions."""
     return views is not None and {*_changes(plain, views)} != {"instructions"}
 
 
 def _is_written(value: object, plain: Views, views: Views) -> bool:
-    """Whether true or false comes out in a turn or its prompt: it stands for a text, no switch."""
+    """Return True if the value true or false is rendered: the variable is text, not a switch."""
     if not isinstance(value, bool):
         return False
     old, new = (
@@ -199,7 +203,7 @@ def _word(value: object) -> str:
 def other_ends_of_calls(
     render: Renderer, settings: Sequence[Setting], ends: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the markers that end a turn of calls under a setting, in the place of one of `ends`."""
+    """Yield the markers that replace one of `ends` after calls under a setting."""
     firsts = [first_marker(end) for end in ends]
     plain = between(views_with_reasoning(render)[1], VALUE, RESULT)
     if plain is None:
@@ -214,19 +218,19 @@ def other_ends_of_calls(
 
 
 def views_with_reasoning(render: Renderer) -> tuple[str, str]:
-    """What is rendered of a turn with reasoning: with content, and with a call."""
+    """Return two renderings of a turn with reasoning: with content, and with a call."""
     called = render([user(), thinking("", [call()]), result()], tools=TOOLS) or ""
     return render([user(), thinking()]) or "", called
 
 
 def _views(render: Renderer) -> Views | None:
-    """What a setting may change: the prompt, and the last turn without and with calls."""
+    """Return the renderings to compare: the prompt, a turn with content, and a turn with calls."""
     prompt = render([user()], prompt=True)
     return None if prompt is None else (prompt, *views_with_reasoning(render))
 
 
 def _changes(plain: Views, views: Views) -> Iterator[str]:
-    """Name what is different, in words that stay."""
+    """Yield the names of the affected parts; these names are stable."""
     parts = [[_behind(text, USER) for text in texts] for texts in (plain, views)]
     (prompt, said, called), (prompt2, said2, called2) = parts
     if prompt != prompt2:
@@ -245,6 +249,6 @@ def _behind(text: str, probe: str) -> str:
 
 
 def _thoughts(text: str) -> str:
-    """What of a turn is reasoning, with what stands before it, and behind it up to the content."""
+    """Return the reasoning of a turn, with the text before it and after it up to the content."""
     before, found, behind = text.partition(REASONING)
     return before + found + behind.partition(CONTENT)[0] if found else ""

@@ -1,4 +1,4 @@
-"""Phases T4 to T7, A1 and A2: calls whose name stands outside JSON, and what marks its parts."""
+"""Phases T4 to T7, A1 and A2: calls with the name outside JSON, and the markers of their parts."""
 
 from __future__ import annotations
 
@@ -51,31 +51,30 @@ NAMESPACE = re.compile(r"[\w-]+[.:/]\Z")
 NUMBERED = re.compile(r"(?<!\w)[01](?!\w)")
 COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
 
-# A rendered call is texts and slots in turn: text, name, text, key, text, value, text. The texts
-# have to be divided among fifteen fields of a format, and nothing in `<do f><arg k>v</arg></do>`
-# says where one of them ends and the next begins.
+# A rendered call alternates between texts and slots: text, name, text, key, text, value, text. The
+# texts are divided among fifteen fields of a format, but `<do f><arg k>v</arg></do>` alone does not
+# show the borders between them.
 #
-# The obvious way is to know what a tag looks like, and to take opening and closing ones for pairs.
-# That finds what one has seen before; models write `Action:`, `functools[` and line breaks too. So
-# a border is found by having something twice, or not at all:
+# The obvious method recognizes tags and pairs opening with closing ones. It fails for unknown
+# notations: models also write `Action:`, `functools[` and line breaks. So a border is found by
+# rendering a part twice, or not at all:
 #
-#     one call, and two            the section's markers, each call's, the separator  (T2, T3, T4)
-#     one argument, and two        where an argument ends and the next begins         (T5)
-#     one argument, and none       what stands round all arguments                    (T6)
-#     the id of a call             where it stands, and what stands round it          (T7)
-#     a string, and a number       what stands before a value of either kind          (A1, A2)
+#     one call, and two            section markers, call markers, separator            (T2, T3, T4)
+#     one argument, and two        end of an argument, start of the next               (T5)
+#     one argument, and zero       markers around all arguments                        (T6)
+#     the id of a call             position of the id, and its delimiters              (T7)
+#     a string, and a number       markers before a value of either kind               (A1, A2)
 #
-# Where that leaves two markers side by side, between which nothing ever stands, each border would
-# do, for the parser reads both in one. Only there `segments` decides, which does know what tags
-# look like, so that the format reads as a person would have written it.
+# Two markers may always be adjacent. Then any border works, because the parser reads both as one.
+# Only in this case `segments` decides, which recognizes tags, to make the format readable.
 #
-# A template may refuse one of these calls: two at once, or one without arguments. A comparison that
-# it does not allow leaves a border where the others have put it, and is no reason to give up: what
-# comes of it is proved in the end, or said not to be.
+# A template may reject one of these calls: two at once, or one without arguments. A rejected
+# comparison leaves the border of the earlier ones unchanged, and the analysis continues. Its result
+# is verified at the end, or reported as unverified.
 
 
 def find_tagged(calls: CallTexts) -> ToolsFinding | None:
-    """Read off how a call is written; None if it is not written like this."""
+    """Find the format of calls between markers; return None if calls are written otherwise."""
     calls = without_repeated_keys(_without_repeated_names(calls))
     one = parts_of(calls(call()))
     if one is not None and one.quote and f"{one.quote}{NUMBER}" in calls(_with_number()):
@@ -87,11 +86,11 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     ends: tuple[str, ...] = ()
     last = pair.rpartition(VALUE)[2].removeprefix(one.tail)
     if FUNCTIONS[1] in pair and not markers.section_end.strip() and last.startswith(one.after):
-        # Some templates close the section behind the second call only.
+        # Some templates close the section only after several calls.
         closer = last.removeprefix(one.after)
         markers = markers._replace(section_end=markers.section_end + closer)
     if markers.section_end.strip() and not markers.section_start.strip():
-        # Nothing has begun that this could end but the turn.
+        # No section was opened, so this marker ends the turn.
         ends, markers = (markers.section_end.strip(),), markers._replace(section_end="")
     call_id, one, start, end, behind = _call_id(one, markers, pair, without_arguments(calls))
     namespace = NAMESPACE.search(start) if call_id.holds_name else None
@@ -116,7 +115,7 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     first = markers.first or name_prefix
     spoilt = name_prefix.lstrip().startswith('{"') and not holds_json(calls.turn(call()))
     if not first.strip() or spoilt:
-        # No marker, or JSON that the template spoils: its model writes what that should be.
+        # Either no marker, or invalid JSON from the template; its model writes valid JSON.
         return None
     return ToolsFinding(
         format=ToolsFormat(
@@ -140,17 +139,17 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
 
 
 def _with_number() -> Message:
-    """A call whose argument is no text."""
+    """Return a call with a number as its argument."""
     return call(0, {ARGUMENT: NUMBER})
 
 
 def _last_of(text: str) -> str:
-    """The last marker of a text, or what stands behind it."""
+    """Return the last marker of a text, or the text after it."""
     return (texts_of_markers(text) or [""])[-1]
 
 
 def _without_repeated_names(calls: CallTexts) -> CallTexts:
-    """The texts with one word for each function's name in the marker that closes its call."""
+    """Replace the function name in each closing marker by one placeholder."""
     _, _, behind = calls(call()).partition(VALUE)
     before, _, rest = behind.partition(FUNCTIONS[0])
     opened = OPENED.search(before)
@@ -161,7 +160,7 @@ def _without_repeated_names(calls: CallTexts) -> CallTexts:
 
 
 def without_numbers(calls: CallTexts) -> CallTexts:
-    """The texts with an id for the number of each call, where the tag before its name has one."""
+    """Replace the number of each call by an id if the tag before its name contains a number."""
     before = calls(call()).partition(FUNCTIONS[0])[0]
     number = next(reversed([*NUMBERED.finditer(before)]), None)
     opened = OPENED.search(before[: number.start()]) if number else None
@@ -175,10 +174,11 @@ def without_numbers(calls: CallTexts) -> CallTexts:
 def _call_id(
     one: Parts, markers: CallMarkers, pair: str, none: str
 ) -> tuple[CallIdFormat, Parts, str, str, str]:
-    """T7: where the id stands.
+    """T7: find the position of the id.
 
-    Returns also the parts, what begins and what ends each call without it, and, where it stands
-    behind the arguments, what stands behind it.
+    Returns:
+        The format of the id, the parts without the id, the start and the end of each call, and the
+        text after the id if it follows the arguments.
     """
     probe, start, end = CALL_IDS[0], markers.per_call_start, markers.per_call_end
     if probe in start:
@@ -202,7 +202,7 @@ def _call_id(
         return found, replace(one, after=inner), start, inner, behind
     number = NUMBERED.search(one.between)
     if number is not None and one.within is not None:
-        # Calls are numbered: that is their id.
+        # The number of a call serves as its id.
         prefix, suffix = one.between[: number.start()], one.between[number.end() :]
         if f"{FUNCTIONS[1]}{prefix}{int(number[0]) + 1}{suffix}" in pair:
             head = common_prefix(one.between, none)
@@ -215,16 +215,16 @@ def _call_id(
             return found, replace(one, between=key), start, end, ""
     counted = COUNTED.match(one.between)
     if counted and f"{FUNCTIONS[1]}{counted[1]}1" in pair:
-        # The name with its number is what the result of the call refers to.
+        # Results refer to a call by its name and number, so both are the id.
         found = CallIdFormat(position=Position.PRE_FUNC_NAME, holds_name=True)
         return found, replace(one, between=one.between[counted.end() :]), start, end, ""
     return CallIdFormat(), one, start, end, ""
 
 
 def _before_name(call_id: CallIdFormat, start: str) -> tuple[CallIdFormat, str, str]:
-    """T4: the marker of the call, and what stands between it and the name.
+    """T4: split the text before the name into the call marker and the name prefix.
 
-    Returns also the id, whose prefix stands there too where it comes first.
+    The id format is returned too. If the id precedes the name, the text before it is its prefix.
     """
     texts = texts_of_markers(start)
     opened = segments(start.strip())[:1]
@@ -242,9 +242,9 @@ def _before_name(call_id: CallIdFormat, start: str) -> tuple[CallIdFormat, str, 
 
 
 def _json_arguments(one: Parts, end: str) -> tuple[ArgumentsFormat, str, str]:
-    """T6 for JSON: the text behind the object, up to the first marker, is the arguments' end.
+    """T6 for JSON: return the arguments' format, the end of the name, and the call's closers.
 
-    Returns also what ends the name, and the call's closers.
+    The text between the object and the first marker is the end of the arguments.
     """
     first = segments(end)[:1]
     own = first[0].text if first and not first[0].marker and first[0].text.strip() else ""
@@ -252,7 +252,7 @@ def _json_arguments(one: Parts, end: str) -> tuple[ArgumentsFormat, str, str]:
 
 
 def _closers(text: str, *, wrapped: bool) -> tuple[str, str]:
-    """The marker that closes the function, and the one that closes the call round it."""
+    """Return the marker that closes the function, and the one that closes the surrounding call."""
     texts = texts_of_markers(text)
     if len(texts) > 1:
         return "".join(texts[:-1]), texts[-1]

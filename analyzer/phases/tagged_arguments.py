@@ -1,4 +1,4 @@
-"""Phases T5, T6, A1 and A2: the arguments of a call, each between markers of its own."""
+"""Phases T5, T6, A1 and A2: call arguments between markers."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ OTHERS: Mapping[str, Any] = {
     "array": [NUMBER],
     "object": {ARGUMENTS[1]: NUMBER},
 }
-"""A value of each type but text."""
+"""A value of each type except string."""
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands before an argument's name, between that and its value, and behind this."""
+    """The texts before an argument's name, between name and value, and after the value."""
 
     prefix: str
     within: str
@@ -59,9 +59,10 @@ class Around:
 def tagged_arguments(
     one: Parts, end: str, calls: CallTexts
 ) -> tuple[ArgumentsFormat, str, str] | None:
-    """The markers of arguments, what ends the name, and the call's closers.
+    """Return the format of arguments, the end of the name, and the call's closers.
 
-    None where no line end or marker shows where a value ends.
+    Returns:
+        None if neither a line end nor a marker ends a value.
     """
     prefix, separator, suffix = _round_argument(one, end, calls)
     head, closers = one.between.removesuffix(prefix), end.removeprefix(suffix)
@@ -75,9 +76,9 @@ def tagged_arguments(
         rest = common_suffix(closers, none.removeprefix(name_suffix))
         closed, closers = closers.removesuffix(rest), rest
     if not (prefix.strip() or closers.strip() or closed.strip()):
-        return None  # nothing would end the last of them
+        return None  # the last argument would have no end
     if opened == separator:
-        # White space, or none: it stands before each of them.
+        # The same text precedes all arguments, so it belongs to each prefix.
         prefix, opened, separator = separator + prefix, "", ""
     blank = not suffix.strip() and "\n" not in suffix
     if blank and (suffix or not prefix.strip()):
@@ -112,12 +113,12 @@ def _with_object(
 
 
 def without_arguments(calls: CallTexts) -> str:
-    """What stands behind the name in a call that has no arguments."""
+    """Return the text after the name in a call without arguments."""
     return calls(call(0, {})).partition(FUNCTIONS[0])[2]
 
 
 def without_repeated_keys(calls: CallTexts) -> CallTexts:
-    """The texts with one word for each argument's name in the marker behind its value."""
+    """Replace each argument name in the marker after its value by one placeholder."""
     before, _, rest = calls(call()).partition(VALUES[0])[2].partition(ARGUMENT)
     suffix = KEY_SUFFIX.match(rest)
     if not before.strip() or suffix is None:
@@ -126,7 +127,7 @@ def without_repeated_keys(calls: CallTexts) -> CallTexts:
 
 
 def with_elements(arguments: ArgumentsFormat, calls: CallTexts) -> ArgumentsFormat:
-    """The same with what stands behind a repeated name, and the name of the items of lists."""
+    """Add the text after a repeated name, and the element name of list items."""
     suffix, found, behind = arguments.value_suffix.partition(REPEATED)
     if not found or not arguments.name_prefix.strip():
         return arguments
@@ -138,7 +139,7 @@ def with_elements(arguments: ArgumentsFormat, calls: CallTexts) -> ArgumentsForm
 
 
 def texts_of_markers(text: str) -> list[str]:
-    """The markers of a text and what stands between them, none of them white space alone."""
+    """Return the markers of a text and the texts between them; join whitespace to its successor."""
     texts: list[str] = []
     for part in segments(text):
         if texts and not texts[-1].strip():
@@ -149,32 +150,32 @@ def texts_of_markers(text: str) -> list[str]:
 
 
 def _round_argument(one: Parts, end: str, calls: CallTexts) -> tuple[str, str, str]:
-    """T5: what begins each argument, what stands between two, and what ends each."""
+    """T5: return the start of each argument, the separator of two, and the end of each."""
     two = calls(call(0, dict(zip(ARGUMENTS, VALUES, strict=True))))
     between = two.partition(VALUES[0])[2].partition(ARGUMENTS[1])[0]
     shared = common_suffix(one.between, between)
     prefix = shared.lstrip() or (segments(one.between)[-1].text if one.between else "")
     own = one.between.removeprefix(common_prefix(one.between, without_arguments(calls)))
     if between and not shared.strip():
-        prefix = shared  # nothing but white space stands before names
+        prefix = shared  # names follow whitespace only
     if between and len(own) < len(prefix) and between.endswith(own):
-        prefix = own  # what ends the function's name ends a value too
+        prefix = own  # the end of the function's name ends a value too
     suffix = between.removesuffix(prefix)
     if not between or not one.after.startswith(suffix):
         suffix = common_prefix(between, one.after) if between else _first_of(one.after)
-    # White space that the section's end begins with, and arguments are separated by.
+    # Whitespace may both separate arguments and begin the section's end.
     suffix = common_prefix(suffix, end)
     return prefix, between.removeprefix(suffix).removesuffix(prefix), suffix
 
 
 def _first_of(text: str) -> str:
-    """The first marker of a text, or what stands before it."""
+    """Return the first marker of a text, or the text before it."""
     parts = segments(text)
     return parts[0].text if parts else ""
 
 
 def _with_values(arguments: ArgumentsFormat, around: Around, others: _Others) -> ArgumentsFormat:
-    """A1 and A2: the same with what stands between names and values, and how these are written."""
+    """A1 and A2: add the markers between names and values, and the notation of values."""
     calls, within, suffix = others.calls, around.within, arguments.value_suffix
     markers = [part for part in segments(within) if part.marker]
     name_suffix = texts_of_markers(within)[0] if len(markers) > 1 else within
@@ -182,13 +183,13 @@ def _with_values(arguments: ArgumentsFormat, around: Around, others: _Others) ->
     if quoted:
         within, suffix = within.removesuffix('"'), suffix.removeprefix('"')
         name_suffix = name_suffix.removesuffix('"')
-    # Where a text is not found so, something else stands there too, such as an id.
+    # If a string is rendered otherwise, the call contains additional text, e.g. an id.
     plain = not quoted and others.around(VALUES[0]) == around
     number = others.around(NUMBER) if plain else None
     if number is not None and (number.prefix, number.suffix) != (around.prefix, around.suffix):
         return _with_ways(arguments, around, number, others)
     value_prefix = within.removeprefix(name_suffix)
-    # What stands there before a number: the marker may say that it is no string.
+    # Markers before numbers may differ from markers before strings.
     literal = calls(call(0, {ARGUMENT: NUMBER})).partition(ARGUMENT)[2].partition(str(NUMBER))[0]
     typed = literal.endswith(value_prefix) and literal != within
     types = ""
@@ -217,14 +218,14 @@ def _with_values(arguments: ArgumentsFormat, around: Around, others: _Others) ->
 
 @dataclass(frozen=True, slots=True)
 class _Others:
-    """Values of other types than text, behind `head` and before `behind` in a call of one."""
+    """Renderings of non-string values, in a call with one argument between `head` and `behind`."""
 
     head: str
     behind: str
     calls: CallTexts
 
     def around(self, value: Any) -> Around | None:
-        """What stands round an argument with this value; None if it is not shown so."""
+        """Return the texts around an argument with this value, None if it is rendered otherwise."""
         rest = self.calls(call(0, {ARGUMENT: value})).partition(FUNCTIONS[0])[2]
         if not (rest.startswith(self.head) and rest.endswith(self.behind)):
             return None
@@ -238,24 +239,24 @@ class _Others:
         return None
 
     def all(self) -> Iterator[tuple[str, Around]]:
-        """Yield what stands round a value of each type that is shown."""
+        """Yield each type whose value is rendered, with the texts around the argument."""
         for kind, value in OTHERS.items():
             if (around := self.around(value)) is not None:
                 yield kind, around
 
     @property
     def python(self) -> bool:
-        """Whether other values are written as Python has them."""
+        """True if non-string values are written as Python literals."""
         return "True" in self.calls(call(0, {ARGUMENT: True}))
 
 
 def _with_ways(
     arguments: ArgumentsFormat, text: Around, number: Around, others: _Others
 ) -> ArgumentsFormat:
-    """The same where an argument is marked otherwise, by the type of its value.
+    """Add the markers of arguments that depend on the type of the value.
 
-    The type is a word in the marker before the name; or text alone has more round it, which is an
-    escape; or each type has markers of its own.
+    There are three notations. The marker before the name contains the type as a word. Or strings
+    have additional delimiters, stored as escapes. Or each type has its own markers.
     """
     found = dict(others.all())
     python = others.python
@@ -298,7 +299,7 @@ def _with_ways(
 
 
 def _escape(within: str, suffix: str, calls: CallTexts) -> tuple[str, str]:
-    """What stands round a string that has markup in it, and round no other."""
+    """Return the delimiters used only around strings with markup."""
     shown = calls(call(0, {ARGUMENT: MARKED})).partition(ARGUMENT)[2]
     before, _, behind = shown.partition(MARKED)
     if not suffix.strip():

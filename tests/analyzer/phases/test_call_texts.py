@@ -1,4 +1,4 @@
-"""What all families of calls are read off: markers told apart, calls taken apart."""
+"""Shared parts of all call formats: splitting markers and calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAME, OTHER = FUNCTIONS
 
 
 @given(before=texts, between=st.none() | texts, after=texts)
-def test_the_markers_add_up(before, between, after):
+def test_markers_of_concatenate_to_the_texts_around_calls(before, between, after):
     made = markers_of(before, between, after)
     assert made.section_start + made.per_call_start == before
     assert made.per_call_end + made.section_end == after
@@ -62,7 +62,7 @@ def test_the_markers_add_up(before, between, after):
         (";", ";", ";", (";", "", "", ";", "")),
     ],
 )
-def test_two_calls_tell_markers_apart(before, between, after, markers):
+def test_markers_of_splits_section_from_call_markers(before, between, after, markers):
     assert markers_of(before, between, after) == CallMarkers(*markers)
 
 
@@ -75,11 +75,11 @@ def test_two_calls_tell_markers_apart(before, between, after, markers):
         (("\n", " <one>", ",", "", ""), ("\n", "<one>", ", ", "", "")),
     ],
 )
-def test_the_white_space_before_the_first_marker_separates(markers, trimmed):
+def test_trimmed_moves_leading_whitespace_to_the_separator(markers, trimmed):
     assert CallMarkers(*markers).trimmed() == CallMarkers(*trimmed)
 
 
-def test_white_space_alone_is_not_what_calls_begin_with():
+def test_first_marker_is_not_whitespace():
     assert CallMarkers("<all>", "<one>").first == "<all>"
     assert CallMarkers("\n", "<one>").first == "<one>"
 
@@ -103,11 +103,11 @@ def test_white_space_alone_is_not_what_calls_begin_with():
         ),
     ],
 )
-def test_a_call_is_taken_apart(body, parts):
+def test_parts_of_splits_a_call(body, parts):
     assert parts_of(body) == parts
 
 
-def test_what_stands_between_two_calls():
+def test_between_calls_returns_the_text_between_two_calls():
     pair = f"<{NAME}>{VALUE}</v><{OTHER}>{VALUE}</v>"
     assert between_calls(pair, "") == "</v><"
     assert between_calls(pair, "</v>") == "<"
@@ -119,7 +119,7 @@ def test_what_stands_between_two_calls():
     ("text", "value", "end"),
     [(' {"a": 1} ', {"a": 1}, 9), (" {a} ", None, 0), (" " + "[" * 99999, None, 0)],
 )
-def test_json_in_a_text(text, value, end):
+def test_json_at_returns_value_and_end(text, value, end):
     assert json_at(text, 1) == (value, end)
 
 
@@ -128,21 +128,21 @@ def texts_of(source):
     return CallTexts(Turns(render, find_frame(render)), ReasoningFormat(), ContentFormat())
 
 
-def test_all_calls_have_the_id_of_the_first():
+def test_calls_all_get_the_id_of_the_first():
     calls = texts_of(OWN.name_and_json_in_tags.replace("'<do='", "'<do ' ~ call.id ~ '='"))
     first, second = calls(call(), call(1)).split("<do ")[1:]
     assert first.strip() == second.strip().replace(OTHER, NAME)
     assert CALL_IDS[0] in first
 
 
-def test_calls_are_without_the_end_of_the_turn():
+def test_calls_exclude_the_end_of_the_turn():
     calls = texts_of(OWN.name_and_json_in_tags)
     assert calls(call()).strip().startswith(f"<do={NAME}>")
     assert "</a>" not in calls(call(), call(1))
     assert calls() == ""
 
 
-def test_the_white_space_between_content_and_calls():
+def test_separator_is_the_whitespace_between_content_and_calls():
     calls = texts_of(OWN.json_list_behind_words)
     assert calls.separator("CALL>>>") == " "
     assert calls.separator("<never>") == calls.separator("") == ""
@@ -165,12 +165,12 @@ def test_the_white_space_between_content_and_calls():
         ("{", ":", "}", True),
     ],
 )
-def test_an_argument_stands_in_markers_or_in_a_line_of_its_own(between, within, after, apart):
+def test_argument_needs_markers_or_its_own_line(between, within, after, apart):
     found = parts_of(f"do {NAME}{between}{ARGUMENT}{within}{VALUE}{after}")
     assert found == (Parts("do ", between, within, after) if apart else None)
 
 
-def test_an_object_with_quotes_of_its_own():
+def test_object_with_special_quotes_is_recognized():
     body = f"{NAME}{{{ARGUMENT}:<q>{VALUE}<q>}}."
     assert parts_of(body) == Parts("", "", None, ".", "<q>}", "<q>")
     assert parts_of(body, quotes_all=True) == Parts("", "{", ":<q>", "<q>}.")
@@ -185,12 +185,12 @@ def test_an_object_with_quotes_of_its_own():
     ("opened", "quote", "closed"),
     [("{", "'", "}."), ("(", "<q>", "}"), ("{", "<q>", ";}")],
 )
-def test_what_is_no_object_with_quotes_of_its_own(opened, quote, closed):
+def test_text_unlike_an_object_has_no_special_quotes(opened, quote, closed):
     body = f"{NAME}{opened}{ARGUMENT}:{quote}{VALUE}{quote}{closed}"
     assert parts_of(body) == Parts("", opened, ":" + quote, quote + closed)
 
 
-def test_a_call_may_begin_with_the_name():
+def test_call_may_begin_with_the_name():
     source = (
         "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}"
         "{{ c.function.name }}({{ c.function.arguments | tojson }}){% endfor %}<end>{% endfor %}"
@@ -210,18 +210,18 @@ def test_a_call_may_begin_with_the_name():
         ("<call>", "</call></c>", ("<call>", "</call></c>")),
     ],
 )
-def test_the_markers_of_content_are_not_those_of_calls(before, after, left):
+def test_calls_exclude_content_markers(before, after, left):
     content = ContentFormat(start="<c>\n", end="</c>")
     assert CallTexts(None, ReasoningFormat(), content).outside(before, after) == left
 
 
 @pytest.mark.parametrize("start", ["<c>", "<c>\n"])
-def test_the_start_of_content_alone_is_taken_out_too(start):
+def test_calls_exclude_a_lone_content_start(start):
     calls = CallTexts(None, ReasoningFormat(), ContentFormat(start=start))
     assert calls.outside(start + "<call>", "</call>") == ("<call>", "</call>")
 
 
-def test_white_space_round_the_end_of_content_does_not_hide_it():
+def test_content_end_is_found_within_whitespace():
     calls = CallTexts(None, ReasoningFormat(), ContentFormat(start="<c>", end="\n</c>\n"))
     assert calls.outside("<c></c>\n<call>", "</call>") == ("\n<call>", "</call>")
 
@@ -232,7 +232,7 @@ NAMES = "{% for c in m.tool_calls or [] %}<c>{{ c.function.name }}{% endfor %}"
 
 
 @pytest.mark.parametrize(("end", "before"), [("</say>", "<c>"), ("", "<say><c>")])
-def test_a_start_of_content_that_nothing_ends_is_not_taken_from_calls(end, before):
+def test_calls_keep_a_content_start_without_an_end(end, before):
     said = "<say>{{ m.content or '' }}" + NAMES + end
     said = "{% if m.role == 'assistant' %}" + said + "{% else %}{{ m.content }}{% endif %}"
     source = ALWAYS.replace("BODY", said)
@@ -241,14 +241,14 @@ def test_a_start_of_content_that_nothing_ends_is_not_taken_from_calls(end, befor
     assert CallTexts(turns, ReasoningFormat(), content)(call()) == before + NAME
 
 
-def test_calls_before_content_are_not_behind_it():
+def test_calls_before_content_have_no_content_gap():
     content, marker = "{{ m.content or '' }}", "{{ '<c>' if m.role == 'assistant' }}"
     behind, before = content + NAMES, NAMES + content + marker
     assert texts_of(ALWAYS.replace("BODY", behind)).behind_content("<c>") == ""
     assert texts_of(ALWAYS.replace("BODY", before)).behind_content("<c>") is None
 
 
-def test_a_template_that_refuses_calls_has_no_texts_of_them():
+def test_template_that_rejects_calls_has_empty_call_texts():
     refuses = "{{ raise_exception('no') if m.tool_calls }}{{ m.content }}"
     calls = texts_of(ALWAYS.replace("BODY", refuses))
     assert calls.turn(call()) == calls(call()) == calls.separator("<c>") == ""
@@ -264,7 +264,7 @@ def test_a_template_that_refuses_calls_has_no_texts_of_them():
         ("CALLSSAID{{ '\\n' }}", NAME, None),
     ],
 )
-def test_white_space_alone_stands_between_content_and_calls(body, first, space):
+def test_separator_contains_only_whitespace(body, first, space):
     source = body.replace("SAID", "{{ m.content or '' }}").replace("CALLS", NAMES)
     calls = texts_of(ALWAYS.replace("BODY", source))
     assert calls.behind_content(first) == space
@@ -272,7 +272,7 @@ def test_white_space_alone_stands_between_content_and_calls(body, first, space):
 
 
 @pytest.mark.parametrize("several", [True, False])
-def test_the_end_of_a_message_ends_no_turn_of_several(several):
+def test_message_end_keeps_later_messages_of_the_turn(several):
     each = "{{ c.function.name }}{{ '<end><assistant>' if not loop.last }}"
     said = "{{ m.content or '' }}{% for c in m.tool_calls or [] %}" + each + "{% endfor %}"
     turns = texts_of(ALWAYS.replace("BODY", said)).turns
@@ -283,7 +283,7 @@ def test_the_end_of_a_message_ends_no_turn_of_several(several):
     assert (OTHER in calls(call(), call(1))) is several
 
 
-def test_the_end_of_a_turn_ends_calls_whatever_white_space_follows_it():
+def test_turn_end_ends_calls_despite_trailing_whitespace():
     more = "<end>{{ '<wait>' if m.tool_calls }}{{ '\\n' }}"
     source = ALWAYS.replace("BODY<end>", "{{ m.content or '' }}" + NAMES + more)
     calls = texts_of(source)
@@ -291,7 +291,7 @@ def test_the_end_of_a_turn_ends_calls_whatever_white_space_follows_it():
     assert calls(call()) == f"<c>{NAME}"
 
 
-def test_a_turn_that_names_no_function_has_no_calls():
+def test_turn_without_a_function_name_has_no_calls():
     calls = texts_of(ALWAYS.replace("BODY", "{{ m.content or 'none' }}"))
     assert (calls.turn(call()), calls(call())) == ("none", "")
 
@@ -304,5 +304,5 @@ def test_a_turn_that_names_no_function_has_no_calls():
         (("", ">"), "<a=k>v</k><b=k>"),
     ],
 )
-def test_one_word_stands_for_a_name_between_two_texts(around, found):
+def test_name_between_two_texts_becomes_a_placeholder(around, found):
     assert _with_one_word("<a=k>v</k><b=k>", ["j", "k"], around, "W") == found

@@ -1,4 +1,4 @@
-"""Turns of several messages with headers."""
+"""Formats with several messages per turn, each with a header."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ TURN = {"headers": ("<|from|>me",), "ends": ("<|end|>", "<|done|>")}
         ("<|in|>think<|is|>", "<|in|><|is|>", False),
     ],
 )
-def test_one_word_stands_between_two_marks(reasoning, content, found):
+def test_header_marks_surround_one_differing_word(reasoning, content, found):
     marks = header_marks(ReasoningFormat(start=reasoning), ContentFormat(start=content))
     assert (marks is not None) is found
 
 
-def test_no_header_no_channels():
+def test_format_without_headers_has_no_channels():
     bare = WireFormat(reasoning=REASONING, content=CONTENT)
     assert with_channels(bare) is bare
     headed = WireFormat().replace(turn=TURN)
     assert with_channels(headed) is headed
 
 
-def test_a_format_of_channels():
+def test_format_with_channel_headers_gets_channels():
     fmt = WireFormat(reasoning=REASONING, content=CONTENT).replace(turn=TURN)
     found = with_channels(fmt)
     assert (found.channels.channel, found.channels.message) == ("<|in|>", "<|is|>")
@@ -84,7 +84,7 @@ def test_a_format_of_channels():
 
 @pytest.mark.parametrize("parallel", [True, False])
 @pytest.mark.parametrize("addressed", [True, False])
-def test_calls_that_are_addressed_keep_their_syntax(addressed, parallel):
+def test_addressed_calls_keep_their_syntax(addressed, parallel):
     tools = {
         "format": ToolFormat.JSON_NATIVE,
         "section_start": "<c>",
@@ -132,7 +132,7 @@ NAMED = (
         ("", "", "<|in|>", ""),
     ],
 )
-def test_a_function_may_be_named_where_channels_are(before, channel, recipient, namespace):
+def test_function_name_in_channel_position_is_a_recipient(before, channel, recipient, namespace):
     fmt = analyze(NAMED.replace("BEFORE", before))
     assert fmt.verified
     assert (fmt.channels.channel, fmt.channels.recipient) == (channel, recipient)

@@ -1,4 +1,4 @@
-"""What closes a marker, by its name."""
+"""Closing markers derived from opening markers."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ from deltaparse.analyzer.phases.closings import closings
         ("<|muse_open|>", ["</|muse_open|>", "<|/muse_open|>", "<|muse_close|>"]),
     ],
 )
-def test_what_may_close_a_marker_by_its_name(marker, closed):
+def test_closings_are_derived_from_the_marker_name(marker, closed):
     assert list(closings(marker)) == closed

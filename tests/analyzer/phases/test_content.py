@@ -1,4 +1,4 @@
-"""Content: what is left of a turn without its reasoning."""
+"""Content markers, and turns without their reasoning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...strategies.templates import OWN
         ("", ""),
     ],
 )
-def test_a_section_of_reasoning_is_taken_out(text, left):
+def test_without_reasoning_removes_the_section(text, left):
     reasoning = ReasoningFormat(start="<think>\n", end="</think>\n")
     assert without_reasoning(text, reasoning) == left
 
@@ -34,14 +34,14 @@ def test_a_section_of_reasoning_is_taken_out(text, left):
         ("say", ContentMode.ALWAYS_WRAPPED, "<say>"),
     ],
 )
-def test_markers_of_content_that_are_described_count_where_none_are_shown(wraps, mode, start):
+def test_described_content_markers_are_used_if_not_rendered(wraps, mode, start):
     said = "'<a><say>' ~ message.content ~ '</say>'" if wraps else "'<a>' ~ message.content"
     fmt = analyze(OWN.reasoning_asked_for.replace("'<a>' ~ message.content", said))
     assert (fmt.content.mode, fmt.content.start) == (mode, start)
     assert fmt.content.end == start.replace("<", "</")
 
 
-def test_content_may_be_left_out_beside_reasoning():
+def test_content_omitted_next_to_reasoning_is_plain():
     said, thought = "{{ m.content or '' }}", "<think>{{ m.reasoning_content }}</think>"
     fmt = analyze(
         "{% for m in messages %}<{{ m.role }}>{% if m.reasoning_content and m.tool_calls %}"
@@ -66,7 +66,7 @@ def test_content_may_be_left_out_beside_reasoning():
         ("", ContentMode.PLAIN),
     ],
 )
-def test_markers_of_content_beside_calls_are_known_by_turns_of_calls_alone(said, mode):
+def test_content_markers_with_calls_are_found_in_turns_of_calls(said, mode):
     fmt = analyze(
         f"{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.tool_calls %}}{said}"
         "{% for c in m.tool_calls %}{{ {'name': c.function.name, 'arguments': c.function.arguments}"
@@ -76,14 +76,14 @@ def test_markers_of_content_beside_calls_are_known_by_turns_of_calls_alone(said,
     assert fmt.content.mode is mode
 
 
-def test_what_stands_round_content_behind_calls_begins_none():
+def test_text_around_content_after_calls_is_not_a_marker():
     calls = "{% for c in m.tool_calls %}<c>{{ c.function | tojson }}</c>{% endfor %}"
     said = "{% if m.tool_calls %}" + calls + "<s>{{ m.content or '' }}</s>{% else %}"
     fmt = analyze(turns("<me>" + said + "{{ m.content }}{% endif %}</me>"))
     assert (fmt.verified, fmt.content.mode) == (False, ContentMode.PLAIN)
 
 
-def test_content_may_be_wrapped_beside_reasoning_alone():
+def test_content_may_be_wrapped_only_with_reasoning():
     thought = "<t>{{ m.reasoning }}</t><say>{{ m.content }}</say>"
     said = "{% if m.reasoning %}" + thought + "{% else %}{{ m.content }}{% endif %}"
     fmt = analyze(turns("<me>" + said + "</me>"))
@@ -91,14 +91,14 @@ def test_content_may_be_wrapped_beside_reasoning_alone():
     assert (fmt.content.start, fmt.content.end) == ("<say>", "</say>")
 
 
-def test_a_template_that_refuses_an_empty_content_beside_calls_needs_no_text():
+def test_template_rejecting_empty_content_does_not_require_text():
     refuses = "{{ raise_exception('no') if m.tool_calls and m.content == '' }}{{ m.content or '' }}"
     calls = "{% for c in m.tool_calls or [] %}<c>{{ c.function | tojson }}</c>{% endfor %}"
     fmt = analyze(turns("<me>" + refuses + calls + "</me>"))
     assert (fmt.verified, fmt.content.requires_nonnull) == (True, False)
 
 
-def test_a_start_that_nothing_ends_is_taken_out():
+def test_unclosed_reasoning_start_is_removed():
     assert without_reasoning("<think> <say>", ReasoningFormat(start="<think>")) == "<say>"
 
 
@@ -114,13 +114,13 @@ def turns(said, prompt="{% if add_generation_prompt %}<me>{% endif %}"):
 @pytest.mark.parametrize(
     "said", ["<me>{{ m.content }}, {{ m.content }}!</me>", "{{ m.content }}", "<me>ok</me>"]
 )
-def test_content_that_is_not_shown_once_in_a_turn_is_not_proved(said):
+def test_content_rendered_twice_is_not_verified(said):
     fmt = analyze(turns(said))
     assert fmt.content.mode is ContentMode.PLAIN
     assert not fmt.verified
 
 
-def test_content_ends_in_its_marker_with_the_space_before_it():
+def test_content_end_includes_preceding_whitespace():
     calls = "{% for c in m.tool_calls or [] %}<c>{{ c.function | tojson }}</c>{% endfor %}"
     said = "<me><say>{{ m.content ~ '\\n' if m.content }}" + calls + "</say></me>"
     always = "{% if messages[-1].role == 'assistant' or add_generation_prompt %}<me>{% endif %}"
@@ -137,7 +137,7 @@ def test_content_ends_in_its_marker_with_the_space_before_it():
         (OWN.wrapped_content, "<|END_TURN|>"),
     ],
 )
-def test_only_what_ends_content_that_nothing_begins_ends_the_turn(source, last):
+def test_end_of_unwrapped_content_ends_the_turn(source, last):
     assert analyze(source).turn.ends[-1] == last
 
 
@@ -148,18 +148,18 @@ def test_only_what_ends_content_that_nothing_begins_ends_the_turn(source, last):
         (OWN.reasoning_opened_or_ended, ""),
     ],
 )
-def test_the_space_between_the_header_and_content(source, space):
+def test_content_start_is_the_space_after_the_header(source, space):
     assert analyze(source).content.start == space
 
 
 @pytest.mark.parametrize(
     ("source", "needs"), [(OWN.content_in_parts, True), (OWN.wrapped_content, False)]
 )
-def test_whether_a_content_of_null_comes_out_as_none(source, needs):
+def test_null_content_rendered_as_text_requires_nonnull(source, needs):
     assert analyze(source).content.requires_nonnull is needs
 
 
-def test_where_content_has_an_end_marker_all_that_ends_the_users_message_ends_the_turn():
+def test_user_message_end_ends_turns_with_wrapped_content():
     said = "{{ '<say>' ~ m.content ~ '</say>' if m.role == 'assistant' else m.content }}"
     fmt = analyze(
         "{% for m in messages %}<{{ m.role }}>" + said + "<x></end>{% endfor %}"

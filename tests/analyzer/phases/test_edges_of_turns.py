@@ -1,4 +1,4 @@
-"""What a turn begins with, where prompts share no more than the end of the user's message."""
+"""Headers of prompts that share only the end of the user's message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRAPPED = ASKED + PAIR + ANSWER + CALLS + END + "{{ '<t></t>' if brief }}{% endi
 
 
 @pytest.mark.parametrize("source", [ALWAYS, EITHER])
-def test_what_ends_the_users_message_is_a_header(source):
+def test_user_message_end_becomes_the_header(source):
     fmt = analyze(source)
     assert fmt.verified
     assert fmt.turn.headers == ("[/ASK]",)
@@ -28,7 +28,7 @@ def test_what_ends_the_users_message_is_a_header(source):
         assert (message.reasoning_content, message.content) == ("hm", "Dry.")
 
 
-def test_what_content_begins_with_is_no_part_of_the_end_of_reasoning():
+def test_content_start_is_excluded_from_the_reasoning_end():
     fmt = analyze(WRAPPED)
     assert fmt.verified
     assert (fmt.reasoning.end, fmt.content.start, fmt.content.end) == ("</t>", "<say>", "</say>")

@@ -1,4 +1,4 @@
-"""What stands around a turn."""
+"""The frame of a turn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def frame_of(source, **tokens):
     return render, find_frame(render)
 
 
-def test_headers_ends_and_generation_prompt():
+def test_frame_has_headers_ends_and_generation_prompt():
     _, frame = frame_of(OWN.reasoning_forced_open)
     assert [text.strip() for text in frame.turn.headers] == ["<a>"]
     assert frame.turn.ends == ("</a>",)
@@ -40,24 +40,24 @@ def test_headers_ends_and_generation_prompt():
     assert frame.trailer == ""
 
 
-def test_a_turn_that_begins_where_the_other_ends():
+def test_turn_may_begin_at_the_end_of_the_user_message():
     _, frame = frame_of(INSTRUCT, eos_token="</s>")
     assert frame.turn.headers == ("[/ASK]", "[/GOT]")
     assert frame.turn.ends == ("</s>",)
     assert frame.turn.generation_prompt == "[/ASK]"
-    assert frame.returned == ""  # calls need no results there
+    assert frame.returned == ""  # calls do not require results here
     _, frame = frame_of(INSTRUCT.replace("]\n{%-", "]{{ '\\n' }}{%-"), eos_token="</s>")
     assert frame.turn.headers == ("[/ASK]\n", "[/GOT]\n")
 
 
-def test_without_an_end_the_next_user_is_one():
+def test_next_user_start_ends_a_turn_without_an_end():
     assert frame_of(INSTRUCT)[1].turn.ends == ("[ASK]",)
     lines = turns(SHOWN + "{{ '\\n' if not loop.last }}")
     assert frame_of(lines)[1].turn.ends == ("<user>",)
     assert frame_of(lines, eos_token="</s>")[1].turn.ends == ("</s>",)
 
 
-def test_a_prompt_at_every_end_is_no_part_of_the_turn():
+def test_prompt_always_appended_is_a_trailer():
     _, frame = frame_of(OWN.reasoning_beside_calls_only)
     assert frame.turn.ends == ("</a>",)
     assert "<a>" in frame.trailer
@@ -68,15 +68,16 @@ def test_a_prompt_at_every_end_is_no_part_of_the_turn():
     [
         "",
         "{{ raise_exception('no') }}",
-        "{% if messages[1] %}" + INSTRUCT + "{% endif %}",  # shows no question alone
-        "{{ raise_exception('no') if messages[-1].role == 'user' }}" + INSTRUCT,  # or refuses it
+        "{% if messages[1] %}" + INSTRUCT + "{% endif %}",  # requires a second message
+        "{{ raise_exception('no') if messages[-1].role == 'user' }}"
+        + INSTRUCT,  # or rejects a user message
     ],
 )
-def test_no_frame(source):
+def test_frame_is_missing_without_a_conversation(source):
     assert frame_of(source)[1] is None
 
 
-def test_templates_that_list_the_tools_without_asking_are_given_some():
+def test_template_that_requires_tools_gets_tools():
     assert frame_of(OWN.json_unmarked)[1] is not None
 
 
@@ -95,25 +96,25 @@ LAST_ONLY = (
 )
 
 
-def test_a_template_that_shows_no_answer_has_no_frame():
+def test_template_without_answers_has_no_frame():
     assert frame_of(turns("{% if m.role == 'user' %}<user>{{ m.content }}{% endif %}"))[1] is None
 
 
-def test_white_space_is_no_header():
+def test_whitespace_is_not_a_header():
     _, frame = frame_of("{% for m in messages %}{{ m.content }}\n\n{% endfor %}")
     assert frame.turn.headers == ()
 
 
-def test_white_space_that_a_prompt_adds_is_no_header():
+def test_whitespace_added_by_the_prompt_is_not_a_header():
     _, frame = frame_of(INSTRUCT + "{% if add_generation_prompt %}\n{% endif %}", eos_token="</s>")
     assert frame.turn.headers[0] == "[/ASK]"
     said = "{{ '\\n' if m.role == 'assistant' else '<user>' }}{{ m.content }}</m>"
     _, frame = frame_of(turns(said, "{{ '\\n' }}"))
-    assert frame.turn.headers == ("</m>\n",)  # but where all turns have it
+    assert frame.turn.headers == ("</m>\n",)  # unless all turns contain it
 
 
-def test_the_end_of_the_last_turn_and_of_one_in_the_middle_are_both_ends():
-    """But not where one begins as the other, or where the middle has no marker, or a header."""
+def test_ends_include_last_and_middle_turn_ends():
+    """Exceptions: common prefixes, and middle ends without a marker or with a header."""
     for between, last, ends in (
         ("<end>", "</m>", ("<end>", "</m>")),
         (" \n<end>", "</m>", (" \n<end>", "</m>")),
@@ -132,10 +133,10 @@ def test_the_end_of_the_last_turn_and_of_one_in_the_middle_are_both_ends():
         assert frame.turn.ends == ends, between
 
 
-def test_white_space_that_ends_the_users_message_is_the_end_of_none():
+def test_whitespace_after_user_messages_is_not_a_turn_end():
     lines = turns(SHOWN + "{{ '</m>' if m.role == 'assistant' }}{{ '\\n' }}")
     assert frame_of(lines)[1].turn.ends == ("</m>\n",)
-    alone = turns(LAST_ONLY + SHOWN + "</m>")  # a turn that nothing may follow
+    alone = turns(LAST_ONLY + SHOWN + "</m>")  # no message may follow the turn
     assert frame_of(alone)[1].turn.ends == ("</m>",)
 
 
@@ -148,7 +149,7 @@ def test_white_space_that_ends_the_users_message_is_the_end_of_none():
         ("", "<end>", ("<end>", "<done>")),
     ],
 )
-def test_what_ends_reasoning_too_ends_no_turn(thought, end, ends):
+def test_text_after_reasoning_is_not_a_turn_end(thought, end, ends):
     said = "{% if m.thinking %}" + thought + "{% endif %}<m>out<c>{{ m.content }}" + NAMED_CALLS
     said += "{{ '<done>' if loop.last else END }}".replace("END", repr(end))
     body = "{% if m.role == 'assistant' %}" + said + "{% else %}<user>{{ m.content }}</u>"
@@ -164,20 +165,18 @@ def test_what_ends_reasoning_too_ends_no_turn(thought, end, ends):
         ("", LAST_ONLY, ()),
     ],
 )
-def test_a_turn_that_nothing_ends_at_the_last_ends_as_before_another_message(
-    between, refuses, ends
-):
+def test_last_turn_without_end_uses_the_middle_turn_end(between, refuses, ends):
     body = refuses + SHOWN + "{% if m.role == 'assistant' and not loop.last %}" + between
     _, frame = frame_of(turns(body + "{% endif %}"))
     assert (frame.turn.ends, frame.trailer) == (ends, "")
 
 
 @pytest.mark.parametrize("refuses", ["", LAST_ONLY])
-def test_a_prompt_at_every_end_is_none_of_the_turns_end(refuses):
+def test_prompt_always_appended_is_not_in_the_turn_end(refuses):
     always = "{% for m in messages %}" + refuses + SHOWN + "</m>{% endfor %}<model>"
     _, frame = frame_of(always)
     assert (frame.turn.ends, frame.trailer) == (("</m>",), "<model>")
-    # White space before the end is that of turns alone, or the user's too.
+    # Whitespace before the end is only in turns, or in user messages too.
     for space, end in (("'\\n'", "\n</m>"), ("'\\n' if m.role == 'assistant'", "</m>")):
         _, frame = frame_of(always.replace("</m>", "{{ " + space + " }}</m>"))
         assert (frame.turn.ends, frame.trailer) == ((end,), "<model>")
@@ -193,12 +192,12 @@ NAMED_CALLS = CALLED.replace("CALL", NAMED)
     [
         ("'<e>'", "<e>"),
         ("raise_exception('no') if m.tool_calls else '<e>'", "<e>"),
-        ("('<f>' if m.tool_calls else '<e>') ~ '\\n'", "<e>\n"),  # white space is none
+        ("('<f>' if m.tool_calls else '<e>') ~ '\\n'", "<e>\n"),  # whitespace is not an end
         ("('' if m.tool_calls else ' ok') ~ '<e>'", "<e>"),
         ("'' if m.tool_calls and m.content else (' ok' if m.content else '') ~ '<e>'", "<e>"),
     ],
 )
-def test_before_a_prompt_at_the_end_stands_what_turns_of_all_kinds_end_with(said, end):
+def test_turn_end_before_a_trailer_is_shared_by_all_turns(said, end):
     turn = SHOWN + NAMED_CALLS + "{% if m.role == 'assistant' %}{{ " + said + " }}{% endif %}"
     prompt = "{% if add_generation_prompt or messages[-1].role == 'assistant' %}<model>{% endif %}"
     _, frame = frame_of("{% for m in messages %}" + turn + "{% endfor %}" + prompt)
@@ -214,8 +213,8 @@ def test_before_a_prompt_at_the_end_stands_what_turns_of_all_kinds_end_with(said
         ("<model>", "<x>", "end", "<model>"),
     ],
 )
-def test_what_begins_each_call_is_none_of_the_header(header, start, end, found):
-    """But where it is all of the header, each call is a message of its own."""
+def test_call_start_is_removed_from_the_header(header, start, end, found):
+    """Exception: if it is the entire header, each call is a separate message."""
     calls = CALLED.replace("CALL", start + NAMED + end)
     content = "{% if m.content %}" + start + "{{ m.content }}</m>{% else %}"
     said = "{% if m.role == 'assistant' %}" + header + content + calls + "{% endif %}"
@@ -239,18 +238,18 @@ def test_what_begins_each_call_is_none_of_the_header(header, start, end, found):
         (turns(SHOWN), False),
     ],
 )
-def test_whether_what_ends_turns_is_a_token_that_is_not_given(source, needs):
+def test_needs_eos_token_detects_a_missing_token(source, needs):
     assert needs_eos_token(Renderer(ChatTemplate(source))) is needs
     assert not needs_eos_token(Renderer(ChatTemplate(source, eos_token="</s>")))
 
 
-def test_the_last_marker_of_an_end_may_be_cut_off():
+def test_with_first_ends_adds_ends_without_the_last_marker():
     ends = ("<a><b><c>", "x<b>", "<d>", "<e>\n<f>")
     assert with_first_ends(ends) == (*ends, "<a><b>", "<e>\n")
     assert with_first_ends(("",)) == ("",)
 
 
-def test_a_template_that_refuses_to_be_a_prompt_has_none():
+def test_template_that_rejects_prompts_has_no_prompt():
     refuses = "{% if add_generation_prompt %}{{ raise_exception('no') }}{% endif %}"
     _, frame = frame_of(refuses + turns(SHOWN + "</m>"))
     assert frame.turn.generation_prompt == ""
@@ -261,24 +260,24 @@ def test_a_template_that_refuses_to_be_a_prompt_has_none():
     ("source", "returned"),
     [
         (turns(SHOWN + "</m>"), "<tool>"),
-        (turns(SHOWN), "<tool>"),  # behind no end
+        (turns(SHOWN), "<tool>"),  # without an end
         (turns("{{ raise_exception('no') if m.role == 'tool' }}" + SHOWN), "<model>"),
     ],
 )
-def test_what_begins_a_result_where_calls_need_one(source, returned):
+def test_returned_is_the_start_of_a_required_result(source, returned):
     render = Renderer(ChatTemplate(source))
     assert find_frame(render.styled(CallStyle(answered=True))).returned == returned
     assert find_frame(render).returned == ""
 
 
-def test_what_ends_the_message_before_the_users_is_not_what_opens_it():
+def test_message_end_is_not_the_user_message_start():
     _, frame = frame_of("<system>Hello</m>" + turns(SHOWN + "</m>"))
     assert (frame.opening, frame.asked) == ("<user>", "</m>")
     _, frame = frame_of("Hello\n" + turns(SHOWN + "\n"))
     assert (frame.opening, frame.asked) == ("\n<user>", "\n")
 
 
-def test_what_begins_a_turn_of_calls_only_counts_too():
+def test_header_covers_turns_of_calls_only():
     said = "{% if m.content %}<x>{{ m.content }}{% else %}<y>" + CALLED.replace("CALL", NAMED)
     said = "{% if m.role == 'assistant' %}<model>" + said + "{% endif %}</m>"
     _, frame = frame_of(turns(said + "{% else %}<user>{{ m.content }}{% endif %}", "<model><x>"))
@@ -292,19 +291,19 @@ def frame_under(source, switch):
 
 
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_a_header_may_say_more_in_its_middle_under_a_switch(space):
+def test_header_may_have_text_inserted_by_a_switch(space):
     body = "<m>{{ 'model' if m.role == 'assistant' else m.role }}<c>{{ m.content }}</m>"
     body = body.replace("<c>", "<c>" + space)
     frame = frame_under(turns(body, "<m>model{{ ' deep' if deep }}<c>" + space), "deep")
     assert frame.turn.headers == ("<m>model<c>" + space, "<m>model deep<c>" + space)
 
 
-def test_what_only_a_switch_adds_to_the_header_is_none_of_it():
+def test_header_excludes_text_appended_by_a_switch():
     said = "{{ 'model:' if m.role == 'assistant' else '<user>' }}{{ m.content }}</m>"
     assert frame_under(turns(said, "model:{{ ' now' if deep }}"), "deep").turn.headers == (
         "model:",
     )
-    # Nor is what stands behind a marker of its own.
+    # Text after another marker is excluded too.
     said = said.replace("model:", "<m><c>")
     assert frame_under(turns(said, "<m>{{ '<d>' if deep }}<c>"), "deep").turn.headers == ("<m>",)
 
@@ -319,7 +318,7 @@ def test_what_only_a_switch_adds_to_the_header_is_none_of_it():
         ("<b>", "{{ '<r>' if loop.last else raise_exception('no') }}{{ m.content }}", ("<a>",)),
     ],
 )
-def test_a_turn_may_have_another_header_behind_a_result(header, result, headers):
+def test_header_after_a_tool_result_may_differ(header, result, headers):
     begun = "{{ HEADER if messages[loop.index0 - 1].role == 'tool' else '<a>' }}"
     said = "{% if m.role == 'assistant' %}" + begun + "{{ m.content }}" + NAMED_CALLS + "</m>"
     said += (
@@ -330,7 +329,7 @@ def test_a_turn_may_have_another_header_behind_a_result(header, result, headers)
     assert frame_of(source)[1].turn.headers == headers
 
 
-def test_white_space_round_the_header_of_a_prompt():
+def test_header_keeps_whitespace_of_the_prompt():
     line = "{{ '\\n' }}"
     assert frame_of(turns(line + SHOWN + "</m>", line + "<model>"))[1].header == "\n<model>"
     said = "{% if m.content %}<say>" + line + "{{ m.content }}{% else %}" + line + NAMED_CALLS
@@ -339,50 +338,50 @@ def test_white_space_round_the_header_of_a_prompt():
     assert frame_of(source)[1].header == "<model>"
 
 
-def test_white_space_that_turns_go_on_behind_otherwise_is_no_header():
+def test_header_excludes_whitespace_before_differing_text():
     said = "{{ '\\n' }}{% if m.content %}<x>{{ m.content }}{% else %}<y>" + NAMED_CALLS
     said = "{% if m.role == 'assistant' %}" + said + "{% endif %}{% else %}<user>{{ m.content }}"
     assert frame_of(turns(said + "{% endif %}", "{{ '\\n' }}"))[1].header == ""
 
 
-def test_where_no_message_follows_a_turn_nothing_is_known_to_open_it():
+def test_opening_is_empty_if_turns_must_be_last():
     said = "{{ '<model>' if m.role == 'assistant' else 'Question?' }}{{ m.content }}"
     assert frame_of(turns(LAST_ONLY + said))[1].opening == ""
     assert frame_of(turns(said))[1].opening == "Question?"
 
 
-def test_a_header_that_a_switch_ends_otherwise_is_what_both_begin_with():
+def test_header_is_the_common_prefix_under_a_switch():
     said = "<m>{{ 'model' if m.role == 'assistant' else m.role }}<c>{{ m.content }}</m>"
     source = turns(said, "<m>model{{ ' deep<d>' if deep else '<c>' }}")
     assert frame_under(source, "deep").turn.headers == ("<m>model",)
 
 
-def test_a_switch_may_leave_the_header_out():
+def test_switch_may_omit_the_header():
     source = turns(SHOWN + "</m>", "{{ '<model>' if not raw }}")
     turn = frame_under(source, "raw").turn
     assert (turn.headers, turn.generation_prompt) == (("<model>",), "<model>")
 
 
-def test_a_switch_may_add_the_header_that_the_prompt_of_the_default_has_not():
+def test_switch_may_add_a_header_missing_by_default():
     render = Renderer(ChatTemplate(turns(SHOWN + "</m>", "{{ '<model>' if deep else 'go' }}")))
     deep = render.under({"deep": True})
     frame = find_frame(deep, [render.prompt_tail(), deep.prompt_tail()])
     assert (frame.turn.headers, frame.turn.generation_prompt) == (("<model>",), "</m>go")
 
 
-def test_what_a_prompt_alone_has_before_the_header_is_none_of_it():
+def test_header_excludes_text_only_in_prompts():
     assert frame_of(turns(SHOWN, "<go><model>"))[1].header == "<model>"
     said = "{{ ('<y>' if m.tool_calls else '<x>') if m.role == 'assistant' }}" + SHOWN + NAMED_CALLS
     assert frame_of(turns(said, "<go><model>"))[1].header == "<model>"
 
 
-def test_what_ends_the_users_message_is_no_header_under_a_switch_that_adds_none():
+def test_user_message_end_is_not_a_header_under_a_switch():
     said = "{{ '<|><|>' if m.role == 'assistant' }}{{ m.content }}<|>"
     turn = frame_under(turns(said, "{{ '<|><|>' if not raw }}"), "raw").turn
     assert (turn.headers, turn.generation_prompt) == (("<|><|>",), "<|><|>")
 
 
-def test_what_the_last_turn_alone_has_behind_the_end_is_a_part_of_it():
+def test_turn_end_includes_text_after_the_last_turn():
     stopped = "{{ '<stop>' if m.role == 'assistant' and loop.last }}"
     _, frame = frame_of(turns(SHOWN + "</m>" + stopped))
     assert (frame.turn.ends, frame.trailer) == (("</m><stop>",), "")
@@ -397,14 +396,14 @@ def test_what_the_last_turn_alone_has_behind_the_end_is_a_part_of_it():
         ("", "{{ '\n' }}", "<go>{{ '\n' }}<other>", "<go>\n<other>"),
     ],
 )
-def test_what_turns_begin_with_that_go_on_otherwise(end, begun, prompt, header):
+def test_header_is_the_shared_start_of_differing_turns(end, begun, prompt, header):
     content = "{% if m.content %}<say>{{ m.content }}{% else %}" + NAMED_CALLS + "{% endif %}"
     said = "{% if m.role == 'assistant' %}" + begun + content
     source = turns(said + "{% else %}<user>{{ m.content }}" + end + "{% endif %}", prompt)
     assert frame_of(source)[1].header == header
 
 
-def test_white_space_before_what_begins_each_call_is_the_headers():
+def test_whitespace_before_the_call_start_stays_in_the_header():
     said = (
         "{% if m.role == 'assistant' %}<model>{% if m.content %}{{ '\\n' }}<x>{{ m.content }}</m>"
     )
@@ -415,7 +414,7 @@ def test_white_space_before_what_begins_each_call_is_the_headers():
     assert without_start_of_calls(Turns(render, frame)).header == "<model>\n"
 
 
-def test_the_header_behind_a_result_of_a_template_that_refuses_content_beside_calls():
+def test_header_after_result_without_content_before_calls():
     refuses = "{{ raise_exception('no') if message.content and message.tool_calls }}"
     source = INSTRUCT.replace(
         "{% if message.role == 'user'", refuses + "{% if message.role == 'user'"
@@ -423,7 +422,7 @@ def test_the_header_behind_a_result_of_a_template_that_refuses_content_beside_ca
     assert frame_of(source, eos_token="</s>")[1].turn.headers == ("[/ASK]", "[/GOT]")
 
 
-def test_what_ends_content_alone_is_no_end_of_the_turn():
+def test_end_of_content_only_is_not_a_turn_end():
     body = SHOWN.replace("{{ m.content }}", "<say>{{ m.content }}</say>")
     assert frame_of(turns(body + "</m>"))[1].turn.ends == ("</say></m>",)
     user = "{% if m.role == 'user' %}<user>{{ m.content }}</m>{% else %}"
@@ -432,7 +431,7 @@ def test_what_ends_content_alone_is_no_end_of_the_turn():
     assert spaced.turn.ends == (" </m>",)
 
 
-def test_what_stands_behind_a_result_is_no_header():
+def test_text_after_a_result_is_not_a_header():
     source = INSTRUCT.replace(
         '"id": "{{ message.tool_call_id }}"}[/GOT]', "<id>{{ message.tool_call_id }}[/GOT]"
     )
@@ -440,14 +439,14 @@ def test_what_stands_behind_a_result_is_no_header():
     assert frame_of(source, eos_token="</s>")[1].turn.headers == ("[/ASK]", "[/GOT]")
 
 
-def test_what_turns_behind_a_result_alone_begin_with_is_no_header():
+def test_start_of_turns_after_results_only_is_not_a_header():
     said = "{% if m.role == 'assistant' %}{{ '<go>' if messages[loop.index0 - 1].role == 'tool' }}"
     body = SHOWN.replace("{{ m.content }}", said + "{% endif %}{{ m.content }}</m>" + NAMED_CALLS)
     prompt = "<model>{{ '<go>' if messages[-1].role == 'tool' }}"
     assert frame_of(turns(body, prompt))[1].turn.headers == ("<model>",)
 
 
-def test_a_colon_behind_two_different_words_is_no_marker():
+def test_colon_after_different_words_is_not_a_marker():
     call = "Action: {{ c.function.name }}\nAction Input: {{ c.function.arguments | tojson }}\n"
     source = (
         "{{ 'SYSTEM: ' + (tools | tojson) + '</s>' if tools }}"

@@ -1,4 +1,4 @@
-"""What stands before and behind the name of a function."""
+"""The texts before and after a function name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("calls", "output", "id"), FORMS)
-def test_an_id_and_a_namespace_are_no_part_of_it(calls, output, id):
+def test_name_markers_exclude_id_and_namespace(calls, output, id):
     calls = calls.replace("ARGS", "c.function.arguments.items()")
     fmt = analyze(TURNS.replace("CALLS", calls))
     assert fmt.issues == ()

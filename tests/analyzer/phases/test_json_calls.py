@@ -1,4 +1,4 @@
-"""Calls in JSON, taken out of what stands round them."""
+"""Calls in JSON, and the markers around them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from ...strategies.templates import OWN
         ("{", None),
     ],
 )
-def test_the_outermost_value_that_holds_a_text(text, found):
+def test_json_with_returns_the_outermost_value(text, found):
     assert _json_with(text, "me") == found
 
 
@@ -46,7 +46,7 @@ def test_the_outermost_value_that_holds_a_text(text, found):
     ("text", "value", "end"),
     [("{'a': None}x", {"a": None}, 11), ("", None, 0), ("?", None, 0), ("{'a'", None, 0)],
 )
-def test_a_value_as_python_writes_it(text, value, end):
+def test_json_with_accepts_python_literals(text, value, end):
     assert _python_at(text, 0) == (value, end)
     assert _python_at("(" + text, 1) == (value, end and end + 1)
 
@@ -63,7 +63,7 @@ def test_a_value_as_python_writes_it(text, value, end):
         ("", False),
     ],
 )
-def test_arguments_are_an_object_or_its_text(value, holds):
+def test_arguments_may_be_an_object_or_json_text(value, holds):
     assert _holds_argument(value) is holds
 
 
@@ -79,7 +79,7 @@ def test_arguments_are_an_object_or_its_text(value, holds):
         ([[1]], None),
     ],
 )
-def test_the_list_that_is_the_one_member_of_an_object(value, inner):
+def test_inner_list_is_the_only_member_of_an_object(value, inner):
     found = _inner_list(JsonInText("<", json.dumps(value), ">", value))
     assert (found and found.value) == inner
     if found:
@@ -87,7 +87,7 @@ def test_the_list_that_is_the_one_member_of_an_object(value, inner):
     assert _inner_list(JsonInText("", json.dumps(value), "", value, python=True)) is None
 
 
-def test_markers_round_an_array_are_those_of_the_section():
+def test_markers_around_an_array_belong_to_the_section():
     made = _markers("<", None, ">", in_array=True)
     assert (made.section_start, made.section_end, made.per_call_start) == ("<", ">", "")
     made = _markers("<", None, ">", in_array=False)
@@ -141,16 +141,16 @@ NAME, GIVEN = FUNCTIONS[0], {ARGUMENT: VALUE}
         ([], None),
     ],
 )
-def test_which_key_of_a_call_holds_what(value, layout):
+def test_layout_names_the_keys_of_a_call(value, layout):
     assert _layout(value) == (layout and replace(layout, format="JSON_NATIVE"))
 
 
 @pytest.mark.parametrize(("value", "counts"), [(0, True), ("0", True), (False, False), (1, False)])
-def test_what_counts_calls_begins_with_0(value, counts):
+def test_call_counter_starts_at_0(value, counts):
     assert _counts(value) is counts
 
 
-def test_two_calls_of_which_only_the_first_is_json_are_no_pair():
+def test_second_call_outside_json_makes_no_pair():
     assert _json_pair(f'{{"name": "{NAME}"}}, {FUNCTIONS[1]}') is None
     assert _json_pair(f'["{NAME}", {FUNCTIONS[1]}]') is None
     assert _json_pair(f'{{"name": "{NAME}"}}, {{"name": "{FUNCTIONS[1]}"}}') == (", ", "")
@@ -170,13 +170,13 @@ def test_two_calls_of_which_only_the_first_is_json_are_no_pair():
         ({"by": None}, None, ("by", "null")),
     ],
 )
-def test_members_that_say_nothing(first, second, constants):
+def test_constant_members_are_recorded(first, second, constants):
     call = {"name": NAME, "args": GIVEN}
     layout = _layout(first | call, second and second | call)
     assert layout.constants == constants
 
 
-def test_a_call_may_hold_what_is_nested_deeper_than_functions_may_be():
+def test_deeply_nested_json_in_a_call_is_accepted():
     deep = 0
     for _ in range(9_999):
         deep = {"in": deep}
@@ -205,13 +205,13 @@ NAMED = "{% for k, v in c.function.arguments.items() %}ARGUMENT{% endfor %}"
 NAMED = '<c>{"name": "{{ c.function.name }}", "arguments": ' + NAMED + "}</c>"
 
 
-def test_arguments_that_are_neither_an_object_nor_its_text_are_not_understood():
+def test_arguments_as_other_text_are_not_understood():
     fmt = analyze(template(NAMED.replace("ARGUMENT", '"' + NESTED + '"')))
     assert fmt.tools.format == "NONE"
     assert any("the function's name and arguments were not found" in one for one in fmt.issues)
 
 
-def test_arguments_that_are_no_object_are_read_by_what_is_round_each():
+def test_non_object_arguments_are_parsed_by_their_markers():
     listed = NAMED.replace("ARGUMENT", '[{"key": "{{ k }}", "value": {{ v | tojson }}}]')
     fmt = analyze(template(listed))
     assert (fmt.verified, fmt.tools.format) == (True, "TAG_WITH_TAGGED")
@@ -228,19 +228,19 @@ def test_arguments_that_are_no_object_are_read_by_what_is_round_each():
         '<c>{"name": "{{ c.function.name }}", "arguments": ARGUMENTS}<id>{{ c.id }}</id></c>',
     ],
 )
-def test_json_of_calls_is_markers_where_it_does_not_say_all(call):
+def test_incomplete_json_of_calls_is_treated_as_markers(call):
     source = template(call.replace("ARGUMENTS", "{{ c.function.arguments | tojson }}"))
     fmt = analyze(source)
     assert (fmt.verified, fmt.tools.format) == (True, "TAG_WITH_JSON")
     assert fmt.facts.writes_ids is ("id" in call or "loop" in call)
 
 
-def test_few_brackets_are_read_from_however_many_stand_before_a_call(monkeypatch):
+def test_number_of_brackets_tried_before_a_call_is_limited(monkeypatch):
     tried = []
     read = json_calls.json_at
     monkeypatch.setattr(json_calls, "json_at", lambda *given: tried.append(given) or read(*given))
     assert json_calls._json_with("[" * 99_999 + NAME, NAME) is None
-    assert len(tried) <= 2 * json_calls.MOST_BEGUN  # as JSON, and as Python
+    assert len(tried) <= 2 * json_calls.MOST_BEGUN  # once as JSON, once as Python
     whole = f'[{{"name": "{NAME}"}}]'
     assert json_calls._json_with("{" * 20 + whole, NAME).text == whole
 
@@ -252,7 +252,7 @@ def test_few_brackets_are_read_from_however_many_stand_before_a_call(monkeypatch
         ("{% if m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}", False),
     ],
 )
-def test_a_list_in_an_object(refuses, parallel):
+def test_list_of_calls_in_an_object_is_found(refuses, parallel):
     fmt = analyze(template(ONE, '{"calls": [', "]}", refuses))
     tools = fmt.tools
     assert fmt.verified
@@ -260,7 +260,7 @@ def test_a_list_in_an_object(refuses, parallel):
     assert (tools.supports_parallel_calls, tools.separator) == (parallel, ", " * parallel)
 
 
-def test_white_space_that_stands_between_content_and_calls_alone():
+def test_whitespace_between_content_and_calls_is_a_separator():
     space = "{{ '\\n' if m.content }}"
     tools = analyze(template(ONE, space=space)).tools
     assert (tools.content_separator, tools.behind_content) == ("\n", True)
@@ -268,7 +268,7 @@ def test_white_space_that_stands_between_content_and_calls_alone():
 
 
 @pytest.mark.parametrize("then", ["", " "])
-def test_white_space_behind_each_call_is_no_marker(then):
+def test_whitespace_after_each_call_is_not_a_marker(then):
     one = "<c>" + ONE + "{{ '\\n' }}{{ '" + then + "' if not loop.last }}"
     fmt = analyze(template(one).replace("{{ ', ' if not loop.last }}", ""))
     assert fmt.verified
@@ -276,7 +276,7 @@ def test_white_space_behind_each_call_is_no_marker(then):
     assert fmt.tools.separator == then
     fmt = analyze(template(one, "", "{{ '\\n' }}").replace("{{ ', ' if not loop.last }}", ""))
     assert (fmt.verified, fmt.tools.per_call_end) == (True, "")
-    # But where a marker stands behind the last of them, it stands before that too.
+    # If a marker follows the last call, the whitespace precedes this marker too.
     fmt = analyze(template(one, "<s>", "</s>").replace("{{ ', ' if not loop.last }}", ""))
     assert fmt.verified
     assert (fmt.tools.per_call_end, fmt.tools.section_end) == ("\n", "</s>")
@@ -291,7 +291,7 @@ TAGGED = (
 @pytest.mark.parametrize("separator", [",", ", ", "; ", "\n,\n", "\n---\n", " and "])
 @pytest.mark.parametrize("one", [ONE, f"<c>{ONE}</c>", f"<c>\n{ONE}\n</c>", TAGGED])
 @pytest.mark.parametrize(("before", "behind"), [("", ""), ("<s>\n", "\n</s>")])
-def test_text_between_calls(one, separator, before, behind):
+def test_separator_is_the_text_between_calls(one, separator, before, behind):
     source = template(one, before, behind).replace("', ' if", repr(separator) + " if")
     fmt = analyze(source)
     assert fmt.verified
@@ -305,7 +305,7 @@ def test_text_between_calls(one, separator, before, behind):
         ("<c>[", "]</c>", "", ""),
     ],
 )
-def test_a_code_block_round_calls(before, behind, marker, language):
+def test_code_block_around_calls_is_detected(before, behind, marker, language):
     fmt = analyze(template(ONE, before, behind))
     assert fmt.verified
     found = fmt.tools.code_block_marker, fmt.tools.code_block_language
@@ -314,23 +314,23 @@ def test_a_code_block_round_calls(before, behind, marker, language):
     assert fmt.tools.supports_parallel_calls
 
 
-def test_a_member_that_changes_within_a_list_says_nothing():
+def test_changing_member_in_a_list_has_no_constant():
     one = '{"at": {{ loop.index }}, "name": "{{ c.function.name }}", "arguments": '
     fmt = analyze(template(one + "{{ c.function.arguments | tojson }}}", "<c>[", "]</c>"))
     assert fmt.tools.constants == ("at", "")
 
 
-def test_a_marker_that_begins_like_a_list_of_calls():
+def test_marker_may_begin_like_a_list_of_calls():
     tools = analyze(template(ONE, "[c][", "]")).tools
     assert (tools.section_start, tools.behind_content) == ("[c]", False)
 
 
-def test_white_space_before_calls_that_no_content_stands_before():
+def test_separator_for_calls_without_content_is_the_gap():
     source = template(ONE, "{{ '\\n' }}<c>", "</c>")
     fmt = analyze(source.replace("m.content or ''", "m.content if not m.tool_calls"))
     assert fmt.tools.content_separator == "\n"
 
 
-def test_white_space_between_header_and_content_is_none_of_calls_without_content():
+def test_whitespace_before_content_does_not_belong_to_calls():
     fmt = analyze(OWN.content_in_parts)
     assert (fmt.content.start, fmt.tools.section_start) == (" ", "")

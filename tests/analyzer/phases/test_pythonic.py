@@ -1,4 +1,4 @@
-"""What stands round calls that are written as Python writes them."""
+"""Markers around calls in Python syntax."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def template(before: str, behind: str) -> str:
     [
         ("<|c|>[", "]<|d|>", True, "<|c|>", "<|d|>"),
         ("<|c|>[ ", " ]<|d|>", True, "<|c|>", "<|d|>"),
-        ("<|c|>[", "<|d|>", False, "<|c|>[", "<|d|>"),  # a bracket that nothing closes
-        ("<|c|>", "]<|d|>", False, "<|c|>", "]<|d|>"),  # or nothing opens
+        ("<|c|>[", "<|d|>", False, "<|c|>[", "<|d|>"),  # an unclosed bracket
+        ("<|c|>", "]<|d|>", False, "<|c|>", "]<|d|>"),  # an unopened bracket
         ("[", "]<|d|>", True, "", "<|d|>"),
-        ("", "<|d|>", False, "", ""),  # what nothing began ends the turn
+        ("", "<|d|>", False, "", ""),  # an end without a start ends the turn
     ],
 )
-def test_brackets_and_markers_round_the_calls(before, behind, listed, start, end):
+def test_brackets_and_markers_around_calls_are_found(before, behind, listed, start, end):
     fmt = analyze(template(before, behind))
     tools = fmt.tools
     assert tools.format == "PYTHONIC"
@@ -44,7 +44,7 @@ def test_brackets_and_markers_round_the_calls(before, behind, listed, start, end
 
 
 @pytest.mark.parametrize(("before", "behind"), [("<c>print(", ")</c>"), ("<c>", "]</c>")])
-def test_a_bracket_that_closes_what_stands_round_calls_is_none_of_theirs(before, behind):
+def test_enclosing_bracket_does_not_belong_to_the_call(before, behind):
     fmt = analyze(template(before, behind))
     assert fmt.verified
     assert (fmt.tools.section_start, fmt.tools.section_end) == (before, behind)
@@ -63,10 +63,10 @@ ALONE = "{% if m.tool_calls | length > 1 %}{{ raise_exception('one call') }}{% e
         ("<|c|>[", "api.", "]<|d|>", "<|c|>", "api."),
         (ALONE + "<|c|>[", "api.", "]<|d|>", "<|c|>", "api."),
         (ALONE + "<|c|>[", "", "]<|d|>", "<|c|>", ""),
-        ("<|c|>api.", "", "<|d|>", "<|c|>api.", ""),  # before the first of two alone
+        ("<|c|>api.", "", "<|d|>", "<|c|>api.", ""),  # only before the first of two
     ],
 )
-def test_what_stands_before_each_name_is_a_namespace(before, name, behind, start, namespace):
+def test_text_before_every_name_is_a_namespace(before, name, behind, start, namespace):
     fmt = analyze(template(before, behind).replace(CALL, name + CALL))
     assert (fmt.tools.section_start, fmt.function.namespace) == (start, namespace)
     assert fmt.tools.array_wrapped == before.endswith("[")
@@ -77,7 +77,7 @@ def test_what_stands_before_each_name_is_a_namespace(before, name, behind, start
 @pytest.mark.parametrize(
     ("bracket", "form"), [("(", "PYTHONIC"), (" (", "PYTHONIC"), ("<", "NONE"), ("((", "NONE")]
 )
-def test_one_bracket_opens_the_arguments(bracket, form):
+def test_arguments_open_with_a_single_bracket(bracket, form):
     call = CALL.replace("name }}(", "name }}" + bracket)
     assert analyze(template("<|c|>[", "]<|d|>").replace(CALL, call)).tools.format == form
 
@@ -85,7 +85,7 @@ def test_one_bracket_opens_the_arguments(bracket, form):
 @pytest.mark.parametrize(
     ("equals", "space"), [(" = ", ""), ("= ", ""), (" =", ""), ("=", " "), (" = ", "{{ '\n' }}")]
 )
-def test_white_space_round_an_argument_is_no_part_of_it(equals, space):
+def test_whitespace_around_an_argument_is_ignored(equals, space):
     call = CALL.replace("{{ k }}=", space + "{{ k }}" + equals).replace(
         "endfor %}", "endfor %}" + space
     )
@@ -93,25 +93,25 @@ def test_white_space_round_an_argument_is_no_part_of_it(equals, space):
     assert (fmt.tools.format, fmt.tools.separator, fmt.verified) == ("PYTHONIC", ", ", True)
 
 
-def test_calls_that_show_no_arguments_are_not_understood():
+def test_calls_without_arguments_are_not_understood():
     fmt = analyze(template("<|c|>[", "]<|d|>").replace(CALL, "{{ c.function.name }}()"))
     assert fmt.tools.format == "NONE"
 
 
-def test_json_in_brackets_is_no_call_in_python():
+def test_json_in_brackets_is_not_a_python_call():
     call = "{{ c.function.name }}({{ c.function.arguments | tojson }})"
     fmt = analyze(template("<|c|>", "<|d|>").replace(CALL, call))
     assert (fmt.tools.format, fmt.verified) == ("TAG_WITH_JSON", True)
 
 
 @pytest.mark.parametrize("value", ["<q>{{ v }}<q>", "{{ v | tojson }};", '"{{ v }}', "'{{ v }}\""])
-def test_a_value_ends_in_its_quote_before_the_bracket(value):
+def test_value_ends_with_its_quote_before_the_bracket(value):
     call = CALL.replace("{{ v | tojson }}", value)
     assert analyze(template("<|c|>[", "]<|d|>").replace(CALL, call)).tools.format != "PYTHONIC"
 
 
 @pytest.mark.parametrize("equals", ["", "("])
-def test_no_argument_is_named_without_an_equals_sign(equals):
+def test_argument_name_requires_an_equals_sign(equals):
     call = CALL.replace("{{ k }}=", "{{ k }}" + equals)
     assert analyze(template("<|c|>[", "]<|d|>").replace(CALL, call)).tools.format != "PYTHONIC"
 
@@ -127,20 +127,20 @@ def test_no_argument_is_named_without_an_equals_sign(equals):
         ("", "{{ '\\n' }}", False, ""),
     ],
 )
-def test_calls_behind_content_without_brackets_are_not_told_from_it(before, behind, told, space):
+def test_unbracketed_calls_after_content_are_not_separated(before, behind, told, space):
     tools = analyze(template(before, behind)).tools
     assert (tools.behind_content, tools.content_separator) == (told, space)
     assert tools.separator == ", "
 
 
-def test_calls_that_no_content_stands_before():
+def test_calls_may_have_no_content_before_them():
     source = template("[", "]").replace("{{ m.content or '' }}{% if", "{% if")
     source = source.replace("<|end|>", "{% if not m.tool_calls %}{{ m.content }}{% endif %}<|end|>")
     tools = analyze(source).tools
     assert (tools.behind_content, tools.content_separator) == (False, "")
 
 
-def test_white_space_begins_nothing_that_a_marker_could_end():
+def test_whitespace_does_not_open_a_section():
     fmt = analyze(template("{{ '\n' }}", "<|d|>{{ '\n' }}"))
     assert "<|d|>" in fmt.turn.ends
     assert fmt.tools.section_end == ""
@@ -156,8 +156,8 @@ def test_white_space_begins_nothing_that_a_marker_could_end():
         ("""{{ '"' + v + '"' if v is string else v | tojson }}""", ["without escaping"]),
     ],
 )
-def test_what_a_template_loses_of_arguments_is_said(value, lost):
+def test_lossy_arguments_are_reported(value, lost):
     fmt = analyze(template("<|c|>[", "]<|d|>").replace("{{ v | tojson }}", value))
-    said = [text for text in fmt.issues if "in Python" in text]
+    said = [text for text in fmt.issues if "correct Python calls" in text]
     assert len(said) == len(lost)
     assert all(words in text for words, text in zip(lost, said, strict=True))

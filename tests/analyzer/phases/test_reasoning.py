@@ -1,4 +1,4 @@
-"""Reasoning, read off turns and prompts."""
+"""Reasoning markers in turns and prompts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltaparse.analyzer.turns import Turns
 from .small_templates import CALLS, THOUGHT, turns
 
 
-def test_space_before_the_end_of_reasoning_beside_calls_does_not_hide_it():
+def test_reasoning_end_before_calls_may_follow_whitespace():
     thought = "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}{{ '\n' if not m.content }}"
     said = thought + "</t>{{ '<say>' if m.content }}{% endif %}{{ m.content or '' }}"
     fmt = analyze("{{ tools | tojson if tools }}" + turns(said + CALLS))
@@ -36,14 +36,14 @@ PARTS = (
 )
 
 
-def test_a_part_of_the_content_that_no_marker_begins_is_no_reasoning():
+def test_content_part_without_start_marker_is_not_reasoning():
     assert analyze(turns(PARTS)).reasoning.mode is ReasoningMode.NONE
     marked = analyze(turns(PARTS.replace("'\n'", "'<t>'")))
     assert (marked.reasoning.start, marked.reasoning.end) == ("<t>", "</t>")
 
 
 @pytest.mark.parametrize("closed", ["<t></t>", "<t>"])
-def test_reasoning_beside_calls_alone_where_every_turn_opens_and_closes_it(closed):
+def test_reasoning_with_calls_only_uses_the_empty_pair_of_all_turns(closed):
     thought = "<t>{{ m.reasoning_content if m.tool_calls }}</t>{{ m.content or '' }}"
     fmt = analyze(turns(thought + CALLS, "{{ '<t></t>' if quick else '" + closed + "' }}"))
     assert fmt.verified
@@ -51,14 +51,14 @@ def test_reasoning_beside_calls_alone_where_every_turn_opens_and_closes_it(close
 
 
 @pytest.mark.parametrize(("key", "verified"), [("metadata", True), ("reasoning", False)])
-def test_what_nothing_ends_is_no_reasoning_but_under_its_usual_keys(key, verified):
+def test_unended_text_is_reasoning_only_under_usual_keys(key, verified):
     fmt = analyze(turns("{{ m." + key + " }}\n{{ m.content }}"))
     assert (fmt.verified, fmt.reasoning.mode) == (verified, ReasoningMode.NONE)
     unended = "the template shows reasoning, but no marker that ends it"
     assert (unended in fmt.issues) is not verified
 
 
-def test_what_nothing_ends_in_turns_is_not_closed_by_its_name_either():
+def test_unended_reasoning_in_turns_is_not_closed_by_name():
     fmt = analyze(turns("{{ m.reasoning_content }}{{ m.content }}", "<think>"))
     assert fmt.reasoning.mode is ReasoningMode.NONE
     assert [issue.partition(",")[0] for issue in fmt.issues] == [
@@ -86,19 +86,19 @@ NEXT = THOUGHT.replace("</t>", "</t><so>")
         (NEXT + "<say>{{ m.content }}</say>{{ '<y>' if m.reasoning_content }}", "</t><so>"),
     ],
 )
-def test_what_ends_reasoning_before_content(answer, end):
+def test_reasoning_end_before_content_is_found(answer, end):
     reasoning = analyze(turns(answer)).reasoning
     assert (reasoning.start, reasoning.end) == ("<t>", end)
 
 
 @pytest.mark.parametrize("key", ["musing", "name", "id", "type", "function", "function_call"])
-def test_any_key_may_hold_reasoning_that_holds_nothing_else(key):
+def test_unusual_message_key_may_hold_reasoning(key):
     fmt = analyze(turns(THOUGHT.replace("reasoning_content", key) + "{{ m.content }}"))
     assert fmt.verified
     assert fmt.reasoning.start == ("<t>" if key == "musing" else "")
 
 
-def test_reasoning_that_stands_in_the_place_of_content_is_not_understood():
+def test_reasoning_in_place_of_content_is_not_understood():
     fmt = analyze(turns("{% if not m.reasoning_content %}{{ m.content }}{% endif %}" + THOUGHT))
     assert not fmt.verified
     assert fmt.reasoning.mode is ReasoningMode.NONE
@@ -113,12 +113,12 @@ def test_reasoning_that_stands_in_the_place_of_content_is_not_understood():
         ("< t></ t>", "", ""),
     ],
 )
-def test_an_empty_pair_of_markers_in_the_instructions_asks_for_reasoning(described, start, answer):
+def test_empty_pair_in_instructions_requests_reasoning(described, start, answer):
     fmt = analyze("{% if deep %}" + described + "{% endif %}" + turns("{{ m.content }}"))
     assert (fmt.reasoning.start, fmt.content.start) == (start, answer)
 
 
-def test_instructions_may_stand_before_the_header_of_a_prompt():
+def test_instructions_may_precede_the_prompt_header():
     told = "{{ 'Begin with <t></t>.' if deep and add_generation_prompt }}"
     assert analyze(told + turns("{{ m.content }}")).reasoning.start == "<t>"
     refused = told.replace("'Begin with <t></t>.'", "raise_exception('never')")
@@ -126,14 +126,14 @@ def test_instructions_may_stand_before_the_header_of_a_prompt():
 
 
 @pytest.mark.parametrize("otherwise", ["<part>", ""])
-def test_what_a_prompt_ends_in_otherwise_does_not_hide_reasoning_under_a_switch(otherwise):
+def test_other_prompt_end_does_not_hide_switched_reasoning(otherwise):
     prompt = "{{ '<t>' if deep else '" + otherwise + "' }}"
     fmt = analyze("Always write {{ '</t>' }}." + turns("{{ m.content }}", prompt))
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
-    assert not any("closes it by its name" in issue for issue in fmt.issues)
+    assert not any("derived from its name" in issue for issue in fmt.issues)
 
 
-def test_reasoning_of_turns_that_have_no_header_under_a_switch_is_not_understood():
+def test_switched_reasoning_without_header_is_not_understood():
     thought = THOUGHT.replace("'<t>'", "('<u>' if bare else '<t>')")
     source = turns("HEADER" + thought + "{{ m.content }}")
     fmt = analyze(source.replace("<me>HEADER", "{{ '<me>' if not bare }}"))
@@ -141,7 +141,7 @@ def test_reasoning_of_turns_that_have_no_header_under_a_switch_is_not_understood
     assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ())
 
 
-def test_reasoning_that_hides_content_under_a_switch_has_markers_of_its_own():
+def test_switched_reasoning_that_hides_content_has_own_markers():
     thought = "<t>{{ m.reasoning_content }}</t>"
     hidden = thought.replace("t>", "u>").replace("</u>", "{{ '\\n' }}</u>")
     said = "{% if deep %}" + hidden + "{% else %}" + thought
@@ -151,7 +151,7 @@ def test_reasoning_that_hides_content_under_a_switch_has_markers_of_its_own():
     assert any("content did not come back (with deep=true)" in issue for issue in fmt.issues)
 
 
-def test_white_space_begins_no_reasoning_beside_calls():
+def test_whitespace_does_not_open_reasoning_before_calls():
     thought = "{% if m.tool_calls %}{{ '\\n' }}{{ m.reasoning_content or '' }}</t>{% endif %}"
     source = turns(thought + "{{ m.content or '' }}" + CALLS)
     fmt = analyze("{{ tools | tojson if tools }}" + source)
@@ -167,7 +167,7 @@ def test_white_space_begins_no_reasoning_beside_calls():
     ],
 )
 @pytest.mark.parametrize("start", ["<say>", "<say>\n"])
-def test_what_content_always_begins_with_is_no_part_of_the_end(thought, prompt, start):
+def test_reasoning_end_excludes_the_content_start(thought, prompt, start):
     shown = start.replace("\n", "{{ '\\n' }}") + "{{ m.content }}</say>"
     fmt = analyze(turns(thought + shown, prompt))
     assert fmt.verified
@@ -203,14 +203,14 @@ def test_what_content_always_begins_with_is_no_part_of_the_end(thought, prompt, 
         (THOUGHT.replace("'<t>'", "'<x><t>\\n'") + "{{ m.content }}", "", "<x><t>\n", "</t>"),
     ],
 )
-def test_the_markers_of_reasoning_with_the_white_space_in_them(said, prompt, start, end):
+def test_reasoning_markers_include_whitespace(said, prompt, start, end):
     fmt = analyze(turns(said, prompt))
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
     assert fmt.reasoning.alternatives == ()
 
 
-def test_what_content_always_begins_with_may_end_reasoning():
+def test_content_start_may_end_reasoning():
     thought = THOUGHT.replace(" ~ '</t>'", "")
     fmt = analyze(turns(thought + "{{ '\\n' }}<say>{{ m.content }}"))
     assert fmt.verified
@@ -218,26 +218,26 @@ def test_what_content_always_begins_with_may_end_reasoning():
     assert fmt.content.mode is ContentMode.ALWAYS_WRAPPED
 
 
-def test_what_all_content_begins_with_is_none_of_contents_where_calls_follow_it_too():
+def test_content_start_also_before_calls_ends_reasoning():
     thought = THOUGHT.replace(" ~ '</t>'", "") + "<so>{{ m.content or '' }}"
     fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS))
     assert (fmt.verified, fmt.reasoning.end) == (True, "<so>")
     assert fmt.content.mode is ContentMode.PLAIN
 
 
-def test_what_a_prompt_has_behind_an_empty_pair_is_content_though_calls_follow_it_too():
+def test_prompt_text_after_an_empty_pair_is_content():
     said = NEXT + "{{ m.content or '' }}" + CALLS
     fmt = analyze("{{ tools | tojson if tools }}" + turns(said, "{{ '<t></t>' if brief }}"))
     assert (fmt.verified, fmt.reasoning.end, fmt.content.start) == (True, "</t>", "<so>")
 
 
 @pytest.mark.parametrize("said", ["{{ m.content }}" + THOUGHT, THOUGHT + "{{ m.content }}" * 2])
-def test_reasoning_behind_content_and_content_that_stands_there_twice_are_not_proved(said):
+def test_reasoning_after_content_or_twice_is_not_verified(said):
     fmt = analyze(turns(said))
     assert (fmt.verified, fmt.proved.reasoning) == (False, ())
 
 
-def test_what_content_always_begins_with_opens_no_reasoning_that_nothing_opens():
+def test_content_start_does_not_open_unmarked_reasoning():
     thought = "{{ m.reasoning_content ~ '</t>' if m.reasoning_content }}"
     fmt = analyze(turns(thought + "<say>{{ m.content }}</say>"))
     assert (fmt.verified, fmt.reasoning.start, fmt.content.start) == (True, "", "<say>")
@@ -247,14 +247,14 @@ def test_what_content_always_begins_with_opens_no_reasoning_that_nothing_opens()
     assert (fmt.verified, fmt.reasoning.mode) == (False, ReasoningMode.NONE)
 
 
-def test_two_markers_before_the_one_of_content_end_reasoning():
+def test_two_markers_before_the_content_start_end_reasoning():
     fmt = analyze(
         turns("<t>{{ m.reasoning_content or '' }}</t><x><say>{{ m.content }}</say>", "<t>")
     )
     assert fmt.reasoning.end == "</t><x>"
 
 
-def test_what_ends_reasoning_may_begin_all_content_where_nothing_opens_it():
+def test_reasoning_end_may_begin_all_content_without_a_start():
     said = "model:{{ '\\n' }}{{ m.reasoning_content }}[so]{{ m.content }}"
     for shown in (said, said.replace("{{ '\\n' }}", "")):
         fmt = analyze(turns(shown, "model:").replace("<me>", ""))
@@ -263,7 +263,7 @@ def test_what_ends_reasoning_may_begin_all_content_where_nothing_opens_it():
         assert fmt.content.mode is ContentMode.PLAIN
 
 
-def test_reasoning_beside_calls_that_no_marker_ends_before_them_is_not_understood():
+def test_unended_reasoning_before_calls_is_not_understood():
     thought = "{{ '<t>' ~ m.reasoning_content ~ ' so ' if loop.first and m.reasoning_content }}"
     call = thought + "{{ c.function.name }}<x>{{ c.function.arguments | tojson }}</x>"
     calls = "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}"
@@ -272,21 +272,21 @@ def test_reasoning_beside_calls_that_no_marker_ends_before_them_is_not_understoo
 
 
 @pytest.mark.parametrize("answer", ["", "{% if m.role == 'assistant' %}<me>so{% endif %}"])
-def test_a_turn_without_the_header_or_its_content_has_nothing_round_that(answer):
+def test_turn_without_header_or_content_has_empty_surroundings(answer):
     source = "{% for m in messages %}{{ m.content }}" + answer + "\n\n{% endfor %}"
     render = Renderer(ChatTemplate(source + "{% if add_generation_prompt %}<me>{% endif %}"))
     assert round_content(Turns(render, find_frame(render))) == ("", "")
 
 
 @pytest.mark.parametrize("refused", ["m.tool_calls", "m.metadata is string"])
-def test_a_template_that_refuses_calls_or_an_unusual_key_that_it_reads(refused):
+def test_template_may_reject_calls_or_an_unusual_key(refused):
     refuses = "{{ raise_exception('no') if " + refused + " }}{{ '!' if m.metadata == 'loud' }}"
     fmt = analyze(turns(refuses + "{{ m.content }}"))
     assert fmt.reasoning.mode is ReasoningMode.NONE
     assert all("does not render tool calls" in issue for issue in fmt.issues)
 
 
-def test_reasoning_beside_calls_that_other_turns_end_at_once():
+def test_reasoning_before_calls_closed_at_once_in_other_turns():
     thought = "{{ '<t>' ~ m.reasoning_content if m.tool_calls and m.reasoning_content }}</t>"
     fmt = analyze(
         turns(thought + "{{ m.content or '' }}" + CALLS, "{{ '</t>' if brief else '<t>' }}")
@@ -294,14 +294,14 @@ def test_reasoning_beside_calls_that_other_turns_end_at_once():
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
 
 
-def test_reasoning_beside_calls_alone_though_white_space_behind_its_end_is_contents():
+def test_reasoning_with_calls_only_may_share_whitespace_with_content():
     thought = "{{ m.reasoning_content if m.tool_calls }}</t>{{ '\\n' ~ m.content if m.content }}"
     fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS))
     assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, "<me>", "</t>")
 
 
 @pytest.mark.parametrize("key", ["reasoning", "musing"])
-def test_reasoning_beside_calls_alone_that_content_hides(key):
+def test_reasoning_with_calls_only_is_hidden_by_content(key):
     thought = "{{ '<t>' ~ m.KEY ~ '</t>' if m.KEY and m.tool_calls and not m.content }}"
     thought = thought.replace("KEY", key)
     fmt = analyze(
@@ -334,7 +334,7 @@ def test_reasoning_beside_calls_alone_that_content_hides(key):
         ("{{ '<t>' ~ m.reasoning_content ~ '</t>' if WHEN }}", "<t>Well, ", "<t>", "</t>"),
     ],
 )
-def test_white_space_in_the_markers_of_reasoning_beside_calls_alone(thought, prompt, start, end):
+def test_markers_of_reasoning_with_calls_only_include_whitespace(thought, prompt, start, end):
     said = thought.replace("WHEN", "m.reasoning_content and m.tool_calls")
     source = turns(said + "{{ m.content or '' }}" + CALLS, prompt)
     fmt = analyze("{{ tools | tojson if tools }}" + source)
@@ -342,13 +342,13 @@ def test_white_space_in_the_markers_of_reasoning_beside_calls_alone(thought, pro
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
 
 
-def test_reasoning_beside_calls_that_only_one_key_has_in_markers():
+def test_reasoning_before_calls_uses_the_key_with_markers():
     thought = "{% if m.tool_calls %}{{ m.reasoning }}{{ '<t>' ~ m.thought ~ '</t>' }}{% endif %}"
     fmt = analyze(turns(thought + "{{ m.content or '' }}" + CALLS))
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
 
 
-def test_unusual_keys_that_show_nothing_are_not_tried_one_by_one():
+def test_unusual_keys_without_effect_are_tried_together():
     source = turns(THOUGHT + "{{ m.content }}")
     traces = Trace(), Trace()
     read = "{% for m in messages %}{% if " + " or ".join(f"m.k{at}" for at in range(9)) + " %}"
@@ -360,18 +360,18 @@ def test_unusual_keys_that_show_nothing_are_not_tried_one_by_one():
 
 @pytest.mark.parametrize("refused", ["add_generation_prompt", "messages[-1].reasoning"])
 @pytest.mark.parametrize("switch", ["", "{{ 'Think.' if deep }}"])
-def test_a_template_that_refuses_prompts_or_a_key_of_reasoning(refused, switch):
+def test_template_may_reject_prompts_or_a_reasoning_key(refused, switch):
     refuses = "{{ raise_exception('no') if " + refused + " }}" + switch
     fmt = analyze(refuses + turns("{{ m.reasoning }}{{ m.content }}"))
     assert (fmt.verified, fmt.reasoning.mode) == (False, ReasoningMode.NONE)
 
 
-def test_a_header_that_is_a_pair_of_markers_asks_for_no_reasoning():
+def test_header_that_is_a_marker_pair_requests_no_reasoning():
     source = "{{ 'Think.' if deep }}" + turns("{{ m.content }}").replace("<me>", "<i></i>")
     assert analyze(source).reasoning.mode is ReasoningMode.NONE
 
 
-def test_white_space_behind_the_end_of_reasoning_does_not_hide_that_a_prompt_ends_it():
+def test_prompt_with_whitespace_after_reasoning_end_is_closed():
     thought = THOUGHT.replace("</t>", "</t>\n")
     fmt = analyze(turns(thought + "{{ m.content }}", "{{ '<t></t>' if quick else '<t>' }}"))
     assert fmt.reasoning.mode is ReasoningMode.FORCED_CLOSED
@@ -381,7 +381,7 @@ def test_white_space_behind_the_end_of_reasoning_does_not_hide_that_a_prompt_end
     ("opened", "mode", "verified"),
     [("<t>", ReasoningMode.FORCED_CLOSED, True), ("<deep>", ReasoningMode.TAG_BASED, False)],
 )
-def test_words_of_the_user_are_tried_where_a_switch_shows_an_empty_pair(opened, mode, verified):
+def test_user_words_are_tried_with_a_switched_empty_pair(opened, mode, verified):
     asked = "'" + opened + "' if '/deep' in messages[-1].content"
     fmt = analyze(turns("{{ m.content }}", "{{ '<t></t>' if quick else " + asked + " }}"))
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
@@ -389,7 +389,7 @@ def test_words_of_the_user_are_tried_where_a_switch_shows_an_empty_pair(opened, 
 
 
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_what_closes_reasoning_by_its_name_is_no_marker_of_content(space):
+def test_reasoning_end_by_name_is_not_a_content_marker(space):
     opened = "{{ '<t>" + repr(space)[1:-1] + "' ~ m.reasoning if m.reasoning }}"
     fmt = analyze(turns(opened + "</t>{{ m.content }}"))
     assert (fmt.verified, fmt.content.mode) == (True, ContentMode.PLAIN)
@@ -405,19 +405,19 @@ def test_what_closes_reasoning_by_its_name_is_no_marker_of_content(space):
         ("{{ m.content.split('</t>')[-1] }}", "", "<t>", "</t>"),
     ],
 )
-def test_what_begins_reasoning_where_turns_do_not_say(said, prompt, start, end):
+def test_reasoning_start_is_taken_from_prompts_if_turns_lack_it(said, prompt, start, end):
     fmt = analyze(turns(said, prompt))
     assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, start, end)
 
 
-def test_words_before_the_end_in_a_prompt_are_no_call():
+def test_words_before_the_end_in_a_prompt_are_not_a_call():
     end = "so{{ '<x>' if m.content else '</t>' }}"
     thought = "{% if m.tool_calls %}<t>{{ m.reasoning }}" + end + "{% endif %}{{ m.content or '' }}"
     fmt = analyze(turns(thought + CALLS, "{{ '<t>so</t>' if brief }}"))
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "so</t>")
 
 
-def test_reasoning_may_have_markers_of_its_own_beside_calls_under_a_switch():
+def test_switched_reasoning_before_calls_may_have_own_markers():
     pair = "('<u>' if deep and m.tool_calls else '<t>') ~ m.reasoning"
     thought = "{{ " + pair + " ~ ('</u>' if deep and m.tool_calls else '</t>') if m.reasoning }}"
     source = turns(thought + "{{ m.content or '' }}" + CALLS)
@@ -425,7 +425,7 @@ def test_reasoning_may_have_markers_of_its_own_beside_calls_under_a_switch():
     assert (fmt.verified, fmt.reasoning.alternatives) == (True, ("<u>", "</u>"))
 
 
-def test_reasoning_under_a_switch_that_no_marker_ends_has_none_of_its_own():
+def test_unended_switched_reasoning_has_no_own_markers():
     deep = (
         "{% if deep %}<u>{{ m.reasoning }}{{ '\n' }}{% else %}<t>{{ m.reasoning }}</t>{% endif %}"
     )
@@ -435,7 +435,7 @@ def test_reasoning_under_a_switch_that_no_marker_ends_has_none_of_its_own():
 
 @pytest.mark.parametrize("header", ["<me>", ""])
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_reasoning_under_a_switch_is_ended_as_before_content(header, space):
+def test_switched_reasoning_ends_as_before_content(header, space):
     deep = "<u>{{ '" + repr(space)[1:-1] + "' ~ m.reasoning }}{{ '\n' if m.content }}</u>"
     thought = "{% if deep %}" + deep + "{% else %}<t>{{ m.reasoning }}</t>{% endif %}"
     source = turns(thought + "{{ m.content or '' }}" + CALLS).replace("<me>", header)
@@ -443,7 +443,7 @@ def test_reasoning_under_a_switch_is_ended_as_before_content(header, space):
     assert fmt.reasoning.alternatives == ("<u>" + space, "\n</u>")
 
 
-def test_a_header_that_turns_with_reasoning_alone_have():
+def test_header_of_turns_with_reasoning_only_is_found():
     said = "{{ '<me><t>' ~ m.reasoning_content ~ '</t>' if m.reasoning_content }}{{ m.content }}"
     source = "{% for m in messages %}" + said + "\n\n{% endfor %}"
     fmt = analyze(source + "{% if add_generation_prompt %}<me>{% endif %}")
@@ -465,7 +465,7 @@ ENDED = "{{ m.reasoning_content if m.reasoning_content }}</t>{{ m.content or '' 
     ],
 )
 @pytest.mark.parametrize("header", ["<|begin|>model<|said|>\n", "<|model|>", "MODEL: "])
-def test_what_all_turns_end_begins_behind_the_header(header, prompt, start):
+def test_reasoning_start_is_the_prompt_text_after_the_header(header, prompt, start):
     source = turns(ENDED, prompt).replace("<me>", header)
     fmt = analyze(source)
     assert fmt.verified
@@ -474,13 +474,13 @@ def test_what_all_turns_end_begins_behind_the_header(header, prompt, start):
 
 
 @pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
-def test_what_ends_the_header_may_be_what_all_turns_and_some_prompts_end(space):
+def test_header_end_may_open_reasoning(space):
     said = ENDED.replace("</t>", "</t>" + space)
     fmt = analyze(turns(said, "{% if brief %}</t>" + space + "{% endif %}"))
     assert (fmt.verified, fmt.reasoning.start, fmt.turn.headers) == (True, "<me>", ("</you>",))
 
 
-def test_what_all_turns_end_may_have_more_behind_it_where_there_is_reasoning():
+def test_reasoning_end_may_be_longer_in_turns_with_reasoning():
     said = "{{ m.reasoning_content }}</t>{{ '<x>' if m.reasoning_content }}{{ m.content }}"
     fmt = analyze(turns(said, "<t>"))
     assert fmt.verified
@@ -502,7 +502,7 @@ EFFORT = "{% if effort in ['low', 'high'] %}MARKER{% endif %}"
         (EFFORT.replace("MARKER", "<|effort:{{ effort }}|>") + "<t>", ReasoningMode.FORCED_OPEN),
     ],
 )
-def test_what_holds_the_value_of_a_switch_opens_nothing(prompt, mode):
+def test_text_with_a_switch_value_opens_no_reasoning(prompt, mode):
     source = turns(THOUGHT + "{{ m.content }}", prompt)
     fmt = analyze(source)
     assert fmt.verified
@@ -522,14 +522,14 @@ def test_what_holds_the_value_of_a_switch_opens_nothing(prompt, mode):
         "<|{{ 'deep' if effort == 'high' else 'quick' }}|>",
     ],
 )
-def test_what_a_switch_chooses_may_open_something(marker):
+def test_text_chosen_by_a_switch_may_open_a_part(marker):
     fmt = analyze(turns(THOUGHT + "{{ m.content }}", EFFORT.replace("MARKER", marker)))
     (issue,) = fmt.issues
     assert "the prompt opens a part of the turn with" in issue
 
 
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_an_opener_may_have_the_value_of_a_switch_in_its_tag(space):
+def test_start_marker_may_contain_a_switch_value(space):
     prompt = EFFORT.replace("MARKER", "{{ '<t effort=' ~ effort ~ '>" + repr(space)[1:-1] + "' }}")
     source = turns(THOUGHT + "{{ m.content }}", prompt)
     fmt = analyze(source)
@@ -542,21 +542,24 @@ def test_an_opener_may_have_the_value_of_a_switch_in_its_tag(space):
     assert (message.reasoning_content, message.content) == ("hm", "Dry.")
 
 
-def test_words_behind_an_opener_with_the_value_of_a_switch_open_nothing():
+def test_words_after_a_start_with_switch_value_open_no_part():
     opened = EFFORT.replace("MARKER", "<t effort={{ effort }}>{{ '\\n' }}Well, ")
     assert analyze(turns(THOUGHT + "{{ m.content }}", opened)).verified
 
 
 @pytest.mark.parametrize("opened", ["<t>", "<t:{{ effort | default('mid') }}>"])
 @pytest.mark.parametrize("mark", [":", " effort="])
-def test_it_is_reported_where_a_switch_of_any_value_changes_the_opener(opened, mark):
+def test_start_marker_with_an_arbitrary_value_is_reported(opened, mark):
     prompt = "<t" + mark + "{{ effort | default('mid') }}>{{ '\\n' }}"
     said = THOUGHT.replace(
         "<t>", opened.replace(":", mark).replace("{{", "' ~ (").replace("}}", ") ~ '")
     )
     source = turns(said + "{{ m.content }}", prompt)
     fmt = analyze(source)
-    assert f"what opens reasoning, '<t{mark}mid>', holds the value of effort" in fmt.issues[0]
+    assert (
+        f"the start marker of reasoning, '<t{mark}mid>', contains the value of effort"
+        in fmt.issues[0]
+    )
     assert "analyze(template, effort=...)" in fmt.issues[0]
     fmt = analyze(source, effort="high")
     assert fmt.verified
@@ -565,14 +568,14 @@ def test_it_is_reported_where_a_switch_of_any_value_changes_the_opener(opened, m
     assert parse("hm</t>Dry.</me>", fmt, prompt=behind).reasoning_content == "hm"
 
 
-def test_an_opener_of_prompts_with_the_value_of_a_switch_and_more_space_is_no_other():
+def test_start_marker_with_more_space_is_not_an_alternative():
     value = "{{ effort | default('mid') }}"
     said = THOUGHT.replace("<t>", "<t:' ~ (effort | default('mid')) ~ '>") + "{{ m.content }}"
     fmt = analyze(turns(said, f"<t:{value}>{{{{ '\\n' }}}}"))
     assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t:mid>", ())
 
 
-def test_a_prompt_that_begins_a_call_where_content_hides_reasoning():
+def test_prompt_that_begins_a_call_opens_no_reasoning():
     thought = "{{ '<t>' ~ m.reasoning ~ '</t>' if m.reasoning and m.tool_calls and not m.content }}"
     source = turns(thought + "{{ m.content or '' }}" + CALLS, "{{ '<t></t><c>' if act }}")
     fmt = analyze("{{ tools | tojson if tools }}" + source)
@@ -580,7 +583,7 @@ def test_a_prompt_that_begins_a_call_where_content_hides_reasoning():
 
 
 @pytest.mark.parametrize("empty", ["", "{% else %}<t></t>\n"])
-def test_a_call_that_a_prompt_begins_behind_an_empty_pair_is_no_part_of_the_end(empty):
+def test_call_start_after_an_empty_pair_is_not_in_the_end(empty):
     thought = "{% if m.tool_calls %}{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t>\n"
     thought += empty + "{% endif %}{% endif %}"
     fmt = analyze(turns(thought + "{{ m.content or '' }}" + CALLS, "{{ '<t></t>\n<c>' if act }}"))

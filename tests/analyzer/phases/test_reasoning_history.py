@@ -1,4 +1,4 @@
-"""Reasoning, read off where a template cuts earlier turns."""
+"""Reasoning markers found by the truncation of earlier turns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .small_templates import THOUGHT, turns
 
 
 @pytest.mark.parametrize("word", ["[so]", "\\n[so]\\n\\n", "[so]\\n"])
-def test_what_the_template_cuts_earlier_turns_at_ends_the_reasoning_that_a_prompt_opens(word):
+def test_truncation_text_ends_reasoning_opened_by_a_prompt(word):
     fmt = analyze(turns("{{ m.content.split('" + word + "')[-1] }}", "<muse>\n"))
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<muse>\n", "[so]")
@@ -39,9 +39,7 @@ def test_what_the_template_cuts_earlier_turns_at_ends_the_reasoning_that_a_promp
         ("{{ raise_exception('no') if '</t>' in m.content }}{{ m.content }}", "", ""),
     ],
 )
-def test_what_is_left_out_of_earlier_turns_shows_its_markers_where_one_names_the_other(
-    said, start, end
-):
+def test_truncated_reasoning_shows_markers_paired_by_name(said, start, end):
     fmt = analyze(turns(said))
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
@@ -54,40 +52,40 @@ def test_what_is_left_out_of_earlier_turns_shows_its_markers_where_one_names_the
         "{{ '!' if '[hurry]' in m.content }}{{ m.content.split('[so]')[-1] }}",
     ],
 )
-def test_of_texts_that_are_looked_for_the_one_that_earlier_turns_are_cut_at_is_the_end(said):
+def test_sought_text_that_truncates_turns_is_the_end(said):
     fmt = analyze(turns(said, "<muse>\n"))
     assert fmt.verified
     assert fmt.reasoning.end == "[so]"
 
 
-def test_white_space_that_a_template_cuts_at_ends_no_reasoning():
+def test_truncation_at_whitespace_is_not_a_reasoning_end():
     said = "{{ m.content.split('\\n\\n')[-1] }}"
     fmt = analyze("Write {{ '<|/muse|>' }}." + turns(said, "<|muse|>"))
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<|muse|>", "<|/muse|>")
 
 
-def test_it_is_reported_where_the_template_cuts_earlier_turns_at_two_texts():
+def test_truncation_at_two_texts_is_reported():
     fmt = analyze(turns("{{ m.content.split('[so]')[-1].split('[then]')[-1] }}", "<muse>\n"))
     assert fmt.reasoning.end == "[then]"
     (issue,) = fmt.issues
-    assert issue.startswith("earlier turns are cut at '[so]' as they are at '[then]'")
+    assert issue.startswith("earlier turns are truncated at '[so]' as well as at '[then]'")
 
 
 @pytest.mark.parametrize(("thought", "prompt"), [(THOUGHT, ""), ("", "{{ '<t></t>' if brief }}")])
-def test_what_ends_reasoning_is_known_where_turns_or_prompts_show_it(thought, prompt):
+def test_reasoning_end_is_taken_from_turns_or_prompts(thought, prompt):
     said = "{{ m.content.split('[so]')[-1]" + (".split('</t>')[-1]" if thought else "") + " }}"
     fmt = analyze(turns(thought + said, prompt))
     assert (fmt.reasoning.end, fmt.issues) == ("</t>", ())
 
 
 @pytest.mark.parametrize("dropped", ["", "raise_exception('no')"])
-def test_a_word_that_drops_all_of_a_message_ends_no_reasoning(dropped):
+def test_word_that_drops_a_complete_message_is_not_an_end(dropped):
     said = "{{ m.content if '[no]' not in m.content else " + (dropped or "''") + " }}"
     fmt = analyze(turns(said, "<|muse|>"))
     assert fmt.reasoning.mode is ReasoningMode.NONE
 
 
-def test_a_template_that_cuts_at_no_word_is_not_asked_for_each():
+def test_words_without_truncation_are_tried_together():
     words = "".join("{{ '!' if 'word" + str(at) + "' in m.content }}" for at in range(20))
     render = Renderer(ChatTemplate(turns(words + "{{ m.content }}")))
     before = render.trace.rendered.total()

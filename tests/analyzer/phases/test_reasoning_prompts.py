@@ -1,4 +1,4 @@
-"""Reasoning, read off prompts alone."""
+"""Reasoning markers found in prompts only."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ from .small_templates import CALLS, THOUGHT, turns
         ([], None),
     ],
 )
-def test_a_pair_that_one_prompt_has_and_another_has_not(prompts, pair):
+def test_pair_is_the_difference_between_two_prompts(prompts, pair):
     assert _closed_pair(prompts) == pair
 
 
-def test_a_prompt_may_leave_out_the_white_space_of_the_header():
+def test_prompt_may_omit_the_whitespace_of_the_header():
     prompts = ["<me>\nWell,", "<me>", "<me><t></t>"]
     assert _closed_pair(prompts, "<me>\n") == ("<t>", "</t>")
     assert _closed_pair(prompts, "<you>") is None
 
 
-def test_words_count_where_the_prompt_ends_otherwise():
+def test_words_count_if_they_change_the_prompt_end():
     source = "{{ messages[0].content }}<me>{% if 'yes' in messages[0].content %}<t>{% endif %}"
     render = Renderer(ChatTemplate(source))
     assert _counts(render, ["no", "yes"], "<me>")
@@ -77,14 +77,14 @@ def test_words_count_where_the_prompt_ends_otherwise():
         (f"<go {'a' * 80}>", (), "a" * 59 + ">"),
     ],
 )
-def test_what_a_prompt_opens_and_nothing_shows_is_reported(behind, known, shown):
+def test_unknown_opened_part_is_reported(behind, known, shown):
     render = Renderer(ChatTemplate(turns("<say>{{ m.content }}</say>")))
     found = Turns(render, replace(find_frame(render), header="<me>"))
     issues = opened_only(found, [f"</you><me>{behind}"], known, [Holder("x", "<t ", ">")])
     assert issues == (() if shown is None else (OPENED_ONLY.format(rest=shown),))
 
 
-def test_prompts_after_words_have_what_stands_before_the_header_of_the_default():
+def test_prompts_after_words_keep_the_default_text_before_header():
     opened = "{{ '<t>' if 'yes' in messages[0].content }}"
     opened += "{{ raise_exception('no') if 'stop' in messages[0].content }}"
     render = Renderer(ChatTemplate(turns("{{ m.content }}", opened)))
@@ -101,17 +101,17 @@ def test_prompts_after_words_have_what_stands_before_the_header_of_the_default()
         ("[MUSE][/MUSE]", "[MUSE]", "[/MUSE]"),
         ("<|part>muse\n<part|>", "<|part>muse\n", "<part|>"),
         ("<|muse_begin|><|muse_end|>", "<|muse_begin|>", "<|muse_end|>"),
-        # What a prompt says of having thought is no part of the marker.
+        # Text of the prompt about finished reasoning is not part of the marker.
         ("<muse>\nI have thought.\n</muse>\n\n", "<muse>\n", "</muse>"),
         ("<muse>So:</muse>", "<muse>So:", "</muse>"),
-        # What does not close the other is no end; and a closer alone opens nothing.
+        # An end must close the start marker, and a lone closing marker opens no section.
         ("<|part|>final<|text|>", "", ""),
         ("hm <muse></muse>", "", ""),
         ("begin<|part|>end", "", ""),
         ("</muse>", "", ""),
     ],
 )
-def test_a_prompt_may_open_and_close_reasoning_at_once(prompt, start, end):
+def test_prompt_may_contain_an_empty_reasoning_pair(prompt, start, end):
     fmt = analyze(turns("{{ m.content }}", prompt))
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
     assert fmt.reasoning.mode is (ReasoningMode.TAG_BASED if end else ReasoningMode.NONE)
@@ -119,7 +119,7 @@ def test_a_prompt_may_open_and_close_reasoning_at_once(prompt, start, end):
 
 
 @pytest.mark.parametrize("said", ["\nI have thought.\n", "I have thought.", " "])
-def test_what_one_prompt_says_between_the_markers_is_no_part_of_them(said):
+def test_text_inside_an_empty_pair_is_not_part_of_the_markers(said):
     prompt = "<muse>{{ '" + said.replace("\n", "\\n") + "</muse>' if brief }}"
     fmt = analyze(turns("{{ m.content.split('</muse>')[-1] }}", prompt))
     assert fmt.verified
@@ -128,7 +128,7 @@ def test_what_one_prompt_says_between_the_markers_is_no_part_of_them(said):
 
 
 @pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
-def test_what_a_switch_adds_behind_the_header_does_not_end_reasoning(space):
+def test_text_added_by_a_switch_does_not_end_reasoning(space):
     fmt = analyze(turns(space + "{{ m.content }}", space + "{{ '<|t|>' if deep }}"))
     assert fmt.turn.headers[0].strip() == "<me>"
     assert fmt.reasoning.mode is ReasoningMode.NONE
@@ -138,10 +138,12 @@ def test_what_a_switch_adds_behind_the_header_does_not_end_reasoning(space):
 
 
 @pytest.mark.parametrize(("opened", "end"), [("<t>", "</t>"), ("[T-1]\n", "[/T-1]")])
-def test_a_tag_that_nothing_closes_is_closed_by_its_name_under_a_switch(opened, end):
+def test_unclosed_tag_under_a_switch_is_closed_by_name(opened, end):
     fmt = analyze(turns("{{ m.content }}", f"{{{{ {opened!r} if deep }}}}"))
     (issue,) = fmt.issues
-    assert issue.startswith(f"the prompt opens {opened.strip()!r}, and nothing shows what ends it")
+    assert issue.startswith(
+        f"the prompt opens {opened.strip()!r}, but its end marker is never rendered"
+    )
     assert (fmt.reasoning.start, fmt.reasoning.end) == (opened, end)
     written = f"hm{end}Dry.</me>"
     message = parse(written, fmt, prompt=f"<you>Hi</you><me>{opened}")
@@ -151,13 +153,13 @@ def test_a_tag_that_nothing_closes_is_closed_by_its_name_under_a_switch(opened, 
 
 
 @pytest.mark.parametrize("opened", ["<t>so", "<t><u>", "<t/>", "<t a=1>", "<1>", "<>", "[]", "<t]"])
-def test_what_is_not_one_tag_is_closed_by_no_name(opened):
+def test_text_other_than_one_tag_is_not_closed_by_name(opened):
     fmt = analyze(turns("{{ m.content }}", opened))
     assert fmt.reasoning.mode is ReasoningMode.NONE
     assert "opens a part of the turn" in fmt.issues[0]
 
 
-def test_a_prompt_that_a_switch_leaves_the_header_out_of_shows_no_reasoning():
+def test_prompt_without_header_shows_no_reasoning():
     shown = turns("{{ m.content }}").replace("</you>", "<end>")
     fmt = analyze(
         shown.replace("{% if add_generation_prompt", "{% if not raw and add_generation_prompt")
@@ -169,7 +171,7 @@ def test_a_prompt_that_a_switch_leaves_the_header_out_of_shows_no_reasoning():
 @pytest.mark.parametrize(
     ("header", "prompt"), [("<me>", "'so' if deep else '</t>'"), ("ME: ", "'</t>' if brief")]
 )
-def test_an_end_that_every_turn_begins_with_opens_nothing(header, prompt):
+def test_end_marker_at_every_turn_start_is_not_a_start(header, prompt):
     source = turns("</t>{{ m.content }}", "{{ " + prompt + " }}").replace("<me>", header)
     assert analyze(source).reasoning.mode is ReasoningMode.NONE
 
@@ -178,19 +180,19 @@ def test_an_end_that_every_turn_begins_with_opens_nothing(header, prompt):
     ("said", "prompt"),
     [("hm<t></t>", "<t>"), ("hm<t>", "{{ '<t>' if deep else '</t>' }}")],
 )
-def test_what_stands_in_turns_without_reasoning_opens_none(said, prompt):
+def test_text_in_turns_without_reasoning_is_not_a_start(said, prompt):
     fmt = analyze(turns(said + "{{ m.content }}", prompt))
     assert fmt.reasoning.mode is ReasoningMode.NONE
 
 
-def test_what_opens_a_part_is_reported_where_a_template_refuses_tools():
+def test_opened_part_is_reported_if_tools_are_rejected():
     fmt = analyze("{{ raise_exception('no') if tools }}" + turns("{{ m.content }}", "<|t|>"))
     assert any("opens a part of the turn with '<|t|>'" in issue for issue in fmt.issues)
 
 
 @pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
 @pytest.mark.parametrize("end", ["</t>", "<so>"])
-def test_what_one_prompt_opens_and_all_turns_begin_with_the_end_of(space, end):
+def test_start_in_one_prompt_pairs_with_end_in_all_turns(space, end):
     prompt = "{{ '<t>\\n' if deep else '" + end + "' }}"
     fmt = analyze(turns(space + end + "{{ m.content }}", prompt))
     assert fmt.verified
@@ -198,7 +200,7 @@ def test_what_one_prompt_opens_and_all_turns_begin_with_the_end_of(space, end):
 
 
 @pytest.mark.parametrize(("history", "end"), [("<t>", "</t>"), ("<t><so>", "<so>")])
-def test_what_every_turn_begins_with_opens_reasoning_if_its_name_or_the_turns_say_so(history, end):
+def test_header_end_opens_reasoning_if_name_or_turns_confirm(history, end):
     prompt = "<t>{{ '" + end + "' if brief }}"
     fmt = analyze(turns(history + "{{ m.content }}", prompt))
     assert fmt.verified
@@ -206,14 +208,14 @@ def test_what_every_turn_begins_with_opens_reasoning_if_its_name_or_the_turns_sa
     assert fmt.reasoning.mode is ReasoningMode.FORCED_CLOSED
 
 
-def test_the_end_may_stand_in_instructions_that_are_put_together():
+def test_end_marker_may_be_in_concatenated_instructions():
     told = "{% set tag = 'muse' %}End with {{ '</' ~ tag ~ '>' }}."
     fmt = analyze(told + turns("{{ m.content }}", "<muse>\n"))
     assert fmt.verified
     assert fmt.reasoning.end == "</muse>"
 
 
-def test_white_space_before_the_header_of_a_prompt_may_depend_on_a_switch():
+def test_whitespace_before_the_header_may_depend_on_a_switch():
     source = turns("{{ m.content }}", "{{ '<t></t>' if brief }}")
     source = source.replace("<me>", "{{ '\\n' }}<me>", 1)
     fmt = analyze(source.replace("%}<me>", "%}{{ '\\n' if not brief }}<me>"))
@@ -226,7 +228,7 @@ def test_white_space_before_the_header_of_a_prompt_may_depend_on_a_switch():
     ("refuses", "end"),
     [("", "\n\n"), ("{% if 'stop' in m.content %}{{ raise_exception('no') }}{% endif %}", "")],
 )
-def test_turns_that_nothing_begins_show_no_reasoning(refuses, end):
+def test_turns_without_header_show_no_reasoning(refuses, end):
     fmt = analyze("{% for m in messages %}" + refuses + "{{ m.content }}" + end + "{% endfor %}")
     assert fmt.reasoning.mode is ReasoningMode.NONE
     assert not fmt.verified
@@ -238,17 +240,17 @@ def test_turns_that_nothing_begins_show_no_reasoning(refuses, end):
         ("so", "opens a part of the turn with 'so'"),
         ("?", "opens a part of the turn with '?'"),
         ("<|t|>", "opens a part of the turn with '<|t|>'"),
-        ("<t>", "opens '<t>', and nothing shows what ends it"),
+        ("<t>", "opens '<t>', but its end marker is never rendered"),
     ],
 )
-def test_what_a_prompt_adds_to_a_header_that_no_turn_has_is_reported(opened, words):
+def test_prompt_text_missing_from_turns_is_reported(opened, words):
     prompt = "{% if add_generation_prompt %}<me>{{ '" + opened + "' if deep }}{% endif %}"
     fmt = analyze("{% for m in messages %}{{ m.content }}\n\n{% endfor %}" + prompt)
     assert any(words in issue for issue in fmt.issues)
 
 
 def looking_for(words, deep, prompt=""):
-    """A template that looks for words in a message, of which one makes it deep."""
+    """Return a template that searches for words in a message; one of them sets `deep`."""
     looks = "".join(
         "{% if '" + word + "' in messages[-1].content %}"
         "{% set ns.deep = " + ("true" if word == deep else "ns.deep") + " %}{% endif %}"
@@ -258,19 +260,19 @@ def looking_for(words, deep, prompt=""):
 
 
 @pytest.mark.parametrize("deep", ["/slow", "/deep", "/long"])
-def test_each_word_that_a_template_looks_for_is_tried(deep):
+def test_words_sought_by_the_template_are_tried(deep):
     prompt = "{{ '<t>' if ns.deep }}{{ '</t>' if never }}"
     fmt = analyze(looking_for(["/slow", "/deep", "/long"], deep, prompt))
     assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, "<t>", "</t>")
 
 
-def test_words_that_change_no_prompt_are_tried_together():
+def test_words_without_effect_are_tried_together():
     words, trace = [f"/{at}" for at in range(40)], Trace()
     analyze(looking_for(words, words[0], "<muse>"), trace=trace)
     assert trace.rendered["R2"] < len(words)
 
 
-def test_white_space_behind_the_header_of_a_prompt_opens_no_reasoning():
+def test_whitespace_after_the_header_opens_no_reasoning():
     fmt = analyze(turns("{{ m.content }}", "{{ '\\n' }}"))
     assert fmt.verified
     assert fmt.reasoning.mode is ReasoningMode.NONE
@@ -285,7 +287,7 @@ def test_white_space_behind_the_header_of_a_prompt_opens_no_reasoning():
         ("'<t>' if deep else '<part>' if odd else '</t>'", False),
     ],
 )
-def test_two_prompts_that_open_and_close_by_name_what_no_turn_shows(prompt, verified):
+def test_two_prompts_with_a_pair_by_name_show_reasoning(prompt, verified):
     source = turns("{{ m.content or '' }}" + CALLS, "{{ " + prompt + " }}")
     fmt = analyze("{% set tag = 't' %}" + source)
     assert fmt.verified is verified
@@ -308,7 +310,7 @@ NAMED = (
     ],
 )
 @pytest.mark.parametrize("thought", ["", THOUGHT])
-def test_what_opens_a_call_in_the_prompt_opens_no_reasoning(calls, prompt, output, thought):
+def test_call_start_in_the_prompt_opens_no_reasoning(calls, prompt, output, thought):
     required = "{{ '" + prompt + "' if tool_choice == 'required' }}"
     source = "{{ tools | tojson if tools }}"
     source += turns(thought + "{{ m.content or '' }}" + calls, required)
@@ -323,7 +325,7 @@ def test_what_opens_a_call_in_the_prompt_opens_no_reasoning(calls, prompt, outpu
 
 @pytest.mark.parametrize("space", ["", "\\n"])
 @pytest.mark.parametrize("closed", ["<t></t>", "<t>\\n\\n</t>", "<t>\\n</t>", "<t>"])
-def test_an_empty_pair_beside_calls_alone_is_no_part_of_them(closed, space):
+def test_empty_pair_before_calls_does_not_belong_to_calls(closed, space):
     thought = "{{ '<t>" + space + "</t>' if m.tool_calls }}{{ m.content or '' }}"
     prompt = "{{ '" + closed + "' if tool_choice == 'required' }}"
     fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS, prompt))

@@ -1,4 +1,4 @@
-"""Texts of a prompt that hold the value of a switch."""
+"""Prompt texts that contain the value of a switch."""
 
 from __future__ import annotations
 
@@ -42,15 +42,19 @@ def found(prompt: str, said: str = "", header: str = HEADER, **context: str) -> 
         (ANY, "<a {{ x | default('low') }}>", [Holder("x", "<a ", ">", any_value=True)]),
         (ANY, "<a {{ x | default('low') | lower }}>", [Holder("x", "<a ", ">", any_value=True)]),
         (ANY, "<a {{ x | default('low') | length }}>", []),
-        (ANY, "{{ '<a ' + x + '>' if x is string }}", []),  # on, it writes nothing: not asked
+        (
+            ANY,
+            "{{ '<a ' + x + '>' if x is string }}",
+            [],
+        ),  # no text is written for true, so it is not tried
         (ANY, "<b>", []),
     ],
 )
-def test_what_stands_round_a_value(when, part, held):
+def test_held_returns_the_texts_around_a_value(when, part, held):
     assert found(when.replace("PART", part)) == held
 
 
-def test_one_value_that_is_tried_with_another_switch_is_one_value():
+def test_value_tried_under_two_switches_counts_once():
     said = "{{ m.reasoning_content if x == 'low' }}"
     assert found(ONE.replace("PART", "<a {{ x }}>{{ '<b>' if y }}"), said) == []
 
@@ -59,16 +63,16 @@ def test_one_value_that_is_tried_with_another_switch_is_one_value():
     ("when", "header", "held"),
     [
         (KNOWN, "<assistant>{{ '\n' if not x }}", ["<a "]),
-        (KNOWN, "{{ '<assistant>' if x != 'high' }}", []),  # one value is left
+        (KNOWN, "{{ '<assistant>' if x != 'high' }}", []),  # only one value remains
         (ANY, "{{ raise_exception('no') if x is string }}<assistant>", []),
     ],
 )
-def test_values_are_found_behind_the_header_of_prompts(when, header, held):
+def test_values_are_found_after_the_prompt_header(when, header, held):
     holding = found(when.replace("PART", "<a {{ x | default('low') }}>"), "\n", header)
     assert [one.before for one in holding] == held
 
 
-def test_a_switch_that_is_set_holds_one_value():
+def test_preset_switch_has_one_value():
     (held,) = found("<a {{ x }}>", x="low")
     assert held == Holder("x", "<a ", ">")
 
@@ -91,7 +95,7 @@ def test_a_switch_that_is_set_holds_one_value():
         ("<a ", ">", "*", False),
     ],
 )
-def test_what_opens_as_another_does(before, behind, start, opens):
+def test_opens_as_accepts_more_text_in_the_same_tag(before, behind, start, opens):
     assert Holder("x", before, behind).opens_as(start) is opens
 
 
@@ -99,5 +103,5 @@ def test_what_opens_as_another_does(before, behind, start, opens):
     ("text", "is_one"),
     [("<a low>\n", True), ("<a >", False), ("<b low>", False), ("<a low", False)],
 )
-def test_what_is_the_same_with_another_value(text, is_one):
+def test_is_one_accepts_any_value(text, is_one):
     assert Holder("x", "<a ", ">").is_one(text) is is_one

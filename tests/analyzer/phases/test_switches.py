@@ -1,4 +1,4 @@
-"""Settings: what they are called, and which matter."""
+"""Settings: labels, effects and relevance."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALL = "{{ m.tool_calls[0].function.name }}{% if deep %}!{% endif %}"
 PLAIN = (f"{USER}<me>", f"{USER}<me>said", f"{USER}<me>called")
 
 
-def test_a_setting_in_words():
+def test_setting_label_lists_switches():
     assert Setting().label == "default"
     listed = Setting((("a", LIST), ("b", "low"), ("c", False)))
     assert listed.label == "a=[...], b=low, c=false"
@@ -43,18 +43,18 @@ def test_a_setting_in_words():
         (("instructions", "calls"), True),
     ],
 )
-def test_other_instructions_alone_do_not_matter(changes, matters):
+def test_setting_with_other_instructions_only_does_not_matter(changes, matters):
     assert Setting((("a", True),), changes).matters is matters
     assert Setting().matters
 
 
-def test_a_setting_in_which_the_prompt_is_another():
+def test_setting_with_another_prompt_is_prompted():
     assert Setting().prompted
     assert Setting((("a", True),), ("reasoning", "prompt")).prompted
     assert not Setting((("a", True),), ("reasoning",)).prompted
 
 
-def test_a_switch_changes_all_that_its_values_change():
+def test_switches_of_merges_the_changes_of_all_values():
     one, other = (("a", True),), (("a", "low"),)
     settings = [Setting(), Setting(one, P), Setting(other, ("calls",))]
     settings += [Setting((*one, ("b", True)), ("reasoning", "prompt"))]
@@ -62,14 +62,14 @@ def test_a_switch_changes_all_that_its_values_change():
     assert found == {"a": ("prompt", "calls"), "b": ("reasoning", "prompt"), "c": ()}
 
 
-def test_what_is_refused_or_changes_nothing_beyond_instructions_is_not_set_to_false():
+def test_false_is_not_tried_for_rejected_or_minor_switches():
     assert not _may_be_off(PLAIN, None)
     assert _may_be_off(PLAIN, PLAIN)
     assert not _may_be_off(PLAIN, ("told" + PLAIN[0], *PLAIN[1:]))
     assert _may_be_off(PLAIN, (PLAIN[0] + "<in>", *PLAIN[1:]))
 
 
-def test_what_is_in_the_conversation_is_no_switch():
+def test_conversation_variables_are_not_switches():
     names = ("messages", "tools", "functions", "documents", "available_tools", "custom_tools")
     names += ("continue_final_message", "add_generation_prompt", "bos_token", "eos_token")
     source = "".join("{% if " + name + " %}x{% endif %}" for name in (*names, "deep"))
@@ -85,14 +85,14 @@ def settings_of(source: str) -> list[Setting]:
     return find_settings(Renderer(ChatTemplate(source)))[1:]
 
 
-def test_a_switch_of_several_texts_is_not_set_to_true_as_well():
+def test_switch_with_several_texts_is_not_set_to_true():
     ways = "{% if deep == 'a' %}A{% elif deep == 'b' %}B{% elif deep %}C{% endif %}"
     prompt = "{% if add_generation_prompt %}<assistant>" + ways + "{% endif %}"
     found = settings_of(turns() + prompt)
     assert [one.switches for one in found] == [(("deep", "a"),), (("deep", "b"),)]
 
 
-def test_reasoning_that_a_switch_shows_beside_content_alone():
+def test_switch_may_show_reasoning_with_content_only():
     shown = "{% if deep and not m.tool_calls %}{{ m.reasoning_content }}{% endif %}"
     prompt = "{% if add_generation_prompt %}<assistant>{% if deep %}!{% endif %}{% endif %}"
     (found,) = settings_of(turns(shown) + prompt)
@@ -108,7 +108,7 @@ ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
 @pytest.mark.parametrize(
     ("before", "in_turn", "in_prompt", "found"),
     [
-        # Reasoning beside content alone: nothing else changes, or but the instructions.
+        # Reasoning only with content: no other changes, or only in the instructions.
         (
             "",
             "{% if deep and not m.tool_calls %}{{ m.reasoning_content }}{% endif %}",
@@ -121,14 +121,14 @@ ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
             "",
             [("deep", True, ("reasoning", "instructions"))],
         ),
-        # Reasoning beside a call alone, and where there is no content.
+        # Reasoning only with a call and without content.
         (
             "",
             "{% if deep and m.tool_calls and not m.content %}{{ m.reasoning_content }}{% endif %}",
             "",
             [("deep", True, ("reasoning",))],
         ),
-        # What stands behind the content is neither a prompt nor reasoning.
+        # Text after the content is neither prompt nor reasoning.
         ("", "{{ m.reasoning_content }}", "{% if deep %}!{% endif %}", [("deep", True, P)]),
         (
             "",
@@ -136,7 +136,7 @@ ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
             "",
             [],
         ),
-        # False is tried of what changes more than the instructions, and is compared with no text.
+        # False is tried if more than the instructions change, without comparison texts.
         ("", "", "{% if deep is defined and not deep %}<no>{% endif %}", [("deep", False, P)]),
         (
             "",
@@ -144,7 +144,7 @@ ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
             "{% if deep == 'no' or (deep is defined and not deep) %}<no>{% endif %}",
             [("deep", "no", P)],
         ),
-        # What it refuses, how it writes calls, and what it does where another is on.
+        # Rejected values, the notation of calls, and effects that depend on another switch.
         ("{% if deep %}{{ raise_exception('no') }}{% endif %}", "", "", []),
         ("", "{% if m.tool_calls %}" + CALL + "{% endif %}", "", [("deep", True, ("calls",))]),
         (
@@ -160,19 +160,19 @@ ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
             [("deep", True, P)],
         ),
         ("{% if day is defined %}{{ day }}{% endif %}", "", "", [("day", True, ("instructions",))]),
-        # What is written into the prompt stands for a text.
+        # A value written into the prompt is text.
         ("", "", "{{ answer }}{% if answer %}<user>{% endif %}", []),
         ("", "", "{% if answer is defined and not answer %}{{ answer }}{% endif %}", []),
         ("", "", "True{% if deep %}!{% endif %}", [("deep", True, P)]),
     ],
 )
-def test_what_a_switch_changes(before, in_turn, in_prompt, found):
+def test_switch_changes_are_detected(before, in_turn, in_prompt, found):
     source = before + turns(in_turn) + PROMPT.replace("PROMPT", in_prompt)
     seen = [(*one.switches[0], one.changes) for one in settings_of(source)]
     assert seen == found
 
 
-def test_a_switch_that_does_something_where_another_is_on():
+def test_switch_may_depend_on_another_switch():
     shown = "{% if deep %}{{ m.reasoning_content }}{% if wide %}!{% endif %}{% endif %}"
     found = settings_of(turns(shown) + PROMPT.replace("PROMPT", ""))
     assert [one.switches for one in found] == [
@@ -181,20 +181,20 @@ def test_a_switch_that_does_something_where_another_is_on():
     ]
 
 
-def test_what_changed_something_under_the_default_is_not_tried_again():
+def test_switch_with_effect_by_default_is_not_tried_again():
     shown = "{% if deep %}{{ m.reasoning_content }}{% endif %}"
     found = settings_of(turns(shown) + PROMPT.replace("PROMPT", "{% if loud %}!{% endif %}"))
     assert [one.switches for one in found] == [(("deep", True),), (("loud", True),)]
 
 
-def test_false_is_tried_under_the_default_alone():
+def test_false_is_tried_only_under_the_default():
     off = "{% if wide is defined and not wide %}!{% endif %}"
     shown = "{% if deep %}{{ m.reasoning_content }}" + off + "{% endif %}"
     found = settings_of(turns(shown) + PROMPT.replace("PROMPT", ""))
     assert [one.switches for one in found] == [(("deep", True),)]
 
 
-def test_a_switch_that_is_given_is_not_tried():
+def test_preset_switch_is_not_tried():
     render = Renderer(
         ChatTemplate(turns() + PROMPT.replace("PROMPT", "{% if deep %}!{% endif %}")),
         context={"deep": True},
@@ -202,14 +202,14 @@ def test_a_switch_that_is_given_is_not_tried():
     assert find_settings(render) == [Setting()]
 
 
-def test_the_setting_in_which_reasoning_stands_beside_a_call_without_content():
+def test_situation_shows_reasoning_before_calls_only():
     shown = "{% if deep and m.tool_calls and not m.content %}{{ m.reasoning_content }}{% endif %}"
     render = Renderer(ChatTemplate(turns(shown) + PROMPT.replace("PROMPT", "")))
     settings = [Setting(), Setting((("deep", True),), ("reasoning",))]
     assert situation(render, settings) == settings[1]
 
 
-def test_of_values_that_change_the_same_one_is_tried():
+def test_values_with_equal_effects_yield_one_setting():
     source = turns() + PROMPT.replace("PROMPT", "{{ '!' if x in ['low', 'mid'] else x }}")
     assert [one.context for one in settings_of(source)] == [{"x": "low"}]
 
@@ -227,13 +227,13 @@ CALLED_ONLY = "{{ raise_exception('no') if deep and m.role == 'assistant' and no
         "{{ '!' if a and m.role == 'user' }}{{ m.reasoning_content if deep }}",
     ],
 )
-def test_reasoning_may_be_shown_where_there_are_tools_or_none(shown):
+def test_situation_shows_reasoning_with_or_without_tools(shown):
     render = Renderer(ChatTemplate(turns(shown) + PROMPT.replace("PROMPT", "")))
     settings = find_settings(render)
     assert situation(render, settings).context == {"deep": True}
 
 
-def test_where_the_default_shows_reasoning_it_is_the_setting():
+def test_situation_is_the_default_if_it_shows_reasoning():
     shown = "{{ m.reasoning_content }}{{ '</t>' if deep else '</u>' }}"
     render = Renderer(ChatTemplate(turns(shown) + PROMPT.replace("PROMPT", "")))
     default, deep = find_settings(render)
@@ -241,19 +241,19 @@ def test_where_the_default_shows_reasoning_it_is_the_setting():
     assert situation(render, [default, deep]) == default
 
 
-def test_a_template_that_is_no_prompt_has_no_switches():
+def test_template_that_rejects_prompts_has_no_switches():
     refuses = "{{ raise_exception('no') if add_generation_prompt and not deep }}"
     assert settings_of(refuses + turns()) == []
 
 
-def test_what_ends_reasoning_belongs_to_it():
+def test_changed_reasoning_end_counts_as_reasoning():
     shown = "{{ m.reasoning_content ~ ('</t>' if deep else '</u>') if m.reasoning_content }}"
     source = turns().replace("{{ m.content }}", shown + "{{ m.content }}")
     (deep,) = settings_of(source + PROMPT.replace("PROMPT", ""))
     assert deep.changes == ("reasoning",)
 
 
-def test_a_call_that_is_refused_shows_nothing():
+def test_rejected_call_shows_no_changes():
     refused = "{% if m.tool_calls %}{{ raise_exception('no') }}{% endif %}"
     said, called = views_with_reasoning(Renderer(ChatTemplate(turns(refused))))
     assert said
@@ -280,17 +280,17 @@ def test_a_call_that_is_refused_shows_nothing():
         ("<c>", "{{ raise_exception('no') if not deep }}<c>", ("</me>",)),
     ],
 )
-def test_another_end_of_calls_under_a_switch(old, new, ends):
+def test_switch_may_change_the_end_of_calls(old, new, ends):
     source = small_turns(THOUGHT + "{{ m.content or '' }}" + CALLS).replace(old, new)
     assert analyze("{{ tools | tojson if tools }}" + source).turn.ends == ends
 
 
-def test_what_does_nothing_where_all_are_off_is_not_switched_off_alone():
+def test_false_is_not_tried_alone_if_all_false_has_no_effect():
     shown = "{{ '!' if (deep is false) != (wide is false) }}"
     assert settings_of(turns(shown) + PROMPT.replace("PROMPT", shown)) == []
 
 
-def test_what_goes_through_a_switch_is_given_a_list():
+def test_iterated_switch_is_set_to_a_list():
     shown = "{% for one in deep or [] %}!{% endfor %}"
     (deep,) = settings_of(turns(shown) + PROMPT.replace("PROMPT", shown))
     assert deep.switches == (("deep", LIST),)

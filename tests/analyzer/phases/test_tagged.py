@@ -13,7 +13,7 @@ NONE = CallIdFormat()
 
 
 @pytest.mark.parametrize(("text", "last"), [("", ""), ("<a><b>", "<b>"), ("<a>b", "b")])
-def test_the_last_marker(text, last):
+def test_last_of_returns_the_last_marker(text, last):
     assert _last_of(text) == last
 
 
@@ -32,7 +32,7 @@ def test_the_last_marker(text, last):
         (NONE, "\n<call>", "\n<call>", "", ""),
     ],
 )
-def test_what_stands_before_a_name(call_id, start, marker, before_id, before_name):
+def test_before_name_splits_call_marker_and_prefix(call_id, start, marker, before_id, before_name):
     found, call_start, prefix = _before_name(call_id, start)
     assert (found.prefix, call_start, prefix) == (before_id, marker, before_name)
 
@@ -46,7 +46,7 @@ ID = "{{ c.id }}"
 
 
 def analyzed(one: str, before: str = "", behind: str = "") -> WireFormat:
-    """What is found in a template that writes each call so, and what stands round all of them."""
+    """Return the analysis of a template with this text per call, and around all calls."""
     calls = before + "{% for c in m.tool_calls %}" + one + "{% endfor %}" + behind
     return analyze(
         "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}<|{{ m.role }}|>"
@@ -67,7 +67,7 @@ def analyzed(one: str, before: str = "", behind: str = "") -> WireFormat:
         (LINE, LINE, "\n", "\n", []),
     ],
 )
-def test_what_nothing_began_ends_the_turn(before, behind, start, end, ends):
+def test_section_end_without_start_ends_the_turn(before, behind, start, end, ends):
     fmt = analyzed("<f>" + NAME + JSON + "</f>", before, behind)
     assert fmt.verified
     assert (fmt.tools.section_start, fmt.tools.section_end) == (start, end)
@@ -83,7 +83,7 @@ def test_what_nothing_began_ends_the_turn(before, behind, start, end, ends):
         ("</f>", "</f>", ""),
     ],
 )
-def test_the_marker_that_closes_a_call_may_repeat_its_name(behind, close, suffix):
+def test_closing_marker_may_repeat_the_function_name(behind, close, suffix):
     fmt = analyzed("<f=" + NAME + ">" + TAGS + behind)
     assert fmt.verified
     assert (fmt.function.close, fmt.function.close_suffix) == (close, suffix)
@@ -92,7 +92,7 @@ def test_the_marker_that_closes_a_call_may_repeat_its_name(behind, close, suffix
 @pytest.mark.parametrize(
     "behind", [" (" + NAME, " (" + NAME + ")", "</f" + NAME, "</f " + NAME + " done"]
 )
-def test_a_name_that_is_repeated_in_no_marker_closes_nothing(behind):
+def test_repeated_name_outside_a_marker_is_not_a_closer(behind):
     fmt = analyzed("<f=" + NAME + ">" + TAGS + behind)
     assert fmt.function.close_suffix == ""
 
@@ -109,20 +109,20 @@ SEVERAL, ONE = "m.tool_calls | length > 1", "m.tool_calls | length == 1"
         ("</s>{{ '<more>' if " + SEVERAL + " }}", "</s>"),
     ],
 )
-def test_a_section_may_end_behind_several_calls_alone(behind, end):
-    """What stands behind one call alone is no part of its end."""
+def test_section_end_may_follow_several_calls_only(behind, end):
+    """Text after a single call is not part of its end."""
     fmt = analyzed("<f>" + NAME + JSON + "</f>", "<s>", behind)
     assert fmt.tools.section_end == end
 
 
-def test_a_section_does_not_end_behind_calls_that_are_not_shown():
+def test_section_end_requires_rendered_calls():
     one = "{% if loop.first %}<f>" + NAME + JSON + "</f>{% endif %}"
     fmt = analyzed(one, behind="{{ '<more>' if " + SEVERAL + " }}")
     assert (fmt.tools.section_end, fmt.tools.supports_parallel_calls) == ("", False)
     assert not any("<more>" in end for end in fmt.turn.ends)
 
 
-def test_white_space_before_a_call_separates_it():
+def test_whitespace_before_a_call_is_a_separator():
     fmt = analyzed(f"{LINE}<f>{NAME}{JSON}</f>")
     assert fmt.verified
     assert (fmt.tools.content_separator, fmt.tools.separator) == ("\n", "\n")
@@ -132,12 +132,12 @@ def test_white_space_before_a_call_separates_it():
 
 
 @pytest.mark.parametrize("before", ["", LINE])
-def test_json_that_the_template_spoils_is_no_marker(before):
+def test_invalid_json_from_the_template_is_not_a_marker(before):
     one = f'{before}{{"name": "{NAME}", "arguments": {JSON} oops}}'
     assert analyzed(one).tools.format == "NONE"
 
 
-def test_a_call_without_its_arguments_is_not_understood():
+def test_call_without_arguments_is_not_understood():
     fmt = analyzed(f"<f>{NAME}</f>")
     assert fmt.tools.format == "NONE"
     assert any("not understood, '<f>NAME</f>'" in issue for issue in fmt.issues)
@@ -156,7 +156,7 @@ def test_a_call_without_its_arguments_is_not_understood():
         ("<f=" + NAME + " v={{ loop.index }}>" + TAGS + "</f>", {"name_suffix": ""}),
     ],
 )
-def test_what_stands_round_a_name(one, found):
+def test_name_prefix_and_suffix_are_found(one, found):
     fmt = analyzed(one)
     assert fmt.verified
     assert fmt.tools.supports_tools
@@ -165,7 +165,7 @@ def test_what_stands_round_a_name(one, found):
 
 
 @pytest.mark.parametrize("before", ["", " ", "{{ '\n' }}"])
-def test_a_call_that_no_marker_begins_is_not_understood(before):
+def test_call_without_a_start_marker_is_not_understood(before):
     fmt = analyzed(f"{before}{NAME} {JSON}</f>")
     assert fmt.tools.format == "NONE"
     assert any("not understood" in issue and "NAME" in issue for issue in fmt.issues)
@@ -178,20 +178,20 @@ def test_a_call_that_no_marker_begins_is_not_understood(before):
         ("<q>{{ v if v is string else v | tojson }}<q>", "TAG_WITH_TAGGED"),
     ],
 )
-def test_quotes_round_all_values_are_markers_of_arguments(value, form):
+def test_quotes_around_all_values_are_argument_markers(value, form):
     pairs = "{% for k, v in c.function.arguments.items() %}{{ ',' if not loop.first }}{{ k }}:"
     fmt = analyzed(f"<f>{NAME}{{{{ '{{' }}}}{pairs}{value}{{% endfor %}}{{{{ '}}' }}}}</f>")
     assert fmt.tools.format == form
     assert fmt.arguments.quote == ("<q>" if form == "TAG_WITH_JSON" else "")
 
 
-def test_nothing_need_end_a_call_whose_arguments_are_json():
+def test_call_with_json_arguments_needs_no_end_marker():
     fmt = analyzed(f"<f>{NAME}{JSON}")
     assert fmt.verified
     assert (fmt.arguments.end, fmt.function.close, fmt.tools.per_call_end) == ("", "", "")
 
 
-def test_text_behind_arguments_in_json_ends_them_and_a_marker_the_call():
+def test_text_after_json_arguments_ends_the_arguments():
     fmt = analyzed(f"<f>{NAME}({JSON})</f>")
     assert fmt.verified
     assert (fmt.function.name_suffix, fmt.arguments.end) == ("(", ")")
@@ -228,7 +228,7 @@ NOT_NONE = "{% if not c.function.arguments %}{{ raise_exception('none') }}{% end
         (f"<f={NAME}>{TAGS}</args><x><id>{ID}</id></f>", Position.POST_ARGS, "<id>", ""),
     ],
 )
-def test_where_the_id_of_a_call_stands(one, position, prefix, suffix):
+def test_call_id_position_is_found(one, position, prefix, suffix):
     fmt = analyzed(one)
     assert fmt.verified
     assert (fmt.call_id.position, fmt.call_id.prefix, fmt.call_id.suffix) == (
@@ -247,7 +247,7 @@ def test_where_the_id_of_a_call_stands(one, position, prefix, suffix):
 @pytest.mark.parametrize("count", ["loop.index0", "loop.index"])
 @pytest.mark.parametrize("rest", [f"</n>{JSON}", f"<x>{TAGS}"])
 @pytest.mark.parametrize("before", ["", "<s 7>"])
-def test_a_number_before_the_name_of_each_call_is_its_id(count, rest, before):
+def test_number_before_each_name_is_the_call_id(count, rest, before):
     fmt = analyzed(f"{before}<f n={{{{ {count} }}}}>{NAME}{rest}</f>")
     assert fmt.verified
     assert (fmt.call_id.position, fmt.call_id.suffix) == (Position.PRE_FUNC_NAME, ">")
@@ -255,20 +255,20 @@ def test_a_number_before_the_name_of_each_call_is_its_id(count, rest, before):
 
 
 @pytest.mark.parametrize("number", ["0", "1", "7"])
-def test_a_number_that_does_not_count_calls_is_a_part_of_the_marker(number):
+def test_constant_number_is_part_of_the_marker(number):
     fmt = analyzed(f"<f n={number}>{NAME}<x>{TAGS}</f>")
     assert fmt.verified
     assert (fmt.call_id, fmt.tools.per_call_start) == (NONE, f"<f n={number}>")
 
 
-def test_all_that_an_argument_is_preceded_by_is_its_marker_behind_a_number_too():
+def test_argument_marker_after_a_number_is_complete():
     one = f"<f={NAME} v={{{{ loop.index0 }}}}><x>{TAGS}</f>"
     fmt = analyzed(one.replace("<a=", "<b><a="))
     assert fmt.verified
     assert (fmt.call_id.suffix, fmt.arguments.name_prefix) == ("><x>", "<b><a=")
 
 
-def test_what_stands_round_all_arguments_behind_a_number_is_none_of_the_number():
+def test_arguments_section_after_a_number_is_not_part_of_the_id():
     given = "{% if c.function.arguments %}<x>" + TAGS + "</x>{% endif %}"
     fmt = analyzed(f"<f={NAME} v={{{{ loop.index0 }}}}{given}</f>")
     assert fmt.verified
@@ -276,7 +276,7 @@ def test_what_stands_round_all_arguments_behind_a_number_is_none_of_the_number()
     assert (fmt.call_id.suffix, fmt.function.close) == ("", "</f>")
 
 
-def test_an_id_in_no_marker_behind_arguments_has_nothing_before_it():
+def test_unmarked_id_after_arguments_has_no_prefix():
     fmt = analyzed(f"<f={NAME}>{TAGS}{ID};</f>")
     assert (fmt.call_id.position, fmt.call_id.prefix) == (Position.POST_ARGS, "")
     assert not fmt.verified
@@ -292,7 +292,7 @@ def test_an_id_in_no_marker_behind_arguments_has_nothing_before_it():
         (f"<f={NAME}>{TAGS}</f>", "</f>", ""),
     ],
 )
-def test_the_last_of_several_closers_ends_the_call(one, close, end):
+def test_last_of_several_closers_ends_the_call(one, close, end):
     fmt = analyzed(one)
     assert fmt.verified
     assert (fmt.function.close, fmt.tools.per_call_end, fmt.arguments.end) == (close, end, "")

@@ -20,7 +20,7 @@ def test_no_name_is_repeated(arguments):
     assert with_elements(arguments, None) is arguments
 
 
-def test_a_name_that_is_repeated_behind_its_value():
+def test_name_repeated_after_its_value_is_replaced():
     made = ArgumentsFormat(name_prefix="<", name_suffix=">", value_suffix=f"</{REPEATED}>")
     found = with_elements(made, lambda *_: "")
     assert (found.value_suffix, found.key_suffix, found.item) == ("</", ">", "")
@@ -46,7 +46,7 @@ def written(text: str) -> _Others:
         (f"<{ARGUMENT}='a'>", "a", Around("", "='", "'")),
     ],
 )
-def test_what_stands_round_a_value(text, value, around):
+def test_others_around_returns_the_texts_around_a_value(text, value, around):
     assert written(text).around(value) == around
 
 
@@ -74,17 +74,17 @@ def analyzed(arguments: str, head: str = "", name: str = "<f={{ c.function.name 
 
 @pytest.mark.parametrize("head", ["", NO_TWO, NOT_NONE, NO_TWO + NOT_NONE])
 @pytest.mark.parametrize("behind", ["</n>", ">"])
-def test_a_call_that_is_refused_leaves_the_borders_where_they_are(head, behind):
+def test_rejected_call_keeps_the_borders(head, behind):
     name = "<f={{ c.function.name }}" + behind
     fmt = analyzed(FOR + ONE + "{% endfor %}", head, name)
     found = fmt.function.name_suffix, fmt.arguments.name_prefix, fmt.arguments.value_suffix
-    # Nothing shows where the name ends and the argument begins, but what a marker looks like.
+    # Only the form of the markers separates the end of the name from the argument.
     unknown = behind == ">" and NO_TWO in head
     assert found == (("", "><a=", "</a>") if unknown else (behind, "<a=", "</a>"))
 
 
 @pytest.mark.parametrize("head", ["", NO_TWO])
-def test_nothing_need_begin_an_argument_behind_an_id(head):
+def test_argument_after_an_id_needs_no_start_marker(head):
     fmt = analyzed(
         FOR + "{{ k }}=" + V + ";" + END, head, "<f={{ c.function.name }} id={{ c.id }}>"
     )
@@ -93,7 +93,7 @@ def test_nothing_need_begin_an_argument_behind_an_id(head):
     assert (made.name_prefix, made.name_suffix, made.value_suffix) == ("", "=", ";")
 
 
-def test_a_marker_round_all_arguments_ends_the_last_of_them():
+def test_marker_around_all_arguments_ends_the_last():
     each = FOR + "{{ k }}=" + V + ";{% endfor %}"
     fmt = analyzed(
         "{% if " + ARGS + " %}<p>" + each + "</p>{% endif %}",
@@ -104,7 +104,7 @@ def test_a_marker_round_all_arguments_ends_the_last_of_them():
     assert (made.start, made.value_suffix, made.end) == ("<p>", ";", "</p>")
 
 
-def test_the_type_is_a_word_before_the_name():
+def test_type_may_be_a_word_before_the_name():
     one = '<a type="' + KIND + '" name="{{ k }}">' + V + "</a>"
     fmt = analyzed(FOR + one + "{% endfor %}")
     made = fmt.arguments
@@ -113,12 +113,12 @@ def test_the_type_is_a_word_before_the_name():
     assert not made.python_literals
 
 
-def test_what_types_have_before_names_is_no_word_for_them_if_no_words_stand_before_that():
+def test_type_word_requires_words_before_it():
     made = analyzed(FOR + "<" + KIND + "={{ k }}>" + V + "</a>{% endfor %}").arguments
     assert (made.type_first, made.alternatives[0]) == (False, "integer number")
 
 
-def test_types_that_are_written_as_texts_are_no_other_way():
+def test_types_written_as_strings_have_no_alternative():
     made = analyzed(FOR + "<" + WORDS + " {{ k }}>" + V + "</a>{% endfor %}").arguments
     assert list(made.alternatives[::4]) == ["integer number"]
 
@@ -126,7 +126,7 @@ def test_types_that_are_written_as_texts_are_no_other_way():
 @pytest.mark.parametrize(
     ("end", "escape"), [("]]>", ("<![CDATA[", "]]>")), (" ", ("", "")), ("", ("", ""))]
 )
-def test_what_stands_round_text_that_has_markup_in_it(end, escape):
+def test_escape_surrounds_strings_with_markup(end, escape):
     value = CDATA.replace("END", "{{ '" + end + "' }}")
     made = analyzed(FOR + "<a={{ k }}>" + value + "</a>{% endfor %}").arguments
     assert (made.escape_start, made.escape_end) == escape
@@ -137,27 +137,27 @@ KINDS = "'boolean' if v is boolean else 'number' if v is number else 'other'"
 
 
 @pytest.mark.parametrize("space", [" ", "\n"])
-def test_white_space_before_each_argument_belongs_to_its_marker(space):
+def test_whitespace_before_each_argument_belongs_to_its_marker(space):
     fmt = analyzed(FOR + "{{ '" + space + "' }}" + ONE + END)
     made = fmt.arguments
     assert fmt.verified
     assert (made.start, made.separator, made.name_prefix) == ("", "", space + "<a=")
 
 
-def test_white_space_alone_does_not_say_where_an_argument_begins():
+def test_whitespace_alone_does_not_begin_an_argument():
     fmt = analyzed(FOR + "{{ ' ' }}{{ k }}=" + V + END)
     assert fmt.tools.format == "NONE"
     assert any("'<f=NAME> KEY=VALUE</f>'" in issue for issue in fmt.issues)
 
 
 @pytest.mark.parametrize("one", ["{{ '\n' }}{{ k }}: " + V, "{{ k }}: " + V + ";"])
-def test_the_end_of_the_call_ends_the_last_of_arguments_that_no_marker_begins(one):
+def test_call_end_ends_the_last_unmarked_argument(one):
     fmt = analyzed(FOR + one + END, end="{{ '\n' }}</f>")
     assert fmt.verified
     assert (fmt.arguments.name_prefix.strip(), fmt.function.close.strip()) == ("", "</f>")
 
 
-def test_an_argument_that_nothing_ends_where_two_are_refused():
+def test_unended_argument_is_not_understood_if_two_are_rejected():
     made = analyzed(FOR + "<a={{ k }}>" + V + END, NO_TWO, end="").arguments
     assert (made.name_suffix, made.value_suffix) == (">", "")
 
@@ -165,13 +165,13 @@ def test_an_argument_that_nothing_ends_where_two_are_refused():
 @pytest.mark.parametrize(
     ("one", "suffix"), [('<a={{ k }} v="VALUE"/>', ' v="'), ('<a {{ k }}="VALUE"/>', '="')]
 )
-def test_quotes_in_which_none_is_escaped_are_parts_of_markers(one, suffix):
+def test_quotes_without_escapes_are_parts_of_markers(one, suffix):
     fmt = analyzed(FOR + one.replace("VALUE", V) + END)
     assert (fmt.verified, fmt.arguments.quoted_strings) == (True, False)
     assert (fmt.arguments.name_suffix, fmt.arguments.value_suffix) == (suffix, '"/>')
 
 
-def test_strings_in_quotes_are_told_by_a_quote_that_is_escaped():
+def test_quoted_strings_are_detected_by_an_escaped_quote():
     assert analyzed(FOR + "<a={{ k }}>{{ v | tojson }}</a>" + END).arguments.quoted_strings
     escaped = """{{ '"' ~ v | replace('"', '\\\\"') ~ '"' if v is string else v | tojson }}"""
     made = analyzed(FOR + "<a={{ k }}>" + escaped + "</a>" + END).arguments
@@ -182,30 +182,30 @@ def test_strings_in_quotes_are_told_by_a_quote_that_is_escaped():
 @pytest.mark.parametrize(
     ("text", "suffix", "types"), [("text", '" t="', '">'), ("some text", '" t="some text">', "")]
 )
-def test_the_type_behind_a_name_is_one_word(text, suffix, types):
+def test_type_after_a_name_is_one_word(text, suffix, types):
     kind = "{{ '" + text + "' if v is string else " + KINDS + " }}"
     made = analyzed(FOR + '<a n="{{ k }}" t="' + kind + '">' + V + "</a>" + END).arguments
     assert (made.name_suffix, made.type_suffix) == (suffix, types)
     assert made.literal_name_suffix == ("" if types else '" t="number">')
 
 
-def test_a_type_counts_where_all_values_have_the_same_markers_before_them():
+def test_type_requires_equal_markers_before_all_values():
     kind = "{{ 'text;<v><s>' if v is string else (" + KINDS + ") ~ ';' }}"
     made = analyzed(FOR + "<a>{{ k }}:" + kind + V + "</a>" + END).arguments
     assert (made.name_suffix, made.value_prefix, made.type_suffix) == (":text;", "<v><s>", "")
 
 
-def test_one_of_two_markers_between_a_name_and_its_value_is_the_values():
+def test_second_marker_between_name_and_value_is_the_value_prefix():
     made = analyzed(FOR + "<k>{{ k }}</k><v>" + V + "</v>" + END).arguments
     assert (made.name_suffix, made.value_prefix) == ("</k>", "<v>")
 
 
-def test_a_marker_that_one_type_has_before_the_name_is_no_word_for_it():
+def test_marker_of_one_type_before_the_name_is_not_a_type_word():
     made = analyzed(FOR + '<a type="' + WORDS + '" name="{{ k }}">' + V + "</a>" + END).arguments
     assert (made.type_first, made.alternatives[0]) == (False, "integer number")
 
 
-def test_what_stands_between_a_name_and_all_arguments_is_none_of_what_ends_them():
+def test_text_before_all_arguments_is_not_in_their_end():
     each = FOR + "{{ k }}=" + V + "," + END
     braces = "{% if " + ARGS + " %}{{ '{' }}" + each + "{{ '};' }}{% endif %}"
     fmt = analyzed(braces, name="<f>{{ c.function.name }};")
@@ -213,20 +213,20 @@ def test_what_stands_between_a_name_and_all_arguments_is_none_of_what_ends_them(
     assert (fmt.function.name_suffix, fmt.arguments.start, fmt.arguments.end) == (";", "{", "};")
 
 
-def test_line_ends_round_all_arguments_are_no_markers_of_them():
+def test_line_ends_around_all_arguments_are_not_markers():
     lines = "{% if " + ARGS + " %}{{ '\\n' }}" + FOR + ONE + END + "{{ '\\n' }}{% endif %}"
     fmt = analyzed(lines)
     assert fmt.verified
     assert (fmt.arguments.end, fmt.function.close) == ("", "\n</f>")
 
 
-def test_a_name_behind_a_value_in_no_marker_is_not_repeated():
+def test_name_after_a_value_outside_a_marker_is_not_repeated():
     fmt = analyzed(FOR + "<a={{ k }}>" + V + "</a {{ k }} end>" + END)
     assert fmt.arguments.key_suffix == ""
     assert any(f"contains the probe {ARGUMENT!r}" in issue for issue in fmt.issues)
 
 
-def test_a_name_that_the_marker_behind_its_value_repeats():
+def test_marker_after_a_value_may_repeat_the_name():
     fmt = analyzed(FOR + "<{{ k }}>" + V + "</{{ k }}>" + END)
     assert fmt.verified
     assert (fmt.arguments.value_suffix, fmt.arguments.key_suffix) == ("</", ">")
@@ -240,7 +240,7 @@ def test_a_name_that_the_marker_behind_its_value_repeats():
         (">[[{{ v }}</s>", ">{{ v | tojson }}</a>", ("", "")),
     ],
 )
-def test_text_may_have_more_round_it_than_other_values(text, other, escape):
+def test_strings_may_have_additional_delimiters(text, other, escape):
     one = "<a={{ k }}{% if v is string %}" + text + "{% else %}" + other + "{% endif %}"
     made = analyzed(FOR + one + END).arguments
     assert (made.escape_start, made.escape_end) == escape
@@ -250,7 +250,7 @@ def test_text_may_have_more_round_it_than_other_values(text, other, escape):
 
 
 def written_so(text, arguments="", head="", value=V, **named):
-    """What is found where calls are written so, with NAME, KEY and VALUE, and MORE between two."""
+    """Return the analysis of calls with NAME, KEY and VALUE, and MORE between two arguments."""
     before, one, end = text.partition("NAME")[0], text.partition("NAME")[2], ""
     start, _, rest = one.partition("[")
     each, _, end = rest.rpartition("]")
@@ -293,7 +293,7 @@ NL = "{{ '\n' }}"
         ("<f=NAME>[<a>KEY</k>: VALUE</a>]", {}, (">", "", "<a>", "</k>: ", "</a>", "", "")),
     ],
 )
-def test_where_the_borders_of_arguments_are(text, named, found):
+def test_argument_borders_are_found(text, named, found):
     fmt = written_so(text, **named)
     made = fmt.arguments
     texts = (made.start, made.name_prefix, made.name_suffix, made.value_suffix, made.end)
@@ -311,13 +311,13 @@ def test_where_the_borders_of_arguments_are(text, named, found):
         ("<f=NAME>[KEY=VALUE]" + NL, {"more": "\\n", "opened": "<p>", "closed": "</p>"}),
     ],
 )
-def test_calls_whose_last_argument_or_its_name_nothing_ends_are_not_understood(text, named):
+def test_unended_last_argument_or_name_is_not_understood(text, named):
     fmt = written_so(text, **named)
     [issue] = fmt.issues
     assert "their syntax was not understood, '" in issue
 
 
-def test_values_are_written_as_python_has_them_or_as_json_has_them():
+def test_values_may_be_python_or_json_literals():
     for value, python in (("{{ v }}", True), (V, False)):
         assert (
             written_so("<f=NAME>[<a=KEY>VALUE</a>]</f>", value=value).arguments.python_literals
@@ -327,12 +327,12 @@ def test_values_are_written_as_python_has_them_or_as_json_has_them():
         assert written_so(kinds, value=value).arguments.python_literals is python
 
 
-def test_a_type_before_a_name_is_told_by_a_marker_behind_it():
+def test_type_before_a_name_requires_a_marker_after_it():
     made = analyzed(FOR + "<a " + KIND + " {{ k }}>" + V + "</a>" + END).arguments
     assert not made.type_first
 
 
-def test_null_that_is_not_shown_is_written_as_numbers_are():
+def test_null_not_rendered_is_written_like_numbers():
     one = "{% if v is not none %}<a " + WORDS + " {{ k }}>" + V + "</a>{% endif %}"
     made = analyzed(FOR + one + END).arguments
     assert [types.split() for types in made.alternatives[::4]] == [["integer", "number", "null"]]
@@ -347,13 +347,13 @@ def test_null_that_is_not_shown_is_written_as_numbers_are():
         ("<", "", f"<item {VALUES[0]}</item>"),
     ],
 )
-def test_white_space_round_the_name_of_items_is_none_of_it(prefix, suffix, listed):
+def test_item_name_excludes_whitespace(prefix, suffix, listed):
     made = ArgumentsFormat(name_prefix=prefix, name_suffix=suffix, value_suffix=f"</{REPEATED}>")
     text = f"{prefix}{ARGUMENT}{suffix}{listed}</{ARGUMENT}>"
     assert with_elements(made, lambda *_: text).item == "item"
 
 
-def test_the_items_of_lists_are_named_by_one_word():
+def test_item_name_is_one_word():
     made = ArgumentsFormat(name_prefix="\n<", name_suffix=">", value_suffix=f"</{REPEATED}>")
     for item, found in (("item", "item"), ("an item", "")):
         listed = f"<{ARGUMENT}><{item}>{VALUES[0]}</{item}></{ARGUMENT}>"
@@ -371,7 +371,7 @@ def test_the_items_of_lists_are_named_by_one_word():
         "<a={{ k }}{{ ' s' if '<' in v }}>{{ v }}{{ ']]' if '<' in v }}</a>",
     ],
 )
-def test_what_stands_on_one_side_of_text_with_markup_is_no_escape(text):
+def test_delimiter_on_one_side_of_markup_is_not_an_escape(text):
     one = "{% if v is string %}" + text + "{% else %}<a={{ k }}>{{ v | tojson }}</a>{% endif %}"
     made = analyzed(FOR + one + END).arguments
     assert (made.escape_start, made.escape_end) == ("", "")
@@ -390,9 +390,7 @@ def test_what_stands_on_one_side_of_text_with_markup_is_no_escape(text):
         (":s;", ":n;", "b;"),
     ],
 )
-def test_what_stands_before_values_of_a_type_is_no_type_where_markers_do_not_show_it(
-    text, number, truth
-):
+def test_text_before_values_without_markers_is_not_a_type(text, number, truth):
     kinds = f"{{{{ '{text}' if v is string else '{truth}' if v is boolean else '{number}' }}}}"
     fmt = analyzed(FOR + "<a>{{ k }}" + kinds + V + "</a>" + END)
     made = fmt.arguments
@@ -400,7 +398,7 @@ def test_what_stands_before_values_of_a_type_is_no_type_where_markers_do_not_sho
     assert fmt.verified is (number == truth)
 
 
-def test_white_space_between_arguments_is_none_of_what_ends_them_where_a_call_ends_without():
+def test_argument_end_excludes_whitespace_missing_at_call_end():
     all_calls = "{{ '<all>' if loop.first }}<f={{ c.function.name }}>"
     each = FOR + ONE + "{{ '\\n' if not loop.last }}" + END
     for closer in ("</all>", "\\n</all>"):
@@ -410,7 +408,7 @@ def test_white_space_between_arguments_is_none_of_what_ends_them_where_a_call_en
         assert fmt.tools.section_end == closer.replace("\\n", "\n")
 
 
-def test_white_space_behind_values_is_no_part_of_what_ends_text_with_markup():
+def test_whitespace_after_values_is_not_in_the_escape_end():
     value = "{% if v is string and '<' in v %}[[{{ v }}]]</a>{% else %}" + V + "</a>"
     fmt = analyzed(FOR + "<a={{ k }}>" + value + "{{ '\\n' }}{% endif %}" + END)
     made = fmt.arguments
@@ -418,7 +416,7 @@ def test_white_space_behind_values_is_no_part_of_what_ends_text_with_markup():
     assert (made.escape_start, made.escape_end, made.value_suffix) == ("[[", "]]", "</a>\n")
 
 
-def test_a_name_behind_white_space_is_not_in_a_marker_that_repeats_it():
+def test_name_after_whitespace_is_not_a_repeated_name():
     fmt = analyzed(FOR + "<a={{ k }}>" + V + " {{ k }}></a>" + END)
     assert (fmt.arguments.value_suffix, fmt.arguments.key_suffix) == (f" {ARGUMENT}></a>", "")
 
@@ -426,12 +424,12 @@ def test_a_name_behind_white_space_is_not_in_a_marker_that_repeats_it():
 @pytest.mark.parametrize(
     ("one", "types"),
     [
-        # All but text has another marker before the name.
+        # Non-strings have another marker before the name.
         (
             "<{{ 's' if v is string else 'o' }} {{ k }}>" + V + "</a>",
             ["integer number boolean null array object"],
         ),
-        # Text has more round it than numbers, and what is neither has a third way.
+        # Strings have more delimiters than numbers, and other types have a third notation.
         (
             (
                 "<a={{ k }}{% if v is string %}>[[{{ v }}]]"
@@ -440,14 +438,14 @@ def test_a_name_behind_white_space_is_not_in_a_marker_that_repeats_it():
             ),
             ["integer number", "boolean null array object"],
         ),
-        # Each has a word before the name, and something else behind it.
+        # Each type has a word before the name, and another text after it.
         (
             '<a type="' + KIND + '" name="{{ k }}"{{ ">" if v is string else "/" }}' + V + "</a>",
             ["integer number", "boolean null array object"],
         ),
     ],
 )
-def test_types_that_are_marked_in_ways_of_their_own(one, types):
+def test_types_may_have_their_own_markers(one, types):
     made = analyzed(FOR + one + END).arguments
     assert [*made.alternatives[::4]] == types
     assert (made.type_first, made.escape_start) == (False, "")
