@@ -85,7 +85,9 @@ def tagged_head(
     if fmt.facts.id_before_arguments:
         cut |= yield from _id_between(src, call, m)
     yield from json_space(src)
-    cut |= not (yield from skip_if_here(src, m.arguments_start)) and _is_cut(src, m.arguments_start)
+    begun = yield from skip_if_here(src, m.arguments_start)
+    cut |= not begun and _is_cut(src, m.arguments_start)
+    call.opened = bool(m.arguments_end.literals) and (begun or bool(suffix.strip()))
     yield from json_space(src)
     if cut:
         call.called(name, start)  # what it might as well be ends no call without arguments
@@ -93,8 +95,19 @@ def tagged_head(
     stands = yield from _arguments_stand_here(src, m, names_without_marker(reading, name, m))
     if not stands and not may_become(src, m.in_arguments):
         return None
+    if not suffix and stands and src.unread:
+        _report_lost_suffix(reading, call, name, m)
     call.called(name, start)
     return WHOLE if stands else CUT
+
+
+def _report_lost_suffix(reading: Reading, call: Call, name: str, m: TaggedMarkers) -> None:
+    """Report arguments before which the marker behind the name is missing."""
+    src, suffix = reading.src, reading.fmt.function.name_suffix.strip()
+    closed = m.closers.match(src.text, src.pos, final=True) > src.pos
+    if suffix and not closed and not m.close.literals:
+        detail = f"{suffix!r} is missing behind the name of {name!r}"
+        reading.sink.issue("repaired_arguments", call.checkpoint.span, detail)
 
 
 def _id_between(src: Window, call: Call, m: TaggedMarkers) -> Steps[bool]:
