@@ -187,7 +187,8 @@ def _key(
         texts.append(text)
         unescaped.write(text)
 
-    emit, behind = (write if m.key_escapes else texts.append), None
+    emit = write if m.key_escapes else texts.append
+    behind: Sequence[tuple[str, str]] | None = None
     while True:
         marker = yield from until(src, m.key_stops, emit, certain=True)
         in_escape = unescaped.held and unescaped.goes_on(marker)
