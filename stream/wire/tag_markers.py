@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from deltaparse.partial import Markers, marker_set
 
+from .element_heads import element_head
 from .escapes import escapes_of
 from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
 from .spellings import behind_tag, has_word, leading, preceded, stripped, without_attribute
@@ -54,6 +55,9 @@ class TaggedMarkers:
                                      as well, with the names that these have.
     key:                             the marker before an argument's name; none in a JSON object.
     key_end, value_prefix:           what ends the name, and the marker before the value.
+    key_stops:                       the same, and what shows that it is missing: a line end, if
+                                     the value follows; an attribute behind the name.
+    argument_head, function_head:    the heads of elements, if names are attributes in them.
     names_unmarked:                  nothing stands before an argument's name.
     usual, ways:                     what ends a value, usually, and by the cores of what stands
                                      before and behind the argument's name.
@@ -88,6 +92,7 @@ class TaggedMarkers:
 
     __slots__ = (
         "after_name",
+        "argument_head",
         "arguments_end",
         "arguments_start",
         "as_arguments",
@@ -102,6 +107,7 @@ class TaggedMarkers:
         "ends",
         "escape_end",
         "escape_start",
+        "function_head",
         "has_ends",
         "id_end",
         "id_ends",
@@ -110,6 +116,7 @@ class TaggedMarkers:
         "key",
         "key_end",
         "key_escapes",
+        "key_stops",
         "key_suffix",
         "may_be_ended",
         "name_ends",
@@ -164,13 +171,12 @@ class TaggedMarkers:
         # In a value these are text, but show that it quotes calls, or that its end is missing.
         self._end_values(arguments, forgotten, following, key | {*self.quoted_openers})
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
-        self.name_prefix, self.next_in_block = (
-            marker_set(stripped([text]))
-            for text in (function.name_prefix, behind_tag(fmt.tools.per_call_start))
-        )
+        self._mark_name(fmt, suffix)
         beside = suffix | (id_start | id_end if between else set())
-        self.name_ends = marker_set(beside.union(*map(_behind_name, (outer | around) - beside)))
-        self.after_name = marker_set(suffix)
+        around_name = map(_behind_name, (outer | around) - beside)
+        self.name_ends = marker_set(
+            beside.union({'" '} if self.function_head else (), *around_name)
+        )
         self.id_start, self.id_end = marker_set(id_start), marker_set(id_end)
         self.id_ends = marker_set(outer | around | id_end | stripped([function.name_prefix]))
         self.arguments_start = marker_set(stripped([arguments.start]))
@@ -194,6 +200,14 @@ class TaggedMarkers:
         self.has_ends = bool(ends | by_name)
         self.may_be_ended = self.has_ends or self.names_unmarked
 
+    def _mark_name(self, fmt: WireFormat, suffix: set[str]) -> None:
+        """Say what stands around a function's name."""
+        function = fmt.function
+        self.next_in_block = marker_set(stripped([behind_tag(fmt.tools.per_call_start)]))
+        self.name_prefix = marker_set(stripped([function.name_prefix]))
+        self.after_name = marker_set(suffix)
+        self.function_head = element_head(function.name_prefix, function.name_suffix)
+
     def _mark_argument(self, arguments: ArgumentsFormat) -> None:
         """Say what stands between an argument's name and its value."""
         suffixes = [way.name_suffix for way in arguments.ways] + [arguments.literal_name_suffix]
@@ -201,6 +215,13 @@ class TaggedMarkers:
             suffixes += [without_attribute(suffix) for suffix in suffixes]
         self.key_end = marker_set(stripped([*suffixes, arguments.value_prefix]))
         self.value_prefix = marker_set(stripped([arguments.value_prefix]))
+        in_line = bool(arguments.name_prefix.strip()) and not arguments.value_prefix.strip()
+        behind = arguments.type_suffix, arguments.name_suffix
+        head = element_head(arguments.name_prefix, *behind) if in_line else None
+        self.argument_head = head
+        stops = {'" ', f'"{head.close}'} if head else set()
+        stops |= {"\n"} if in_line and not arguments.type_suffix.strip() else set()
+        self.key_stops = marker_set(stops.union(self.key_end.literals))
         self.key_suffix = arguments.key_suffix.rstrip() if arguments.key_suffix else None
         self.type_end = marker_set(stripped([arguments.type_suffix]))
         self.type_first = arguments.type_first

@@ -41,7 +41,8 @@ class Call:
     beside name, id and arguments, which mean nothing; `odd_members` says which of these stand under
     a key that is not the format's. All three are reported. `fault` says why the call is not
     complete; `written` is the name as it was written, in tags; `overrun` is what proves that a
-    string in it was not closed. `listed`: it stands in a list of JSON. `traces`: somebody asks
+    string in it was not closed. `listed`: it stands in a list of JSON; `opened`: a marker
+    before its arguments was read that another closes. `traces`: somebody asks
     where its arguments stand. `reads` is the window from which its members are read: where they are
     repaired, that of the repaired text.
     """
@@ -67,6 +68,7 @@ class Call:
         "name",
         "not_emitted",
         "odd_members",
+        "opened",
         "overrun",
         "reads",
         "repairs",
@@ -87,7 +89,7 @@ class Call:
         self.fmt = tables.fmt
         self.overrun = tables.overrun
         self._told_by_look = tables.told_by_look
-        self.listed = False
+        self.listed = self.opened = False
         self.reads: Window = reading.src
         self._begin(checkpoint)
 

@@ -189,6 +189,9 @@ def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers, end: Markers
         ending = yield from json_arguments(src, call)
     elif may_become(src, m.before_json):
         return CUT  # it might as well be what closes a call without arguments
+    elif call.opened:
+        call.started = True
+        return Ending.broken("nothing where the arguments should be")
     if ending is WHOLE and end.literals:
         yield from json_space(src)
         if not (yield from skip_if_here(src, end)):

@@ -7,7 +7,7 @@ They come in any order, also such as the schema does not know.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from json.encoder import encode_basestring
 
 from deltaparse.partial import Steps, Window, at, json_space, nowhere, skip_if_here, until
@@ -17,6 +17,7 @@ from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
 from ..reading import Reading
 from .call import Call
+from .element_heads import attributes_before
 from .ending import CUT, WHOLE, End, Ending
 from .given_names import NONE, Given
 from .schema import argument_names
@@ -58,14 +59,11 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
             keys.add(found[1])
             before = ", "
             continue
-        yield from json_space(src)
-        if m.may_be_ended and not (yield from at(src, m.in_arguments)):
-            if not m.names_unmarked or not (yield from argument_stands(src, m, names)):
-                yield from _junk(src, call, m)
-        prefix = yield from _argument_here(src, m, schema)
-        if prefix is None:
+        here = yield from _next_argument(src, call, m, schema, names)
+        if here is None:
             break
-        read = yield from argument_name(src, call, m, prefix, given)
+        prefix, before_name = here
+        read = yield from argument_name(src, call, m, prefix, given, before_name)
         if isinstance(read, Ending):
             return read
         call.emit(before + encode_basestring(read.name) + ": ")
@@ -84,6 +82,24 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         call.emit("}")
         call.close()
     return WHOLE
+
+
+def _next_argument(
+    src: Window, call: Call, m: TaggedMarkers, schema: object, names: Collection[str]
+) -> Steps[tuple[str, Sequence[tuple[str, str]]] | None]:
+    """Read up to the next argument's name; None if no argument stands here.
+
+    Returns the marker before the name, and attributes that stand there.
+    """
+    yield from json_space(src)
+    attributes = yield from attributes_before(src, m.argument_head)
+    if attributes is not None:
+        return "", attributes
+    if m.may_be_ended and not (yield from at(src, m.in_arguments)):
+        if not m.names_unmarked or not (yield from argument_stands(src, m, names)):
+            yield from _junk(src, call, m)
+    prefix = yield from _argument_here(src, m, schema)
+    return None if prefix is None else (prefix, ())
 
 
 def _unread_arguments(

@@ -10,7 +10,7 @@ Elements with the name that the format gives to items are a list, others are an 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from json.encoder import encode_basestring
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from ...wire.escapes import Unescaped
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, ValueMarkers
 from .call import Call
+from .element_heads import attributes_behind
 from .ending import CUT, WHOLE, Ending
 from .given_names import NONE, Given, given_name, odd_names
 from .schema import (
@@ -44,12 +45,14 @@ from .schema import (
     types_named,
 )
 from .tagged_head import LONGEST_NAME
-from .tagged_value import ValueEnd, name_stands, space_behind, text_value
+from .tagged_value import ValueEnd, followed, name_stands, space_behind, text_value
 
 __all__ = ["Argument", "argument_name", "argument_value", "odd_keys"]
 
 LINE_END = marker_set({"\n", "\r\n"})
 STRING: Kinds = {"string": None}
+WORD = re.compile(r"[^\s\"'`<>{}()]++")
+ATTRIBUTE = re.compile(r'([\w:.-]+)="([^"]*)"')
 TYPE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*+")
 STRUCTURES = frozenset({"object", "array"})
 NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
@@ -93,29 +96,38 @@ class Typed(NamedTuple):
 
 
 def argument_name(
-    src: Window, call: Call, m: TaggedMarkers, prefix: str = "", given: Given = NONE
+    src: Window,
+    call: Call,
+    m: TaggedMarkers,
+    prefix: str = "",
+    given: Given = NONE,
+    before: Sequence[tuple[str, str]] = (),
 ) -> Steps[Argument | Ending]:
     """Read an argument's name and what stands between it and the value.
 
     `prefix` is the marker that was read before it, `given` are names that are read only if they
-    are known. Returns how the call ended where it ends in it.
+    are known, `before` are the attributes before the name. Returns how the call ended where it ends
+    in it.
     """
     arguments = call.fmt.arguments
-    types: Kinds = {}
-    if m.type_first and m.type_end.literals:
-        said = yield from _type_written(src, call, m)
-        if isinstance(said, Ending):
-            return said
-        yield from skip_if_here(src, m.type_end)
-        types = said
+    types = (yield from _type_before(src, call, m)) if m.type_first else {}
+    if isinstance(types, Ending):
+        return types
     if call.traces:
         call.begin_arguments()
-    key, written, marker = yield from _key(src, call, m, given)
+    key, written, marker, behind = yield from _key(src, call, m, given)
     if call.traces:
         call.end_arguments()
+    if before or behind:
+        types = _types_said(call, [*before, *behind])
     if not marker:
         call.not_emitted.append(key)
         return CUT
+    if marker not in m.key_end.literals:
+        # What stands behind the name is read.
+        gap = trailing(arguments.type_suffix or arguments.name_suffix) + arguments.value_prefix
+        crlf = yield from _skip(src, "", gap * (marker.strip() != ""))
+        return Argument(key, types, crlf or marker == "\r\n", m.usual, written)
     before_value = arguments.value_prefix.strip()
     literal = arguments.literal_name_suffix
     if marker == literal.strip():
@@ -151,8 +163,15 @@ def argument_name(
     return Argument(key, types, crlf, way, written)
 
 
-def _key(src: Window, call: Call, m: TaggedMarkers, given: Given) -> Steps[tuple[str, str, str]]:
-    """Read a name up to what ends it; return it, how it is written, and the marker, unread."""
+def _key(
+    src: Window, call: Call, m: TaggedMarkers, given: Given
+) -> Steps[tuple[str, str, str, Sequence[tuple[str, str]]]]:
+    """Read a name up to what ends it.
+
+    Returns it, how it is written, the marker, and the attributes behind the name. The marker is
+    left unread if it is the format's own. If it is not, it is read with the rest of the head: a
+    line end in place of the marker, or the quote behind the name and attributes.
+    """
     if given and (found := (yield from given_name(src, given, m.key_end))):
         written, name = found
         # White space may be what ends it.
@@ -160,7 +179,7 @@ def _key(src: Window, call: Call, m: TaggedMarkers, given: Given) -> Steps[tuple
         if not marker:
             yield from json_space(src)
             marker = yield from at(src, m.key_end)
-        return name, m.key_escapes.write(name) if name != name.strip() else written, marker
+        return name, m.key_escapes.write(name) if name != name.strip() else written, marker, ()
     texts = call.sink.held = list[str]()
     unescaped = Unescaped(m.key_escapes, nowhere)
 
@@ -169,17 +188,65 @@ def _key(src: Window, call: Call, m: TaggedMarkers, given: Given) -> Steps[tuple
         unescaped.write(text)
 
     emit = write if m.key_escapes else texts.append
+    behind: Sequence[tuple[str, str]] | None = None
     while True:
-        marker = yield from until(src, m.key_end, emit, certain=True)
-        if not unescaped.held or not unescaped.goes_on(marker):
-            written = "".join(texts).strip()
-            return m.key_escapes.read(written), written, marker
-        write(src.take(src.pos + 1))
+        marker = yield from until(src, m.key_stops, emit, certain=True)
+        in_escape = unescaped.held and unescaped.goes_on(marker)
+        written = "".join(texts).strip()
+        if marker and not in_escape and marker not in m.key_end.literals:
+            if marker == "\n" and (yield from _ends_name(src, call, m, written)):
+                src.pos += 1
+                marker, behind = ("\r\n" if texts[-1].endswith("\r") else marker), ()
+            elif marker != "\n":
+                behind = yield from attributes_behind(src, m.argument_head)
+            in_escape = behind is None
+        if not in_escape:
+            return m.key_escapes.read(written), written, marker, behind or ()
+        emit(src.take(src.pos + 1))
 
 
 def odd_keys(schema: object, m: TaggedMarkers) -> Given:
     """List the names of arguments that are read only if they are known."""
     return odd_names(argument_names(schema) or (), m.key_end, m.key_escapes)
+
+
+def _type_before(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | Ending]:
+    """Read the type of a value that stands before the name, and what ends it."""
+    if not m.type_end.literals:
+        return {}
+    types = yield from _type_written(src, call, m)
+    if not isinstance(types, Ending):
+        yield from skip_if_here(src, m.type_end)
+    return types
+
+
+def _ends_name(src: Window, call: Call, m: TaggedMarkers, name: str) -> Steps[bool]:
+    """Whether the line end that stands here ends a name whose marker is missing; report it."""
+    tools = call.sink.tools
+    known = (tools and argument_names(tools.get(call.name))) or ()
+    if not WORD.fullmatch(name) or any(one.startswith(name + "\n") for one in known):
+        return False
+    if (yield from followed(src, 1, m.key_end)):
+        return False
+    detail = f"the marker behind the name of the argument {name!r} is missing"
+    call.sink.issue("repaired_arguments", (src.offset - len(name), src.offset), detail)
+    return True
+
+
+def _types_said(call: Call, attributes: Sequence[tuple[str, str]]) -> Kinds:
+    """The types that attributes name as the format does; the others are left out."""
+    arguments, kinds = call.fmt.arguments, dict[str, frozenset[object] | None]()
+    typed = ATTRIBUTE.findall(arguments.name_suffix + '"') if arguments.type_suffix else []
+    own = dict.fromkeys(ATTRIBUTE.findall(arguments.literal_name_suffix), NOT_STRING)
+    own |= dict.fromkeys(ATTRIBUTE.findall(arguments.name_suffix), STRING) if own else {}
+    for name, value in attributes:
+        if (name, value) in own:
+            kinds |= own[name, value]
+        elif (name, "") in typed:
+            kinds |= types_named(value)
+        else:
+            _left_out(call, f"the attribute {name}")
+    return kinds
 
 
 def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | Ending]:

@@ -14,6 +14,7 @@ from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
 from ..reading import Reading
 from .call import Call
+from .element_heads import attributes_before, attributes_behind, leave_out
 from .ending import CUT, WHOLE, Ending
 from .given_names import NONE, Given, given_name, odd_names
 from .schema import argument_names
@@ -62,7 +63,7 @@ def tagged_head(
         yield from skip_if_here(src, m.id_end)
         yield from json_space(src)
     if m.name_prefix.literals and not prefixed:
-        if not (yield from skip_if_here(src, m.name_prefix)):
+        if not (yield from _name_prefix(src, call, m)):
             return CUT if may_become(src, m.name_prefix) else None
     start = src.offset
     name, given = yield from _name_here(reading, m)
@@ -75,17 +76,14 @@ def tagged_head(
     if not name:
         return CUT if name is None else None
     name = _named(reading, call, m, name, start, given)
-    suffix = yield from at(src, m.after_name)
-    if not suffix:  # a closer that is a word has ended the name, before the white space
-        yield from json_space(src)
-        suffix = yield from at(src, m.after_name)
-    if suffix:
-        yield from skip(src, suffix, trailing(fmt.function.name_suffix))
+    suffix = yield from _name_suffix(src, call, m)
     cut = not suffix and _is_cut(src, m.after_name)
     if fmt.facts.id_before_arguments:
         cut |= yield from _id_between(src, call, m)
     yield from json_space(src)
-    cut |= not (yield from skip_if_here(src, m.arguments_start)) and _is_cut(src, m.arguments_start)
+    begun = yield from skip_if_here(src, m.arguments_start)
+    cut |= not begun and _is_cut(src, m.arguments_start)
+    call.opened = bool(m.arguments_end.literals) and (begun or bool(suffix.strip()))
     yield from json_space(src)
     if cut:
         call.called(name, start)  # what it might as well be ends no call without arguments
@@ -93,8 +91,46 @@ def tagged_head(
     stands = yield from _arguments_stand_here(src, m, names_without_marker(reading, name, m))
     if not stands and not may_become(src, m.in_arguments):
         return None
+    if not suffix and stands and src.unread:
+        _report_lost_suffix(reading, call, name, m)
     call.called(name, start)
     return WHOLE if stands else CUT
+
+
+def _report_lost_suffix(reading: Reading, call: Call, name: str, m: TaggedMarkers) -> None:
+    """Report arguments before which the marker behind the name is missing."""
+    src, suffix = reading.src, reading.fmt.function.name_suffix.strip()
+    closed = m.closers.match(src.text, src.pos, final=True) > src.pos
+    if suffix and not closed and not m.close.literals:
+        detail = f"{suffix!r} is missing behind the name of {name!r}"
+        reading.sink.issue("repaired_arguments", call.checkpoint.span, detail)
+
+
+def _name_prefix(src: Window, call: Call, m: TaggedMarkers) -> Steps[bool]:
+    """Read the marker before a name, which other attributes may separate; whether one stands."""
+    attributes = yield from attributes_before(src, m.function_head)
+    if attributes is None:
+        return (yield from skip_if_here(src, m.name_prefix))
+    leave_out(call, attributes)
+    return True
+
+
+def _name_suffix(src: Window, call: Call, m: TaggedMarkers) -> Steps[str]:
+    """Read and return the marker behind a name, and attributes before it; "" if none stands."""
+    suffix = yield from at(src, m.after_name)
+    if not suffix:  # a closer that is a word has ended the name, before the white space
+        yield from json_space(src)
+        suffix = yield from at(src, m.after_name)
+    space = trailing(call.fmt.function.name_suffix)
+    if suffix:
+        yield from skip(src, suffix, space)
+        return suffix
+    attributes = yield from attributes_behind(src, m.function_head)
+    if attributes is None:
+        return ""
+    leave_out(call, attributes)
+    yield from skip(src, "", space)
+    return call.fmt.function.name_suffix
 
 
 def _id_between(src: Window, call: Call, m: TaggedMarkers) -> Steps[bool]:
@@ -282,6 +318,7 @@ def _arguments_stand_here(src: Window, m: TaggedMarkers, known: Collection[str])
     char = yield from peek(src)
     if not char or (char in '{"' and not m.key.literals):
         return True
-    if (yield from at(src, m.in_arguments)):
+    head = m.argument_head
+    if (yield from at(src, m.in_arguments)) or (head and (yield from at(src, head.open))):
         return True
     return m.names_unmarked and (yield from argument_stands(src, m, known))

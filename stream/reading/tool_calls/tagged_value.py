@@ -36,7 +36,7 @@ from .schema import Kinds, argument_names
 from .tagged_head import LONGEST_NAME, name_in
 from .values import Value
 
-__all__ = ["ValueEnd", "name_stands", "space_behind", "text_value", "up_to_end"]
+__all__ = ["ValueEnd", "followed", "name_stands", "space_behind", "text_value", "up_to_end"]
 
 SPACE = re.compile(GAP)
 INDENT = re.compile(rf"[ \t]{{0,{MOST_GAP}}}+")
@@ -102,7 +102,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
     emit, string = value.write, value.string
     while (yield from until(src, m.escape_end, emit, certain=True, string=string)):
         space = INDENT if end.suffix == "\n" else SPACE
-        if (yield from _followed(src, m.escape_end.longest, marker_set({end.suffix}), space)):
+        if (yield from followed(src, m.escape_end.longest, marker_set({end.suffix}), space)):
             value.end()
             yield from skip_if_here(src, m.escape_end)
             return (yield from _behind_whole(src, call, m, end))
@@ -230,7 +230,7 @@ def _ends_value(
     nests = bool(quoted.arguments) and (quoted.is_open or bool(end.name))
     nests |= quoted.is_open and m.names_unmarked
     if quoted.arguments and not (nests or quoted.names):
-        nests = yield from _followed(src, length, m.next_argument)
+        nests = yield from followed(src, length, m.next_argument)
     if not nests and (yield from _ends_there(src, length, end, m)):
         return True
     if quoted.arguments:
@@ -246,7 +246,9 @@ def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> St
     Behind a line end it stands in the next line: those before it are the value's.
     """
     space = INDENT if end.suffix == "\n" else SPACE
-    if (yield from _followed(src, length, m.behind_value, space)):
+    if (yield from followed(src, length, m.behind_value, space)):
+        return True
+    if m.argument_head and (yield from followed(src, length, m.argument_head.open, space)):
         return True
     if not m.names_unmarked or m.separator.literals:
         return False
@@ -293,8 +295,8 @@ def _argument_begins(
     tools = call.sink.tools
     known = (tools and argument_names(tools.get(call.name))) or ()
     while True:
-        text = src.text[src.pos + length : src.pos + length + LONGEST_NAME + m.key_end.longest]
-        name = name_in(text, m.key_end, src.closed, known)
+        text = src.text[src.pos + length : src.pos + length + LONGEST_NAME + m.key_stops.longest]
+        name = name_in(text, m.key_stops, src.closed, known)
         if name is not None or src.closed:
             name = (name or "").strip()
             if name in known and not quoted.is_open:
@@ -333,7 +335,7 @@ def space_behind(text: str, pos: int, space: re.Pattern[str] = SPACE) -> int:
     return found.end() if found else pos
 
 
-def _followed(
+def followed(
     src: Window, length: int, behind: Markers, space: re.Pattern[str] = SPACE
 ) -> Steps[bool]:
     """Whether, after `length` characters and white space, a marker stands, or the output ends."""

@@ -556,3 +556,56 @@ def test_white_space_beside_what_separates_calls_may_be_any():
     call = '{"name": "f", "arguments": {}}'
     for between in (" <next> ", "<next>", "\n<next>", " <next>\n"):
         assert calls(fed(fmt, f"[TOOL_CALLS][{call}{between}{call}]")) == [("f", "{}")] * 2
+
+
+GOOD = '{"name": "c", "arguments": {"y": 1}}'
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(
+    ("bad", "made"),
+    [
+        ('{"name": "b", "arguments": {"x": 1:2}}', '{"x": 1'),
+        ('{"name": "b", "arguments": {"x": }}', '{"x": '),
+        ('{"name": "b", "arguments": {"x": [1, 2}}', '{"x": [1, 2'),
+        ('{"name": "b", "arguments": {"x": [1 2, {"]}": "}"}]}}', '{"x": '),
+        ('{"name": "b", "arguments": 5}', ""),
+        ('{"name": "b" "arguments": {}}', ""),
+        ('{"name": "b", "arguments" {}}', ""),
+        ('{"name": "b", "x": [}], "arguments": {}}', ""),
+    ],
+)
+def test_elements_of_a_list_behind_one_that_is_broken_are_read(bad, made, first, size):
+    elements = [bad, GOOD] if first else [GOOD, bad, GOOD]
+    text = f"[TOOL_CALLS][{', '.join(elements)}]"
+    parser = StreamParser("mistral")
+    for start in range(0, len(text), size):
+        parser.feed(text[start : start + size])
+    parser.finish("stop")
+    *before, broken, last = parser.message.tool_calls
+    good = [(call.name, call.arguments, call.complete) for call in (*before, last)]
+    assert good == [("c", '{"y": 1}', True)] * len(good)
+    assert (broken.name, broken.complete) == ("b", False)
+    assert broken.arguments.startswith(made)
+    assert kinds(parser)[0] == "malformed_arguments"
+    assert parser.message.content == ""
+
+
+@pytest.mark.parametrize("inner", ['a"b', 'a "}}, ' + GOOD + ', {"x": "'])
+def test_a_quotation_mark_in_a_string_begins_no_other_element(inner):
+    parser = fed(
+        get_format("mistral"),
+        f'[TOOL_CALLS][{{"name": "b", "arguments": {{"x": "{inner} c"}} z, {GOOD}]',
+    )
+    assert all(not call.complete for call in parser.message.tool_calls[:1])
+
+
+@pytest.mark.parametrize("bad", ["{bad}", '{"x": 1:2}', '{"foo": 1}', "{}"])
+def test_an_element_of_a_list_that_is_no_call_is_left_out_before_a_call(bad):
+    parser = fed(get_format("mistral"), f"[TOOL_CALLS][{bad}, {GOOD}]")
+    assert (calls(parser), kinds(parser)) == ([("c", '{"y": 1}')], ["malformed_arguments"])
+    assert repr(bad)[1:-1] in parser.issues[0].detail
+    assert [tried.status for tried in parser.attempts] == ["not_a_call", "complete"]
+    parser = fed(get_format("mistral"), f"[TOOL_CALLS][{bad}]")
+    assert (calls(parser), parser.message.content) == ([], f"[TOOL_CALLS][{bad}]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from deltaparse import StreamParser, get_format
@@ -308,3 +310,37 @@ def test_the_type_that_is_written_says_more_than_how_the_argument_is_written():
     for written, made in (("number", "5"), ("string", '"5"')):
         parser = fed(fmt, f"<c><f=f><a={written} is x>5</a></f></c>")
         assert (calls(parser), parser.issues) == ([("f", f'{{"x": {made}}}')], [])
+
+
+QWEN = "<tool_call>\n<function=f>\n{}</function>\n</tool_call>"
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("text", "made", "repaired"),
+    [
+        ("<parameter=path\na>b\n</parameter>\n", {"path": "a>b"}, True),
+        ("<parameter=path\nSan > Francisco\n</parameter>\n", {"path": "San > Francisco"}, True),
+        ("<parameter=path\r\nSan\r\n</parameter>\n", {"path": "San"}, True),
+        (
+            "<parameter=a\nx\n</parameter>\n<parameter=b>\ny\n</parameter>",
+            {"a": "x", "b": "y"},
+            True,
+        ),
+        ("<parameter=\npath>\nx\n</parameter>\n", {"path": "x"}, False),
+        ("<parameter=path\n>\nx\n</parameter>\n", {"path": "x"}, False),
+        ("<parameter=a b\nc>\nx\n</parameter>\n", {"a b\nc": "x"}, False),
+        ("<parameter=given\nname>\nx\n</parameter>\n", {"given\nname": "x"}, False),
+    ],
+)
+def test_a_line_end_ends_a_name_whose_marker_is_missing(text, made, repaired, size):
+    tools = [{"name": "f", "parameters": {"properties": {"given\nname": {"type": "string"}}}}]
+    parser = StreamParser("qwen3_coder", tools=tools)
+    text = QWEN.format(text)
+    for start in range(0, len(text), size):
+        parser.feed(text[start : start + size])
+    parser.finish("stop")
+    (call,) = parser.message.tool_calls
+    assert (call.complete, json.loads(call.arguments)) == (True, made)
+    assert [issue.kind for issue in parser.issues] == ["repaired_arguments"] * repaired
+    assert call.repaired is repaired

@@ -10,6 +10,7 @@ from deltaparse import (
     ArgumentsFormat,
     Content,
     FunctionFormat,
+    StreamParser,
     ToolsFormat,
     WireFormat,
     get_format,
@@ -395,3 +396,47 @@ def test_a_cut_in_what_stands_before_a_name_cuts_a_call(cut, status):
     parser = fed(fmt, "<s>" + cut, "length")
     assert [tried.status for tried in parser.attempts] == [status]
     assert parser.message.content == ("" if status == "truncated" else "<s>" + cut)
+
+
+BEGUN = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>"
+ENDED = "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "marker"),
+    [
+        ("deepseekv31", BEGUN + 'f{"x": 1}' + ENDED, "<｜tool▁sep｜>"),
+        ("deepseek_v3", BEGUN + 'function<｜tool▁sep｜>f\n{"x": 1}\n```' + ENDED, "```json"),
+        (
+            "hy_v3",
+            "<tool_call>f\n<arg_key>x</arg_key><arg_value>1</arg_value></tool_call>",
+            "<tool_sep>",
+        ),
+    ],
+)
+def test_a_marker_that_is_missing_behind_a_name_is_reported(fmt, text, marker):
+    parser = fed(get_format(fmt), text)
+    (call,) = parser.message.tool_calls
+    assert (call.complete, call.repaired, call.healed()) == (True, True, {"x": 1})
+    (issue,) = parser.issues
+    assert issue.detail == f"{marker!r} is missing behind the name of 'f'"
+
+
+@pytest.mark.parametrize("text", ["f", "f<｜tool▁sep｜>"])
+def test_a_call_without_arguments_needs_no_marker_behind_its_name(text):
+    parser = fed(get_format("deepseekv31"), BEGUN + text + ENDED)
+    assert calls(parser) == [("f", "{}")]
+    assert [issue.kind for issue in parser.issues] == ["missing_arguments"]
+
+
+@pytest.mark.parametrize("closers", ["<｜tool▁calls▁end｜>", ENDED, "```" + ENDED])
+def test_a_code_block_without_arguments_is_no_empty_object(closers):
+    text = BEGUN + "function<｜tool▁sep｜>f\n```json\n" + closers
+    for size in (1, len(text)):
+        parser = StreamParser("deepseek_v3")
+        for start in range(0, len(text), size):
+            parser.feed(text[start : start + size])
+        parser.finish("stop")
+        (call,) = parser.message.tool_calls
+        assert (call.arguments, call.complete) == ("", False)
+        assert [issue.kind for issue in parser.issues] == ["malformed_arguments"]

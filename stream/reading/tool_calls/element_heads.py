@@ -1,0 +1,51 @@
+"""The attributes of an element's head before and behind the name: see `wire/element_heads.py`."""
+
+from __future__ import annotations
+
+import re
+
+from deltaparse.partial import Steps, Window, at
+
+from ...wire.element_heads import LONGEST_HEAD, ElementHead
+from .call import Call
+
+__all__ = ["attributes_before", "attributes_behind", "leave_out"]
+
+Attributes = list[tuple[str, str]]
+
+
+def attributes_before(src: Window, head: ElementHead | None) -> Steps[Attributes | None]:
+    """Read the beginning of a head up to the name, if another attribute stands before that.
+
+    Returns None, and reads nothing, if no such head stands here.
+    """
+    if head is None or not (opened := (yield from at(src, head.open))):
+        return None
+    return (yield from _attributes(src, head, head.before, len(opened)))
+
+
+def attributes_behind(src: Window, head: ElementHead | None) -> Steps[Attributes | None]:
+    """Read the end of a head from the quote behind the name on; None if none stands here."""
+    if head is None:
+        return None
+    return (yield from _attributes(src, head, head.behind, 0))
+
+
+def _attributes(
+    src: Window, head: ElementHead, pattern: re.Pattern[str], skipped: int
+) -> Steps[Attributes | None]:
+    while True:
+        start = src.pos + skipped
+        text = src.text[start : start + LONGEST_HEAD]
+        if found := pattern.match(text):
+            src.pos = start + found.end()
+            return head.attributes(found[1])
+        if src.closed or len(text) == LONGEST_HEAD or head.close in text:
+            return None
+        yield
+
+
+def leave_out(call: Call, attributes: Attributes) -> None:
+    """Note attributes that mean nothing."""
+    for name, _ in attributes:
+        call.extra_members.append(", " * bool(call.extra_members) + f"the attribute {name}")
