@@ -269,9 +269,9 @@ def _described(message: Mapping[str, Any]) -> str:
         said.append(f"{words} {_short(message[more[0]])}")
     for made in message.get("tool_calls") or ():
         function = made["function"]
-        given = ", ".join(
-            f"{name}={_short(value)}" for name, value in function["arguments"].items()
-        )
+        given = function["arguments"]
+        if isinstance(given, dict):
+            given = ", ".join(f"{name}={_short(value)}" for name, value in given.items())
         said.append(f"{function['name']}({given})")
     return f"{message['role']}({', '.join(said)})"
 

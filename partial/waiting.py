@@ -37,7 +37,7 @@ Step = Callable[[Any], str | None]
 
 
 def nowhere(text: str) -> None:
-    """Discard text."""
+    """Discard text that is not to be emitted."""
 
 
 def never_split(text: str) -> int:  # noqa: ARG001 - whatever it is

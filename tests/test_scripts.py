@@ -115,7 +115,8 @@ def test_benchmark_inputs_match_their_description(module):
         parser = workload.parser()
         for chunk in chunks(workload.text(3_000)):
             parser.feed(chunk)
-        assert parser.issues == [], name
+        issues = {issue.kind for issue in parser.issues}
+        assert issues <= {"repeated_id"}, name  # the same call again has its id again
         message = parser.message
         calls = [call.name for call in message.tool_calls]
         arguments = [call.arguments for call in message.tool_calls]

@@ -281,7 +281,7 @@ def test_unrendered_messages_are_noted_once(tried, files):
         (["--in", "none.jsonl", "--format", "qwen3"], "none.jsonl: No such file"),
         (["--in", "log.jsonl", "--format", "nothing"], "nothing"),
         (["--in", "log.jsonl", "--format", "t.jinja"], "t.jinja"),
-        ([*HERMES[1:], "--map", "text"], "write FIELD=PATH"),
+        ([*HERMES[1:], "--map", "text"], "expected FIELD=PATH"),
         ([*HERMES[1:], "--map", "what=x"], "no field 'what'"),
         ([*HERMES[1:], "--policies", "what=x"], "no policy 'what'"),
         ([*HERMES[1:], "--policies", "unknown_tool=x"], "unknown_tool='x'"),

@@ -137,7 +137,7 @@ def test_tokens():
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        ({}, "no text"),
+        ({}, "lacks text"),
         ([], "a record must be an object"),
         (ValueError("not JSON: x"), "not JSON"),
         ({"token_ids": [1]}, "no vocabulary"),

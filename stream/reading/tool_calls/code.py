@@ -78,6 +78,7 @@ def coded_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
         return until(src, _ends(fmt), emit, string=string)
 
     ending = yield from code_arguments(call, code)
+    call.closed = True  # code has no closer, only the end of the turn
     return (yield from settle(reading, call, ending))
 
 

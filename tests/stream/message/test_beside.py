@@ -76,7 +76,7 @@ def test_a_parser_of_tokens_tells_it_too():
     vocabulary = Vocabulary({at: bytes([at]) for at in range(128)})
     for text, told in (("rm()", False), ("rm()? No.", True)):
         parser = TokenParser("pythonic", vocabulary, tools=TOOLS)
-        parser.feed(text.encode())
+        parser.feed([*text.encode()])
         parser.finish("stop")
         assert parser.message.unproven is told
 

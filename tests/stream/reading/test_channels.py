@@ -619,11 +619,11 @@ def test_message_truncated_at_its_call_has_an_incomplete_call():
     unknown = fed(OWN, TO_F + "<ca", "length", tools=[{"name": "g"}]).issues[1]
     start = TO_F.index("f<|message|>")
     assert (unknown.kind, unknown.span) == ("unknown_tool", (start, start + 1))
-    # Behind the whole marker the call itself says what is called.
+    # The header has the name, so the call is known before its own name.
     begins_another = OWN.replace(tools={"section_start": "<call>s", "section_end": "</call>s"})
     for fmt in (OWN, begins_another):
         (tried,) = fed(fmt, TO_F + "<call>", "length").attempts
-        assert (tried.name, tried.status) == ("", "truncated")
+        assert (tried.name, tried.status) == ("f", "truncated")
 
 
 @pytest.mark.parametrize("policy", ["keep", "drop"])
@@ -1009,8 +1009,7 @@ sentences = st.lists(
 def test_a_marker_in_a_sentence_is_text_of_its_message(thought, said, data):
     wire = f"<|channel|>analysis<|message|>{thought}<|end|>{START}{INTO}{said}<|return|>"
     parser, _ = run(HARMONY, data.draw(cuts(wire)))
-    assert parser.message.parts == [Reasoning(thought), Content(said)]
-    assert set(kinds(parser)) <= {"text_after_end"}
+    assert (parser.message.reasoning_content, parser.message.content) == (thought, said)
     special = set(data.draw(st.lists(st.sampled_from(MARKERS[:7]))))
     ids, vocabulary = tokenized(data, HARMONY, wire, special)
     tokens = TokenParser(HARMONY, vocabulary)

@@ -172,7 +172,7 @@ def test_the_reader_of_turns_is_not_asked_between_calls(name):
             for at in range(0, len(text), 4):
                 parser.feed(text[at : at + 4])
         assert len(parser.message.tool_calls) == calls
-        assert parser.issues == []
+        assert {issue.kind for issue in parser.issues} <= {"repeated_id"}
         asked[calls] = role_of.call_count
     assert asked[3] == asked[30] > 0
 

@@ -316,7 +316,7 @@ def test_brackets_too_many_are_kept_by_a_policy(rest):
     strict = Policies(malformed_arguments="strict")
     parser = fed(TAGS, f"<call>\n{OBJECT}{rest}\n</call> x", policies=strict)
     assert parser.message.content == f"{rest}\n</call> x"
-    assert [issue.kind for issue in parser.issues] == ["text_after_tool_call"]
+    assert [issue.kind for issue in parser.issues] == ["text_after_tool_call", "cut_marker"]
 
 
 def test_a_bracket_that_nothing_opened_is_reported():

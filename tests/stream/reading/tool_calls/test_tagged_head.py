@@ -212,7 +212,11 @@ def test_a_call_whose_id_is_empty_is_given_one(before, made):
 def test_what_may_begin_the_suffix_again_is_none_behind_it():
     fmt = get_format("hy_v3")
     text = "<tool_calls>\n<tool_call>f<tool_sep>\n<"
-    assert fed(fmt, text).message.content == text
+    message = fed(fmt, text).message
+    assert ([(call.name, call.complete) for call in message.tool_calls], message.content) == (
+        [("f", False)],
+        "",
+    )
 
 
 def test_a_name_with_a_blank_is_read_where_a_tool_is_called_so():

@@ -372,7 +372,8 @@ def test_a_close_beside_what_stands_ahead_ends_all_calls():
     calls = "[call]f|<parameter=city>NYC</parameter>[call]g|<parameter=n>2</parameter>"
     for text in (f"[calls]{calls}[/calls]", f"{calls}<|im_end|>"[:-10], calls):
         parser = fed(from_response_template(template), text, tools=TOOLS)
-        assert not parser.issues
+        missing = not text.endswith("[/calls]")
+        assert {issue.kind for issue in parser.issues} <= ({"missing_closer"} if missing else set())
         assert ours(parser.message) == theirs(template, text)
 
 
