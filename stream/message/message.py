@@ -51,10 +51,11 @@ class Issue:
     `odd_member`            name or arguments stand under another key than the format's
     `repeated_id`           a call has the id of one before it
     `late_id`               an id came when the call had been emitted with another
-    `ambiguous_marker`      a marker that ends or begins an argument stood inside a value, and was
-                            taken for text
+    `ambiguous_marker`      an argument in tags holds a marker of a call or of the turn that no
+                            other marker in it matches; it is text
     `unused_member`         a meaningless member beside name and arguments in the JSON of a call, or
-                            one that stands there twice; it is in the detail only
+                            one that stands there twice, or an unknown attribute in tags; it is in
+                            the detail only
     `no_calls`              an empty list of calls
     `no_header`             nothing in the prompt shows where the assistant's turn begins, so it
                             does not set the state to start in
