@@ -54,7 +54,9 @@ def quotations(fmt):
         ]
     )
     sections = st.lists(calls, min_size=1, max_size=3).map(lambda made: section(fmt, *made))
-    parts = st.lists(calls | sections | st.just(argument(fmt, "z", "3")), min_size=1, max_size=3)
+    # A lone argument right before a call looks like the value's end and the next call.
+    last = st.sampled_from([[], [argument(fmt, "z", "3")]])
+    parts = st.builds(list.__add__, st.lists(calls | sections, min_size=1, max_size=3), last)
     text = st.sampled_from(["", "a ", "b\n", "ä<c>\n"])
     return st.tuples(text, parts.map("\n".join), text).map("".join).map(str.strip)
 

@@ -61,9 +61,8 @@ def _like(defs, i, makers):
 def test_chained_references_take_work_in_proportion_to_their_size(schema, fmt):
     tool = {"name": "f", "parameters": {"type": "object", "properties": {"a": {**schema}}}}
     tool["parameters"]["$defs"] = tool["parameters"]["properties"]["a"].pop("$defs")
-    with no_hang(), counted_work() as done:
-        with suppress(UsageError):
-            gbnf(fmt, [tool], response_schema=schema)
+    with no_hang(), counted_work() as done, suppress(UsageError):
+        gbnf(fmt, [tool], response_schema=schema)
     assert done.steps <= STEPS_PER_CHARACTER * len(json.dumps(schema)) + 1_000
 
 

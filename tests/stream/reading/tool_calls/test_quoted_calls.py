@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 from hypothesis import assume, given
-from hypothesis import assume, strategies as st
+from hypothesis import strategies as st
 
 from deltaparse import StreamParser, analyze, get_format, list_formats
 from deltaparse.gate import ToolGate
