@@ -6,7 +6,7 @@ import json
 from functools import cache
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import StreamParser, analyze, get_format, list_formats
@@ -89,7 +89,8 @@ def test_an_unbalanced_quotation_is_never_executed_wrongly(name, data):
 @given(data=st.data())
 def test_quotations_of_calls_are_safe_in_each_tagged_template(path, data):
     fmt = analyzed(path)
-    assume(fmt.tools.format == "TAG_WITH_TAGGED")
+    if fmt.tools.format != "TAG_WITH_TAGGED":
+        pytest.skip("its calls are not in tags")
     check_balanced(fmt, data)
     check_unbalanced(fmt, data)
 
