@@ -6,7 +6,7 @@ may have lost an argument; so an unknown reason counts as cut, and is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
@@ -24,7 +24,6 @@ __all__ = [
     "how_it_ended",
     "reason_text",
     "stop_text",
-    "swallowed",
 ]
 
 FinishReason = Literal["stop", "tool_calls", "length"]
@@ -147,16 +146,6 @@ def stop_text(stop_reason: Any, reason: Any = None) -> str | int | None:
         "stop_reason is the stop string at which the engine stopped, or the id of a token, or "
         f"None, not {stop_reason!r:.200}"
     )
-
-
-def swallowed(stop: str, rest: str, markers: Iterable[str]) -> bool:
-    """Whether an engine that stopped at `stop` left out one of the markers, or the end of it.
-
-    `rest` is what the output has of the marker.
-    """
-    if not rest.strip():
-        return any(marker in stop for marker in markers)
-    return any((rest + stop).lstrip().startswith(marker) for marker in markers)
 
 
 def how_it_ended(reason: str | None) -> How:

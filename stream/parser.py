@@ -30,6 +30,7 @@ from .request import (
 from .snapshot import Recording
 from .wire.format import WireFormat
 from .wire.given import as_format
+from .wire.spellings import swallowed
 
 __all__ = ["FinishReason", "StreamParser", "TurnParser"]
 
@@ -133,6 +134,7 @@ class TurnParser(Feeder):
             if cut and ended == "unknown":
                 detail = f"{text!r} is no finish reason that is known: the turn counts as cut off"
                 sink.issue("unknown_finish", (self._window.offset, self._window.offset), detail)
+            self._report_unclosed()
             self._report_lost_marker()
         finally:
             self._finish_reason = self._reason(text, cut=cut)
@@ -151,6 +153,15 @@ class TurnParser(Feeder):
         if cut or unended:
             return "length"
         return "tool_calls" if sink.calls else "stop"
+
+    def _report_unclosed(self) -> None:
+        """Report that what closes the last call is missing, whose arguments are whole."""
+        sink = self._sink
+        if sink.natural and sink.unclosed is not None:
+            name, end, closers = sink.unclosed
+            if not swallowed(sink.stop, "", closers):
+                detail = f"the output has no marker that closes the call of {name!r}"
+                sink.issue("cut_marker", (end, end), detail)
 
     def _report_lost_marker(self) -> None:
         """Report content that begins like the call of a tool, where there is no call."""

@@ -3,12 +3,11 @@
 The sub-parsers are generators, which cannot be copied: another parser reads the same once more.
 That costs what the first reading did. As a JSON document, the record moves to another process:
 
-    {"deltaparse": 1, "format": ..., "options": ..., "chunks": [...], "ids": [...], "finish": ...,
-     "stop": ...}
+    {"deltaparse": 1, "format": ..., "options": ..., "chunks": [...], "ids": [...], "finish": ...}
 
 where a chunk of bytes is `{"bytes": base64}`, one of token ids a list, and `finish` is null or a
-list with the reason; `stop` is what the engine stopped at, if it said so. The record of a parser
-of tokens has "tokens" besides: its prompt, and the like.
+list with the reason, and with what the engine stopped at, if it said so. The record of a parser of
+tokens has "tokens" besides: its prompt, and the like.
 """
 
 from __future__ import annotations
@@ -83,8 +82,7 @@ class Recording:
             "options": named | {"prompt": self.prompt, "policies": asdict(self.request.policies)},
             "chunks": list(map(_to_json, self.chunks)),
             "ids": self.ids.made,
-            "finish": [reason for reason, _ in self.reasons] or None,
-            "stop": next((stop for _, stop in self.reasons), None),
+            "finish": next(map(_ended, self.reasons), None),
         }
         if tokens is not None:
             document["tokens"] = tokens
@@ -122,8 +120,9 @@ class Recording:
             prompt = document["options"]["prompt"]
             record = cls(Request(fmt=fmt, **options), prompt, ids)
             record.chunks += map(_from_json, document["chunks"])
-            stop = stop_text(document.get("stop"))
-            record.reasons += [(_reason(one), stop) for one in document["finish"] or []]
+            if document["finish"]:
+                reason, stop = (*document["finish"], None)[:2]
+                record.reasons.append((_reason(reason), stop_text(stop)))
         except UsageError:
             raise
         except (DeltaParseError, LookupError, TypeError, ValueError, RecursionError) as error:
@@ -144,6 +143,11 @@ def _from_json(chunk: Any) -> Chunk:
     if isinstance(chunk, list):
         return tuple(map(index, chunk))
     return chunk if isinstance(chunk, str) else b64decode(chunk["bytes"], validate=True)
+
+
+def _ended(told: tuple[str | None, StopReason]) -> list[str | int | None]:
+    reason, stop = told
+    return [reason] if stop is None else [reason, stop]
 
 
 def _reason(reason: Any) -> Any:

@@ -89,8 +89,6 @@ class Issue:
                             were taken for that (from a `TokenParser`)
     `lost_marker`           content begins like a call of a tool that should stand behind a special
                             token: the decoder may have dropped that token
-    `unproven_call`         text stands before or behind a call that nothing but its look tells from
-                            text: it may be a mention of the call
     `code_block`            the fences round JSON that was asked for were left out
     `internal_error`        a bug of deltaparse: the rest of the text is content
 
@@ -207,12 +205,15 @@ class TakesBack(Protocol):
 class Message:
     """The assistant's turn: `parts` in order of appearance, and the same by kind.
 
-    `issues`: what its parser had to decide. `attempts`: the calls that the model began.
+    `issues`: what its parser had to decide. `attempts`: the calls that the model began. `unproven`:
+    text stands beside a call that nothing but its look tells from text, so that the call may be a
+    mention of it.
     """
 
     parts: list[Part] = field(default_factory=list)
     issues: tuple[Issue, ...] = field(default=(), compare=False, repr=False)
     attempts: tuple[Attempt, ...] = field(default=(), compare=False, repr=False)
+    unproven: bool = field(default=False, compare=False, repr=False)
 
     @property
     def content(self) -> str:

@@ -7,7 +7,6 @@ from typing import Literal, NoReturn
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
 
-from ..finish_reasons import swallowed
 from .beside import Beside
 from .builder import InlineReasoning, MessageBuilder
 from .deltas import ToolCallDelta
@@ -364,11 +363,6 @@ class Sink:
                 self.trail.silent = True  # what is copied has its tokens once, as reasoning
             self.content("".join(self._unclosed))
         self._end_content()
-        if self.unclosed is not None and self.natural:
-            name, end, closers = self.unclosed
-            if not swallowed(self.stop, "", closers):
-                detail = f"the output has no marker that closes the call of {name!r}"
-                self.issue("cut_marker", (end, end), detail)
         if required and not self.calls:
             self.issue("missing_call", (0, 0), "tool_choice asked for a call")
 
@@ -376,9 +370,9 @@ class Sink:
         """The message so far."""
         if not self.rules.collect:
             raise UsageError("the message was not collected: make the parser with collect=True")
-        return Message(
-            self.builder.so_far(), tuple(self._issues or ()), tuple(self._attempts or ())
-        )
+        unproven = self.beside is not None and self.beside.found
+        parts, issues = self.builder.so_far(), tuple(self._issues or ())
+        return Message(parts, issues, tuple(self._attempts or ()), unproven)
 
     def drop_prompt(self) -> None:
         """Drop what the prompt gave, but for a call that it left open, and a bug that it met.

@@ -108,9 +108,7 @@ class ContentWriter:
             self._dropped.clear()
 
     def _stands_beside(self, place: tuple[int, int]) -> None:
-        """Report the call that the text from `place` on stands beside, if it may be about it."""
+        """Note the text from `place` on, beside which a call may stand."""
         sink, self._place = self._sink, None
-        text = sink.builder.since(place, Content) + "".join(self._dropped)
-        call = sink.beside.text(text) if sink.beside is not None else None
-        if call is not None:
-            sink.issue("unproven_call", call, "text stands behind a call that looks like text")
+        if sink.beside is not None:
+            sink.beside.text(sink.builder.since(place, Content) + "".join(self._dropped))

@@ -223,7 +223,8 @@ class TokenParser(TurnParser):
         trail.end_part()
         parts = list(map(trail.placed, message.parts, trail.parts))
         issues, attempts = message.issues, message.attempts
-        return Message(parts, tuple(map(trail.told, issues)), tuple(map(trail.told, attempts)))
+        told = tuple(map(trail.told, issues)), tuple(map(trail.told, attempts))
+        return Message(parts, *told, message.unproven)
 
     @property
     def issues(self) -> list[Issue]:

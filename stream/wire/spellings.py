@@ -25,6 +25,7 @@ __all__ = [
     "preceded",
     "spellings",
     "stripped",
+    "swallowed",
     "tag_starts",
     "trailing",
     "without_attribute",
@@ -132,3 +133,13 @@ def without_attribute(marker: str) -> str:
     """
     found = ATTRIBUTE.search(marker)
     return marker[: found.start()] + marker[found.end() :] if found else ""
+
+
+def swallowed(stop: str, rest: str, markers: Iterable[str]) -> bool:
+    """Whether an engine that stopped at `stop` left out one of the markers, or the end of it.
+
+    `rest` is what the output has of the marker.
+    """
+    if not rest.strip():
+        return any(marker in stop for marker in markers)
+    return any((rest + stop).lstrip().startswith(marker) for marker in markers)

@@ -789,7 +789,8 @@ def test_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest):
 
 def test_what_stands_between_calls_of_a_list_is_text_after_a_call():
     call = '{"name": "f", "arguments": {}, "id": "1"}'
-    parser = fed(LIST, f'[CALLS][{call}, {{"x": 1}}, {call}]\n\n  Done.')
+    other = call.replace('"1"', '"2"')
+    parser = fed(LIST, f'[CALLS][{call}, {{"x": 1}}, {other}]\n\n  Done.')
     assert [type(part) for part in parser.message.parts] == [ToolCall, Content, ToolCall, Content]
     assert parser.message.content == ', {"x": 1}\n\n  Done.'
     assert kinds(parser) == ["text_after_tool_call"] * 2

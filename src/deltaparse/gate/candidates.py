@@ -136,6 +136,9 @@ def extract_message(
         candidates = _refused(candidates, "ambiguous", "there are calls of two formats")
     elif any(len(texts) > 1 and sets_apart(texts) for texts in _round_calls(message.parts)):
         candidates = _refused(candidates, "ambiguous", "a call stands in what is set apart")
+    elif message.unproven:
+        detail = "text stands beside a call that nothing but its look tells from text"
+        candidates = _refused(candidates, "ambiguous", detail)
     elif calls and others_speak(_round_all_calls(message.parts)):
         candidates = _refused(candidates, "ambiguous", "somebody else may speak before a call")
     elif _ends_reasoning_behind_a_call(message):

@@ -276,7 +276,7 @@ class Call:
             return
         self._verdict = sink.admit(self.name, self._reported_at)
         if self._verdict == "call" and not waits_for_all:
-            self._report_text_beside()
+            self._note_text_beside()
             if self.id and sink.is_repeated(self.id):
                 detail = f"the call of {self.name!r} has the id of another, {self.id!r}"
                 sink.issue("repeated_id", self._reported_at(), detail)
@@ -294,15 +294,13 @@ class Call:
             self._emit_text("")
         self._held.clear()
 
-    def _report_text_beside(self) -> None:
-        """Report text before this call, if it may be about it."""
+    def _note_text_beside(self) -> None:
+        """Note this call, if nothing but its look tells it from text."""
         beside = self.sink.beside
-        if beside is None or self._reading.behind_code:
-            return
-        function, span = self.fmt.function, self._reported_at()
-        head = f"{function.name_prefix}{self.written}{function.name_suffix}"
-        if beside.call(span, exact=self.checkpoint.text().startswith(head)):
-            self.sink.issue("unproven_call", span, "text stands before a call that looks like text")
+        if beside is not None and not self._reading.behind_code:
+            function = self.fmt.function
+            head = f"{function.name_prefix}{self.written}{function.name_suffix}"
+            beside.call(exact=self.checkpoint.text().startswith(head))
 
     def close(self) -> None:
         """The arguments are a whole object now: the call is complete, and may be executed."""

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from deltaparse.partial import Steps, at, json_space, marker_set, peek, skip, skip_if_here
 
-from ...finish_reasons import swallowed
 from ...wire.format import CallIdPosition, ToolFormat
-from ...wire.spellings import trailing
+from ...wire.spellings import swallowed, trailing
 from ...wire.tag_markers import TaggedMarkers, tagged_markers
 from ..checkpoint import Checkpoint
 from ..content import may_become, report_cut

@@ -11,7 +11,7 @@ from json.encoder import encode_basestring
 
 from deltaparse.partial import Steps, Window, at, json_space, skip_if_here, until
 
-from ...finish_reasons import swallowed
+from ...wire.spellings import swallowed
 from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
 from ..reading import Reading
