@@ -188,7 +188,7 @@ class ToolGate:
         It is held to the allow-list, to the schema, and to what its parser had to decide about it,
         as `decide` does. That all calls of an output pass, or none, does not hold then: a call that
         passed here may have been run when one behind it is refused, or when the output goes on
-        behind its end. Where calls stand in no markers, text behind one may show that it was a
+        behind its end. Where calls stand in no markers, text beside one may show that it is a
         mention: decide at the end of the turn there. Code fences and quotations around the call are
         not known yet, and `max_calls` is not applied.
 
