@@ -77,7 +77,7 @@ def test_check_of_a_lossless_template_passes(tried, model, files, options):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (NO_CALLS, "loses calls: of []"),
+        (NO_CALLS, "loses "),
         ({**WRITTEN, "start_anchor": "<nowhere>"}, "loses content"),
         ({**WRITTEN, "odd": 1}, "loses everything: transformers refuses it: Unknown keys"),
         ({**WRITTEN, "fields": {}}, "loses everything: transformers refuses it"),
@@ -125,15 +125,15 @@ def test_check_options_are_rejected_for_a_format(tried, options):
     ("argv", "words"),
     [
         (["nowhere.jinja"], "nowhere.jinja: "),
-        (["model", "--check"], "tokenizer_config.json: no response_template in it"),
+        (["model", "--check"], "tokenizer_config.json: it has no response_template"),
         (["t.jinja", "--check"], "tokenizer_config.json: "),
         (["model", "--shipped", "t.jinja"], "t.jinja: not JSON"),
         (["model", "--shipped", "none.txt"], "none.txt: No such file"),
-        (["t.jinja", "--shipped", "model"], "tokenizer_config.json: no response_template in it"),
+        (["t.jinja", "--shipped", "model"], "tokenizer_config.json: it has no response_template"),
         (["t.jinja", "--shipped", "bad.json"], "bad.json: not JSON"),
-        (["t.jinja", "--shipped", "list.json"], "list.json: no response_template in it"),
+        (["t.jinja", "--shipped", "list.json"], "list.json: it has no response_template"),
         (["t.jinja", "--switch", "odd=1"], "the template does not read 'odd'"),
-        (["t.jinja", "--switch", "template=1"], "--switch template=1: template is no switch"),
+        (["t.jinja", "--switch", "template=1"], "--switch template=1: template is a reserved name"),
         (["t.jinja", "--switch", "odd"], "--switch odd: expected NAME=VALUE"),
     ],
 )

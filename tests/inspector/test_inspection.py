@@ -140,8 +140,8 @@ def test_tokens():
         ({}, "lacks text"),
         ([], "a record must be an object"),
         (ValueError("not JSON: x"), "not JSON"),
-        ({"token_ids": [1]}, "no vocabulary"),
-        ({"text": "a", "prompt": [1]}, "prompt is in ids"),
+        ({"token_ids": [1]}, "a vocabulary is required"),
+        ({"text": "a", "prompt": [1]}, "the prompt has token ids"),
         ({"text": "a", "format": "nothing"}, "no format is called"),
     ],
 )

@@ -63,7 +63,7 @@ def test_reasoning_and_calls():
 
 def test_reasoning_in_channels():
     chunks = ["<|channel|>analysis", "<|message|>", "hm", "<|end|>", "<|start|>assistant"]
-    assert states(HARMONY, chunks) == [False, True, True, True, True, False]
+    assert states(HARMONY, chunks) == [False, True, True, True, False, False]
 
 
 def test_counts_of_each_part():
