@@ -53,7 +53,7 @@ def link_folder(folder: Path, link: Path) -> None:
     if os.name == "nt":
         import _winapi
 
-        _winapi.CreateJunction(str(folder), str(link))
+        _winapi.CreateJunction(str(folder), str(link))  # type: ignore[attr-defined, unused-ignore]
     else:
         link.symlink_to(os.path.relpath(folder, link.parent), target_is_directory=True)
 
