@@ -56,9 +56,7 @@ def channel_text(
             return marker
         size = 1
         if core in marks.parts or core == marks.start:
-            size = yield from _quoted_header(
-                reading, marker, in_message=markers is marks.after_body
-            )
+            size = yield from _quoted_header(reading, marker, in_message=markers is marks.in_body)
             if not size:
                 return marker
         elif (yield from _ends(reading, marker)):

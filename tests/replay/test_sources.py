@@ -376,7 +376,7 @@ def test_lines_that_begin_like_one_in_json(monkeypatch, seekable):
         monkeypatch.setattr(sources, "LONGEST", longest)
         stream = io.BytesIO(data) if seekable else Pipe(io.BytesIO(data))
         if longest == 50 and not seekable:
-            with pytest.raises(dp.UsageError, match="name the file"):
+            with pytest.raises(dp.UsageError, match="the file's name"):
                 list(blocks_of_stream(stream))
             return
         found = [one for block in blocks_of_stream(stream) for one in block.records()]

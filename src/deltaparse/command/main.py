@@ -37,7 +37,7 @@ SUBCOMMANDS = (
     *(DOCTOR, REPLAY, INSPECT, SERVE),
 )
 DESCRIPTION = """\
-Parse the output of a language model into content, reasoning and tool calls, as it streams.
+Parse the output of a language model into content, reasoning and tool calls.
 The format is derived from the model's chat template, or is one of the built-in formats.
 
   deltaparse demo                                      stream a recorded response

@@ -1052,7 +1052,7 @@ def test_a_marker_in_code_is_text_of_it(code):
         (f"hm{START}", [Reasoning("hm")]),
         ("hm<|return|>more", [Reasoning("hm<|return|>more")]),
         ("hm<|start|>a b c<|message|>", [Reasoning("hm<|start|>a b c<|message|>")]),
-        ("hm<|channel|>fin", [Reasoning("hm")]),
+        ("hm<|channel|>fin", [Reasoning("hm<|channel|>fin")]),
     ],
 )
 def test_a_message_ends_where_a_header_or_an_end_stands(text, parts):

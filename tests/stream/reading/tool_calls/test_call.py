@@ -317,7 +317,7 @@ def test_the_tokens_of_a_call_end_where_another_begins_in_the_same_object():
     parser = text.parser()
     deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
     assert [delta.tokens for delta in deltas] == [(0, 4), (3, 4), (3, 6), (6, 7)]
-    assert [call.tokens for call in parser.message.tool_calls] == [(0, 4), (3, 7)]
+    assert [call.tokens for call in parser.message.tool_calls] == [(0, 3), (3, 7)]
 
 
 def test_keyed_calls_have_their_own_spans():
