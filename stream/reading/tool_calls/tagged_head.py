@@ -8,7 +8,7 @@ from collections.abc import Collection
 from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, skip, skip_if_here
 
 from ...wire.escapes import Escapes, escapes_of
-from ...wire.format import CallIdPosition, ToolFormat
+from ...wire.format import CallIdPosition
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
@@ -91,8 +91,8 @@ def tagged_head(
     stands = yield from _arguments_stand_here(src, m, names_without_marker(reading, name, m))
     if not stands and not may_become(src, m.in_arguments):
         return None
-    # A family with several forms also writes calls without the marker.
-    if not suffix and stands and src.unread and fmt.tools.also is ToolFormat.NONE:
+    # A format that also has calls in JSON writes some calls without the marker.
+    if not suffix and stands and src.unread and not fmt.tools.name_field:
         _report_lost_suffix(reading, call, name, m)
     call.called(name, start)
     return WHOLE if stands else CUT
