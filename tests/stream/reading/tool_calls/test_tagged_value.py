@@ -11,7 +11,7 @@ from deltaparse.partial import Window, marker_set
 from deltaparse.stream.reading.tool_calls.tagged_head import LONGEST_NAME
 from deltaparse.stream.reading.tool_calls.tagged_value import (
     ValueEnd,
-    _followed,
+    followed,
     name_stands,
 )
 from deltaparse.stream.tokens.traced_parser import TracedParser
@@ -89,7 +89,7 @@ def test_the_name_that_ends_a_value_is_waited_for():
 
 
 def test_where_nothing_stands_behind_a_value_anything_does():
-    driver = Driver(silent(_followed, 0, marker_set(())))
+    driver = Driver(silent(followed, 0, marker_set(())))
     driver.feed("x")
     assert (driver.running, driver.result) == (False, True)
 
@@ -119,7 +119,7 @@ def test_the_marker_behind_a_string_holds_no_suffix():
 def test_what_follows_where_the_input_has_ended(text, follows):
     src = Window("</a>" + text, closed=True)
     with pytest.raises(StopIteration) as returned:
-        next(_followed(src, 4, marker_set({"<b>"})))
+        next(followed(src, 4, marker_set({"<b>"})))
     assert returned.value.value is follows
 
 
