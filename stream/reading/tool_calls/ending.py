@@ -207,9 +207,9 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
 def _skip_element(src: Window, markers: Markers, brackets: str, emit: Emit) -> Steps[None]:
     """Read the rest of an element of a list that is not JSON, in which `brackets` are open.
 
-    A bracket that closes an outer one closes those in it. If a string is not followed as strings
-    are, a quotation mark may be missing, so that nothing tells where the element ends: then all up
-    to one of `markers` is read.
+    A bracket that closes an outer one closes those in it. All up to one of `markers` is read if
+    nothing tells where the element ends: no comma follows it, or a string in it is not followed as
+    strings are, so that a quotation mark may be missing.
     """
     still_open, lists = list(brackets), brackets.count("[")
     ends = marker_set([*OPENED_BY, *OPENED_BY.values(), '"', *markers.literals])
@@ -219,8 +219,7 @@ def _skip_element(src: Window, markers: Markers, brackets: str, emit: Emit) -> S
             lexer = yield from json_value(src, emit)
             char = yield from json_space(src)
             if lexer.state is not JsonState.DONE or char not in ",:}]":
-                yield from until(src, markers, emit)
-                return
+                break
             continue
         if len(found) != 1:
             return
@@ -233,6 +232,8 @@ def _skip_element(src: Window, markers: Markers, brackets: str, emit: Emit) -> S
             while (closed := still_open.pop()) != opener:
                 lists -= closed == "["
             lists -= closed == "["
+    if still_open or (yield from json_space(src)) != ",":
+        yield from until(src, markers, emit)
 
 
 def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from json.encoder import encode_basestring
 
-from deltaparse.partial import Steps, Window, at, json_space, nowhere, skip_if_here, until
+from deltaparse.partial import (
+    LONGEST_MARKER,
+    Steps,
+    Window,
+    at,
+    json_space,
+    nowhere,
+    skip_if_here,
+    until,
+)
 
 from ...wire.spellings import swallowed
 from ...wire.tag_markers import TaggedMarkers
@@ -113,8 +122,10 @@ def _unread_arguments(
 ) -> Steps[None]:
     """Read the rest of a broken value, and the arguments behind it, without emitting them.
 
-    Calls that these quote are none.
+    Calls that these quote are none. A name that is too long to be looked for ends no value.
     """
+    if len(argument.end(m).name) > LONGEST_MARKER:
+        return
     start, before = src.mark(), len(call.not_emitted)
     ending = yield from up_to_end(src, call, m, argument.end(m, names), nowhere)
     while ending is WHOLE:
@@ -124,7 +135,7 @@ def _unread_arguments(
         if prefix is None:
             break
         read = yield from argument_name(src, call, m, prefix, given)
-        if isinstance(read, Ending):
+        if isinstance(read, Ending) or len(read.end(m).name) > LONGEST_MARKER:
             break
         ending = yield from up_to_end(src, call, m, read.end(m, names), nowhere)
     call.not_emitted[before:] = [src.since(start, prompt=True)]

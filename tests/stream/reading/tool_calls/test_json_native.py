@@ -569,6 +569,7 @@ GOOD = '{"name": "c", "arguments": {"y": 1}}'
         ('{"name": "b", "arguments": {"x": 1:2}}', '{"x": 1'),
         ('{"name": "b", "arguments": {"x": }}', '{"x": '),
         ('{"name": "b", "arguments": {"x": [1, 2}}', '{"x": [1, 2'),
+        ('{"name": "b", "arguments": {"x": [1:2, {"]}": "}"}]}}', '{"x": [1'),
         ('{"name": "b", "arguments": 5}', ""),
         ('{"name": "b" "arguments": {}}', ""),
         ('{"name": "b", "arguments" {}}', ""),
@@ -588,6 +589,14 @@ def test_elements_of_a_list_behind_one_that_is_broken_are_read(bad, made, first,
     assert broken.arguments.startswith(made)
     assert kinds(parser)[0] == "malformed_arguments"
     assert parser.message.content == ""
+
+
+@pytest.mark.parametrize("behind", ["b}}", 'b "}}'])
+def test_a_quotation_mark_in_a_string_begins_no_other_element(behind):
+    text = f'[TOOL_CALLS][{{"name": "b", "arguments": {{"x": "a"{behind}, {GOOD}]'
+    parser = fed(get_format("mistral"), text)
+    assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("b", False)]
+    assert repr(GOOD)[1:-1] in parser.issues[0].detail
 
 
 @pytest.mark.parametrize("bad", ["{bad}", '{"x": 1:2}', '{"foo": 1}', "{}"])
