@@ -230,7 +230,8 @@ def turns(draw, fmt, *, calls=(0, 3)):
 
 def writes_ids(fmt):
     """Whether calls have ids of the model's own."""
-    return bool(fmt.tools.id_field) or fmt.call_id.position != "NONE"
+    in_json = fmt.tools.format == "JSON_NATIVE" and bool(fmt.tools.id_field)
+    return in_json or fmt.call_id.position != "NONE"
 
 
 def write(fmt, turn, ids=()):

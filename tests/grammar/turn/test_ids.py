@@ -28,13 +28,7 @@ IDS = st.one_of(
 )
 SHAPES = ["call_" + "x" * 24, str(UUID(int=7)), "toolu_01A09q90qw90lq917835lq9", "i" * 200, "é|中"]
 FORMATS = {name: get_format(name) for name in list_formats()}
-NOT_WRITTEN = {"devstral", "kimi_k3", "ministral"}
-"""Formats with ids that the parser reads and a grammar does not write: other versions', indices."""
-WRITERS = [
-    name
-    for name, fmt in FORMATS.items()
-    if writes_ids(fmt) and not fmt.call_id.holds_name and name not in NOT_WRITTEN
-]
+WRITERS = [name for name, fmt in FORMATS.items() if writes_ids(fmt) and not fmt.call_id.holds_name]
 
 
 def test_white_space_is_all_there_is():

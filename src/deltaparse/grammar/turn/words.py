@@ -56,7 +56,7 @@ PYTHON_NAME = Letters(
 def call_id(fmt: WireFormat) -> Expr:
     """Make an id between markers."""
     ends = tagged_markers(fmt).id_ends.literals
-    lost = _lost(ends, SPACES | NO_WORD | _across(ends))
+    lost = _lost(ends, _across(ends, SPACES | NO_WORD))
     return token(repeat(except_chars(chars(*sorted(lost))), 1, LONGEST_ID))
 
 
@@ -79,7 +79,7 @@ def other_argument(fmt: WireFormat, before: str, behind: str, named: Collection[
     # What is spelled otherwise is none of these names, nor is what a spelling begins with.
     pairs = fmt.arguments.name_escapes
     spelled = {*pairs[::2], *(text[0] for text in pairs[1::2])}
-    lost = _lost(inside, no_word | spelled | _across(markers.key_end.literals))
+    lost = _lost(inside, _across(markers.key_end.literals, no_word | spelled))
     letter = except_chars(chars(" ", *sorted(lost)))
     longer = [
         marker.removeprefix(start)
@@ -104,14 +104,19 @@ def _lost(markers: Iterable[str], lost: Collection[str]) -> set[str]:
     return found
 
 
-def _across(ends: Collection[str]) -> frozenset[str]:
-    """What a word may not end with, so that no marker stands across its end."""
-    return frozenset(
+def _across(ends: Collection[str], lost: frozenset[str]) -> frozenset[str]:
+    """Add to `lost` the last characters with which a marker could reach across the end of a word.
+
+    A word that cannot contain the beginning of a marker cannot end in it.
+    """
+    return lost | {
         end[at - 1]
         for end in ends
         for at in range(1, len(end))
-        if not is_special(end[at - 1]) and any(one.startswith(end[at:]) for one in ends)
-    )
+        if lost.isdisjoint(end[:at])
+        and not is_special(end[at - 1])
+        and any(one.startswith(end[at:]) for one in ends)
+    }
 
 
 def _within(longer: Iterable[str], behind: str) -> Iterator[str]:
