@@ -40,8 +40,7 @@ def header_ahead(marks: ChannelMarkers, marker: str, text: str, pos: int) -> int
             return end
         if part is not None and part not in seen:
             seen.add(part)
-            # White space would end a channel's name before it begins.
-            at = end if part is HeaderPart.CHANNEL else match_end(SPACE, text, end)
+            at = match_end(SPACE, text, end)
             words = 1
         elif end > at or not words:
             return -1

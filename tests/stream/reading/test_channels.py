@@ -1005,6 +1005,14 @@ sentences = st.lists(
 ).map("".join)
 
 
+def test_end_marker_after_a_space_ends_the_message_before_a_spaced_header():
+    text = (
+        f"<|channel|>analysis<|message|>so <|end|>{START}<|channel|> final<|message|>Hi<|return|>"
+    )
+    parser = fed(HARMONY, text)
+    assert parser.message.reasoning_content == "so "
+
+
 @given(thought=sentences, said=sentences, data=st.data())
 def test_a_marker_in_a_sentence_is_text_of_its_message(thought, said, data):
     wire = f"<|channel|>analysis<|message|>{thought}<|end|>{START}{INTO}{said}<|return|>"
