@@ -17,7 +17,9 @@ __all__ = ["header_ahead"]
 
 SPACE = re.compile(r"\s{0,16}+")
 NAME = re.compile(rf"[^\s\"'`<>(){{}}\[\],;!?{SURROGATES}]{{0,128}}+")
-"""A name, or a word more: what has other characters stands in prose."""
+"""The name of a channel, or another word. Other characters occur in prose."""
+RECIPIENT = re.compile(rf"[^\s{SURROGATES}]{{0,256}}+")
+"""The name of a function, which the request may spell with any characters."""
 
 
 def header_ahead(marks: ChannelMarkers, marker: str, text: str, pos: int) -> int:
@@ -46,7 +48,7 @@ def header_ahead(marks: ChannelMarkers, marker: str, text: str, pos: int) -> int
             return -1
         else:
             words = 0
-        name = match_end(NAME, text, at)
+        name = match_end(RECIPIENT if part is HeaderPart.RECIPIENT else NAME, text, at)
         if name > at:  # a marker may begin in it
             near = text[at : name + marks.in_header.longest]
             name = min(name, at + marks.in_header.find(near, final=True)[0])
