@@ -77,7 +77,7 @@ def test_check_of_a_lossless_template_passes(tried, model, files, options):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (NO_CALLS, "loses "),
+        (NO_CALLS, "loses calls: read as []"),
         ({**WRITTEN, "start_anchor": "<nowhere>"}, "loses content"),
         ({**WRITTEN, "odd": 1}, "loses everything: transformers refuses it: Unknown keys"),
         ({**WRITTEN, "fields": {}}, "loses everything: transformers refuses it"),

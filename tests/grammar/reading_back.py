@@ -49,7 +49,12 @@ def read(fmt, tools, text, *, whole=True, **options):
     for chunk in [text] if whole else text:
         parser.feed(chunk)
     parser.finish("stop")
-    return parser.message, parser.issues
+    return parser.message, other_issues(parser)
+
+
+def other_issues(parser):
+    """The issues but for repeated ids, which a grammar cannot exclude."""
+    return [issue for issue in parser.issues if issue.kind != "repeated_id"]
 
 
 def check_back(fmt, tools, text):

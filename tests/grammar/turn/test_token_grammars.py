@@ -19,7 +19,7 @@ from ...strategies.typed_calls import cases
 from ...strategies.wire_json_and_tags import write
 from ...support import needs
 from ..machines import Lark, Sampler, accepts, has_tokens, read_gbnf
-from ..reading_back import TOOLS, check_back
+from ..reading_back import TOOLS, check_back, other_issues
 from ..token_machines import TokenLark, TokenTag, encoder, large, small
 
 NAMED = [name for name in list_formats() if get_format(name).facts.has_calls]
@@ -40,7 +40,7 @@ def read_ids(fmt, vocabulary, ids, tools=TOOLS):
     parser = dp.TokenParser(fmt, vocabulary, tools=tools)
     parser.feed(ids)
     parser.finish("stop")
-    return parser.message, parser.issues
+    return parser.message, other_issues(parser)
 
 
 def check_ids(fmt, vocabulary, ids, tools=TOOLS):
