@@ -23,7 +23,7 @@ SOURCES = (
 """The folders that follow the rules so far. Add a folder when its prose is rewritten."""
 TESTS = ("analyzer", "partial", "replay")
 """The same for folders of tests."""
-KINDS = ("docstrings", "comments")
+KINDS = ("docstrings", "comments", "messages")
 
 # A habit that makes sentences hard to read, and how often it may occur in 1,000 words. The limits
 # are about three times the rates in httpx, fastapi, starlette, jinja2, anyio, click and h11.
@@ -43,6 +43,7 @@ HABITS = {
 RIDDLE = re.compile(r"_(?:what|none|stands|nobody|nothing|behind|beside|that_is|told|said)(?=_|$)")
 LONGEST_TEST_NAME = 70
 EXAMPLE = re.compile(r"^\s*(?:>>>|\.\.\.).*$", re.MULTILINE)
+QUOTED = re.compile(r"`[^`\n]*`")
 DIRECTIVE = re.compile(r"#\s*(?:noqa|type:|fmt:|pragma|ruff:|!)")
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 MESSAGE_ARGUMENTS = {"help", "description", "epilog", "detail", "why", "message"}
@@ -71,9 +72,9 @@ def prose_of(path):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | FUNCTIONS):
             text = EXAMPLE.sub("", ast.get_docstring(node) or "")
-            prose["docstrings"].append(re.sub(r"`[^`\n]*`", "X", text))
+            prose["docstrings"].append(QUOTED.sub("X", text))
         elif isinstance(node, ast.Raise) and node.exc:
-            prose["messages"] += [text for text in strings_in(node.exc) if " " in text]
+            prose["messages"] += [QUOTED.sub("X", t) for t in strings_in(node.exc) if " " in t]
         elif isinstance(node, ast.Call):
             for keyword in node.keywords:
                 if keyword.arg in MESSAGE_ARGUMENTS:

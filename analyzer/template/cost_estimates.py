@@ -63,7 +63,7 @@ def _sorted(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
 
 def _rounded(_: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
     if not isinstance(value, (int, float)):
-        raise TypeError(f"round needs a number, not {type(value).__name__}")
+        raise TypeError(f"`round` needs a number, not {type(value).__name__}")
     return 10_000 * _integers((*args, *kwargs.values()))
 
 

@@ -47,7 +47,7 @@ def read_reason(reason: Reason, *, calls: bool, open_call: bool) -> FinishReason
         UsageError: there is no reason.
     """
     if reason is None:
-        raise UsageError("finish_reason is None; pass parser.finish_reason after parser.finish()")
+        raise UsageError("finish_reason is None: pass parser.finish_reason after parser.finish()")
     text = reason_text(reason)
     ended = how_it_ended(text)
     if ended == "natural":
@@ -65,7 +65,7 @@ def reason_of(message: Any, reason: Reason) -> FinishReason:
     """
     if not isinstance(message, Message):
         kind = type(message).__name__
-        raise UsageError(f"response() takes a Message, such as parser.message, not {kind}")
+        raise UsageError(f"response() takes a Message, for example parser.message, not {kind}")
     last = message.parts[-1] if message.parts else None
     open_call = isinstance(last, ToolCall) and not last.complete
     return read_reason(reason, calls=bool(message.tool_calls), open_call=open_call)

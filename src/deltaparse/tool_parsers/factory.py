@@ -42,7 +42,7 @@ def create_tool_parser(parser_type: str | WireFormat = DEFAULT, **options: Any) 
     if isinstance(parser_type, WireFormat):
         return WireToolParser(parser_type, **options)
     if not isinstance(parser_type, str):
-        raise UsageError(f"parser_type must be a str such as 'qwen25', not {parser_type!r}")
+        raise UsageError(f"parser_type must be a str, for example 'qwen25', not {parser_type!r}")
     made = _registered.get(_spelling(parser_type))
     if made is not None:
         return made(**options)

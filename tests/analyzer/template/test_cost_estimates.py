@@ -205,7 +205,7 @@ def test_join_with_empty_separator_keeps_length():
 
 
 def test_a_text_is_not_rounded():
-    with pytest.raises(TypeError, match=r"^round needs a number, not str$"):
+    with pytest.raises(TypeError, match=r"^`round` needs a number, not str$"):
         ESTIMATES["round"](Budget(Limits(), []), "a", (9,), {})
 
 

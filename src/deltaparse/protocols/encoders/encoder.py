@@ -102,7 +102,7 @@ class Encoder(ABC):
             UsageError: the response was started before.
         """
         if self._phase != "new":
-            raise UsageError("start() was called before; create a new encoder for each response")
+            raise UsageError("start() was called before: create a new encoder for each response")
         self._phase = "open"
         return self._started()
 
@@ -283,7 +283,7 @@ class Encoder(ABC):
     def _check_open(self) -> None:
         if self._phase != "open":
             what = "start() comes first" if self._phase == "new" else "the response has ended"
-            raise UsageError(f"{what}; an encoder writes one response, from start() to finish()")
+            raise UsageError(f"{what}: an encoder writes one response, from start() to finish()")
 
     def _open_part(self, delta: ContentDelta | ReasoningDelta, text: str) -> list[Event]:
         """Close the open part, and open the part of a text."""

@@ -58,7 +58,7 @@ def data_url(source: Mapping[str, Any]) -> str:
     if source.get("type") == "base64":
         return f"data:{source.get('media_type')};base64,{source['data']}"
     raise UsageError(
-        f"a source of type {source.get('type')!r} is not supported; pass it by url or base64"
+        f"a source of type {source.get('type')!r} is not supported: pass it by url or base64"
     )
 
 

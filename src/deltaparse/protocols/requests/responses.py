@@ -95,7 +95,7 @@ def _read_item(item: Mapping[str, Any], turns: Turns) -> None:
             turns.add_reasoning(text)
     elif kind == "item_reference":
         raise UsageError(
-            "an item_reference needs items stored on a server, which is not supported; send "
+            "an item_reference needs items stored on a server, which is not supported: send "
             'whole items ("store": false)'
         )
     else:
