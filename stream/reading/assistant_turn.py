@@ -311,13 +311,21 @@ def _behind_separator(reading: Reading) -> Steps[str]:
     """
     src, tables, start = reading.src, reading.tables, reading.src.offset
     if not (yield from skip_if_here(src, tables.separators)):
-        report_cut_marker(reading, tables.separators)
+        if report_cut_marker(reading, tables.separators):
+            _note_beside(reading, start)
         return ""
     yield from whitespace(src, tables.longest)
     char = yield from peek(src)
     if not char:
         report_cut(reading, start, src.since(start, prompt=True))
+        _note_beside(reading, start)
     return char
+
+
+def _note_beside(reading: Reading, start: int) -> None:
+    """Note a separator that no call follows, as text beside the call before it."""
+    if reading.sink.beside is not None:
+        reading.sink.beside.text(reading.src.since(start, prompt=True))
 
 
 def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[Before]:

@@ -56,6 +56,8 @@ class Facts:
     closers:         the markers that may end calls, the outermost first.
     closes_by_name:  what closes a call repeats the name of its function.
     in_section:      calls stand in a section, and none has a marker of its own to begin with.
+    several_calls:   a turn may have several calls: the format says so, or its markers tell where
+                     the next one begins. One in a section that nothing ends is the last.
     unmarked_calls:  calls stand in no markers at all, and are found by what they look like at
                      the start of a text.
     unproven_calls:  no marker says that a call is one: they are unmarked, or all that they begin
@@ -77,6 +79,7 @@ class Facts:
     __slots__ = (
         "_addressed",
         "_generated",
+        "_goes_on",
         "_pairs",
         "_start",
         "_turn",
@@ -98,6 +101,7 @@ class Facts:
         "next_ends_reasoning",
         "openers",
         "separated_openers",
+        "several_calls",
         "shares_end",
         "tables",
         "token_sections",
@@ -145,9 +149,11 @@ class Facts:
             if not self.closes_by_name:
                 ends.append(function.close)
         self.openers = tuple(filter(None, starts))
+        self._goes_on = bool(tools.section_end.strip()) or tools.supports_parallel_calls
         self._know_tokens(tools)
         prefix = function.name_prefix if self.is_tagged else ""
         opener = tools.per_call_start if tools.per_call_start.strip() else prefix
+        self.several_calls = self._goes_on or bool(opener.strip())
         self.separated_openers = _separated(tools.separator, opener)
         self.closers = tuple(filter(None, ends))
         self.calls_in_messages = self.has_channels and any(map(str.strip, starts))
@@ -181,8 +187,7 @@ class Facts:
         tokens = [at for at, opener in enumerate(self.openers) if not is_whole(opener)]
         self.needs_token = bool(tokens)
         self.inner_openers = self.openers[tokens[-1] + 1 :] if tokens else ()
-        several = bool(tools.section_end.strip()) or tools.supports_parallel_calls
-        self.token_sections = bool(tools.section_start) and several and tokens == [0]
+        self.token_sections = bool(tools.section_start) and self._goes_on and tokens == [0]
 
     def reasoning_in(self, turn: str) -> tuple[str, str]:
         """The markers of the reasoning that a beginning of the turn has opened last.

@@ -152,7 +152,7 @@ def test_a_document_is_refused_by_name_or_is_text():
 @pytest.mark.parametrize(
     ("read", "body", "named"),
     [
-        (read_chat_completions_request, [], "mapping"),
+        (read_chat_completions_request, [], "a JSON object"),
         (
             read_chat_completions_request,
             {"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]},

@@ -174,7 +174,7 @@ def test_yaml_without_its_package(tmp_path, monkeypatch):
         ({"tool_parser": "hermess"}, "did you mean 'hermes'"),
         ({"tool_parser": 3}, "parser_type must be a str"),
         ({"inference_service": "qwen"}, "inference_service in a configuration must be a mapping"),
-        (3, "a configuration is a mapping or the path"),
+        (3, "config must be a mapping or the path"),
         ("/no/such/file.yaml", "No such file"),
     ],
 )

@@ -348,7 +348,8 @@ class Call:
             src = self._reading.src
             end = src.base + src.pos
             sink.end_call(complete=self.whole, end=end)
-            if self.whole and self.tables.closes_behind and not self.closed:
+            closes = self.tables.closes_behind and not self._reading.behind_code
+            if self.whole and closes and not self.closed:
                 sink.unclosed = self.name, end, self.closers
         elif self._verdict == "drop":
             sink.issue("extra_call", self.checkpoint.span, f"dropped: {self.checkpoint.text()!r}")

@@ -83,7 +83,7 @@ class Calls:
             ToolFormat.PYTHONIC: self._python_call,
         }
         call = self.rules.add("call", choice(*map(families[kind], called or self.tools)))
-        parallel = parallel and (tools.supports_parallel_calls or not self.fmt.facts.unmarked_calls)
+        parallel = parallel and self.fmt.facts.several_calls
         in_json = kind is ToolFormat.JSON_NATIVE
         if self.fmt.facts.in_one_list:
             body = self._list(call, parallel=parallel, in_json=in_json)

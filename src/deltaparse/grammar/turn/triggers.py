@@ -175,8 +175,8 @@ def _in_headers(fmt: WireFormat, tools: Sequence[Tool]) -> tuple[Trigger, ...]:
     """
     channels = fmt.channels
     to = _escaped(channels.recipient + fmt.function.namespace)
-    if channels.channel.strip() and to.startswith(" "):
-        to = rf" {{1,{MAX_SPACES}}}{to.lstrip()}"
+    if channels.channel.strip():
+        to = rf" {{{int(to.startswith(' '))},{MAX_SPACES}}}{to.lstrip()}"
     if channels.readers:
         names = "|".join(_escaped(tool.name) for tool in tools)
         to += rf"(?:{names}){_escaped(channels.message)}"

@@ -56,7 +56,8 @@ PYTHON_NAME = Letters(
 def call_id(fmt: WireFormat) -> Expr:
     """Make an id between markers."""
     ends = tagged_markers(fmt).id_ends.literals
-    lost = _lost(ends, _across(ends, SPACES | NO_WORD))
+    # An id is the same with and without a vocabulary.
+    lost = _lost(ends, _across(ends, SPACES | NO_WORD | IN_TOKENS))
     return token(repeat(except_chars(chars(*sorted(lost))), 1, LONGEST_ID))
 
 
