@@ -33,7 +33,7 @@ def listed(calls, gap=""):
 
 def single(calls, gap=""):
     """A call for each marker, as an object."""
-    return "".join(listed([call], gap).replace("[{", "{").removesuffix("]") for call in calls)
+    return "".join(listed([call], gap).replace("[{", "{", 1).removesuffix("]") for call in calls)
 
 
 def tagged(calls, gap=""):
