@@ -15,23 +15,24 @@ from typing import Any
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ContentFormat, ToolFormat, TurnFormat, WireFormat
 
-from .brackets import find_brackets
+from .assistant_turns import Turns
 from .cache import OUT_OF_TIME, load_or_analyze, ran_out_of_time
-from .format_texts import preserved_tokens
+from .format_from_description import accepted, suggested_format, without_greed
+from .format_markers import preserved_tokens
 from .phases.call_texts import ToolsFinding
-from .phases.channels import with_channels
-from .phases.content import find_content, with_end_of_content
-from .phases.frame import find_frame, needs_eos_token, with_first_ends, without_start_of_calls
-from .phases.reasoning import ReasoningFinding, find_reasoning
-from .phases.switches import (
-    Setting,
+from .phases.find_channels import with_channels
+from .phases.find_content import find_content, with_end_of_content
+from .phases.find_frame import find_frame, needs_eos_token, with_first_ends, without_start_of_calls
+from .phases.find_reasoning import ReasoningFinding, find_reasoning
+from .phases.find_switches import (
+    SwitchSetting,
     find_settings,
     names_of_switches,
     other_ends_of_calls,
     situation,
     switches_of,
 )
-from .phases.tool_calls import find_tool_calls, not_understood, showing_calls
+from .phases.find_tool_calls import find_tool_calls, not_understood, showing_calls
 from .probes import (
     ARGUMENTS,
     PROBE_TEXTS,
@@ -46,12 +47,11 @@ from .probes import (
 )
 from .proof.proof import Proof, by_cause, prove
 from .renderer import MAX_SECONDS, Renderer
-from .suggestion import accepted, suggested_format, without_greed
+from .split_markers import find_brackets
 from .template.budget import Limits
 from .template.chat_template import ChatTemplate
 from .template.clock import one_moment
 from .trace import Trace
-from .turns import Turns
 
 __all__ = ["analyze", "prove_format"]
 
@@ -202,7 +202,7 @@ def prove_format(
         return (found,)
     proof = prove(found.turns, found.reasoning, fmt, found.chosen, found.others, found.tools.lost)
     trace.shown = tuple(proof.shown)
-    if fmt.facts.has_calls and not proof.calls and not proof.failed:
+    if fmt.derived.has_calls and not proof.calls and not proof.failed:
         return ("the template renders no calls, so the calls of the format are not proved",)
     return (*by_cause(proof.failed), *([] if proof.labels else [NOTHING_CAME_BACK]))
 
@@ -215,11 +215,11 @@ class _Reading:
     reasoning: ReasoningFinding
     tools: ToolsFinding
     fmt: WireFormat
-    settings: Sequence[Setting]
-    chosen: Setting
+    settings: Sequence[SwitchSetting]
+    chosen: SwitchSetting
 
     @property
-    def others(self) -> list[Setting]:
+    def others(self) -> list[SwitchSetting]:
         """Return the settings, other than the chosen one, that change a rendering."""
         return [one for one in self.settings if one != self.chosen and one.matters]
 
@@ -312,7 +312,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
         verified=not issues,
         issues=issues,
     )
-    if fmt.tools.format is ToolFormat.NONE and not fmt.facts.has_channels:
+    if fmt.tools.format is ToolFormat.NONE and not fmt.derived.has_channels:
         fmt = fmt.replace(suggested=suggested_format(render))
     return without_greed(fmt)
 
@@ -365,9 +365,9 @@ def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proof.labels or (calls and not proof.calls):
         yield NOTHING_CAME_BACK
-    if not calls and not fmt.facts.has_channels and (parts := render.template.keys_of_contents):
+    if not calls and not fmt.derived.has_channels and (parts := render.template.keys_of_contents):
         yield IN_CONTENTS.format(keys=" and ".join(sorted(parts)))
-    if known or fmt.facts.has_reasoning or proof.reasoning:
+    if known or fmt.derived.has_reasoning or proof.reasoning:
         return
     read = [key for key in REASONING_KEYS if key in render.template.keys]
     if read:

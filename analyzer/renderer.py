@@ -10,7 +10,6 @@ from typing import Any, Unpack
 
 from deltaparse.partial import TemplateError
 
-from .brackets import Brackets
 from .diff import after
 from .probes import (
     ABSENT,
@@ -25,8 +24,9 @@ from .probes import (
     told,
     user,
 )
+from .split_markers import Brackets
 from .template.chat_template import ChatTemplate
-from .template.what_is_read import in_parts
+from .template.template_capabilities import in_parts
 from .trace import Trace
 
 __all__ = ["MAX_SECONDS", "CallStyle", "Renderer"]

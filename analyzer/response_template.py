@@ -18,10 +18,10 @@ from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import CallIdPosition, Message, WireFormat, parse
 from deltaparse.stream.finish_reasons import Reason
 
+from .abbreviate import quoted, value_of
 from .analysis import analyze
 from .proof.conversations import NAMED_AS_MARKERS, PROOF_TOOLS
-from .proof.shown import Shown
-from .quoting import quoted, value_of
+from .proof.proved_turn import Shown
 from .template.chat_template import ChatTemplate
 from .trace import Trace
 from .transformers_parser import Judge, Reader, judge
@@ -159,7 +159,7 @@ class _Trial:
         """Yield the losses of a complete turn, except for limits of the standard."""
         ours = self._ours(one, text, "stop")
         theirs = self.read([self._to_its_end(one, text)], one.wire.prompt, _tools(one))
-        ids = self.fmt.facts.writes_ids
+        ids = self.fmt.derived.writes_ids
         for problem, value in _problems(ours, theirs, ids=ids):
             beyond = self._beyond(one, ours, value)
             if beyond:
@@ -170,7 +170,7 @@ class _Trial:
     def _beyond(self, one: Shown, ours: Message, value: object) -> str:
         """Return the limit of the standard that caused a loss, or ""."""
         marks = self.fmt.arguments
-        if self.fmt.facts.turn_in(one.wire.prompt) is None:
+        if self.fmt.derived.turn_in(one.wire.prompt) is None:
             return "a prompt that does not show where the turn begins"
         if value is IDS and self.fmt.call_id.position is CallIdPosition.POST_ARGS:
             return "ids behind the arguments"
@@ -182,7 +182,9 @@ class _Trial:
             return "a text that contains a marker, which only its position shows to be text"
         if one.turn.label == NAMED_AS_MARKERS:
             return "an argument that has the name of a marker"
-        end = self.fmt.facts.reasoning_in(self.fmt.facts.turn_so_far(one.wire.prompt))[1].strip()
+        end = self.fmt.derived.reasoning_in(self.fmt.derived.turn_so_far(one.wire.prompt))[
+            1
+        ].strip()
         if ours.reasoning_content and ours.tool_calls and end not in one.wire.text:
             return "a call that ends reasoning"
         return ""

@@ -18,9 +18,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from deltaparse.stream import WireFormat
 
 from .diff import Split, split
-from .format_texts import texts_of
+from .format_markers import texts_of
 from .probes import ARGUMENT, ARGUMENTS, CALL_IDS, CONTENT, FUNCTIONS, REASONING, USER
-from .proof.shown import Shown
+from .proof.proved_turn import Shown
 
 __all__ = ["Comparison", "Evidence", "Rendering", "Trace", "phase"]
 

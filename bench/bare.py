@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import deltaparse as dp
-from deltaparse.partial.json_text.runs import INSIDE, RUNS
 from deltaparse.partial.json_text.states import JsonState
-from deltaparse.partial.python_text.numbers import NAMES
+from deltaparse.partial.json_text.token_runs import INSIDE, RUNS
+from deltaparse.partial.python_text.python_numbers import NAMES
 from deltaparse.partial.python_text.simple_tokens import BEHIND_STRING, PLACES, REST
 from deltaparse.partial.python_text.writer import OPENERS, Expects
 from deltaparse.stream.message.deltas import arguments_deltas

@@ -94,7 +94,7 @@ def markers(fmt: WireFormat) -> Iterator[str]:
     turn, reasoning, content, channels = fmt.turn, fmt.reasoning, fmt.content, fmt.channels
     found: Iterable[str] = (
         *(*turn.headers, *turn.ends, reasoning.start, reasoning.end, content.start, content.end),
-        *(*fmt.facts.openers, *fmt.facts.closers, fmt.code.start),
+        *(*fmt.derived.openers, *fmt.derived.closers, fmt.code.start),
         *(channels.start, channels.message, channels.channel, *channels.ends),
     )
     return (marker.strip() for marker in found if marker.strip())
@@ -108,7 +108,7 @@ def marker_in(text: str, fmt: WireFormat) -> bool:
 def answered(text: str, fmt: WireFormat) -> tuple[StreamParser, int]:
     """Read the text as an answer; return the parser, and the most that it held back."""
     fmt, prompt = behind_reasoning(fmt)
-    if fmt.facts.has_channels:
+    if fmt.derived.has_channels:
         # An answer stands in a message of its own.
         channels = fmt.channels
         prompt = f"{fmt.turn.headers[0]}{channels.channel}final{channels.message}"

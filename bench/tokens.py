@@ -30,7 +30,12 @@ class Ids:
 
     def __init__(self, workload: Workload, texts: Sequence[Sequence[str]]) -> None:
         fmt = workload.fmt
-        markers = [*fmt.facts.openers, *fmt.facts.closers, fmt.reasoning.start, fmt.reasoning.end]
+        markers = [
+            *fmt.derived.openers,
+            *fmt.derived.closers,
+            fmt.reasoning.start,
+            fmt.reasoning.end,
+        ]
         special = sorted({marker.strip() for marker in (*markers, *fmt.turn.ends)} - {""})
         known: dict[str, int] = {}
         for text in (*special, *(chunk for part in texts for chunk in part)):

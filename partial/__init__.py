@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from deltaparse.lazy import lazy_names
 
+from .bypass import Emit, Lane, StringSink, Waiter, nowhere
 from .errors import (
     DeltaParseError,
     FormatError,
@@ -31,7 +32,6 @@ from .json_text.lexer import (
     JsonState,
     match_end,
 )
-from .json_text.overrun import Overrun
 from .json_text.readers import (
     JsonFault,
     json_decoded,
@@ -42,32 +42,32 @@ from .json_text.readers import (
 )
 from .json_text.repair import repaired_json
 from .json_text.repairs import Repairs
+from .json_text.unclosed_string import UnclosedString
 from .markers import LONGEST_MARKER, Markers, marker_set
-from .python_text.numbers import is_python_name
+from .python_text.python_numbers import is_python_name
 from .python_text.to_json import PythonReading, python_arguments, python_value
 from .surrogates import SURROGATES, escape_surrogates, is_whole, replace_surrogates
 from .text_decoder import TextDecoder
-from .text_readers import at, peek, skip, skip_if_here, until, whitespace
-from .waiting import Emit, Lane, StringSink, Waiter, nowhere
+from .text_readers import consume_marker, peek, peek_marker, skip_if_here, until, whitespace
 from .window import Steps, Window
 
 # No parser needs these, and patterns need regex, which is slow to import.
 if TYPE_CHECKING:
-    from .json_text.heal import HealedJson, JsonPath, heal_json
-    from .json_text.scanner import JsonScanner
-    from .json_text.values import JsonValue, JsonValues, argument_events
     from .patterns.pattern import Absent, Found, Held, Pattern, search
-    from .patterns.reversed_pattern import reversed_partial_pattern
     from .patterns.search import PatternSearch, until_pattern
+    from .primitives.heal import HealedJson, JsonPath, heal_json
+    from .primitives.json_values import JsonValue, JsonValues, argument_events
+    from .primitives.reversed_pattern import reversed_partial_pattern
+    from .primitives.scanner import JsonScanner
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            ".json_text.heal": "HealedJson JsonPath heal_json",
-            ".json_text.scanner": "JsonScanner",
-            ".json_text.values": "JsonValue JsonValues argument_events",
+            ".primitives.heal": "HealedJson JsonPath heal_json",
+            ".primitives.scanner": "JsonScanner",
+            ".primitives.json_values": "JsonValue JsonValues argument_events",
             ".patterns.pattern": "Absent Found Held Pattern search",
-            ".patterns.reversed_pattern": "reversed_partial_pattern",
+            ".primitives.reversed_pattern": "reversed_partial_pattern",
             ".patterns.search": "PatternSearch until_pattern",
         },
     )
@@ -97,7 +97,6 @@ __all__ = [
     "Lane",
     "MalformedOutput",
     "Markers",
-    "Overrun",
     "Pattern",
     "PatternSearch",
     "PythonReading",
@@ -106,12 +105,13 @@ __all__ = [
     "StringSink",
     "TemplateError",
     "TextDecoder",
+    "UnclosedString",
     "UsageError",
     "Waiter",
     "Window",
     "argument_events",
-    "at",
     "compact_json",
+    "consume_marker",
     "escape_surrogates",
     "heal_json",
     "is_python_name",
@@ -125,13 +125,13 @@ __all__ = [
     "match_end",
     "nowhere",
     "peek",
+    "peek_marker",
     "python_arguments",
     "python_value",
     "repaired_json",
     "replace_surrogates",
     "reversed_partial_pattern",
     "search",
-    "skip",
     "skip_if_here",
     "sound_json",
     "spelled",

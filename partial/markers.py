@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from .bypass import Lane, Waiter, nowhere
 from .errors import UsageError
 from .json_text.compact import spelled
 from .surrogates import SURROGATES
-from .waiting import Lane, Waiter, nowhere
 
 if TYPE_CHECKING:
     from .window import Window

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from .bypass import Emit, StringSink
 from .markers import Markers
-from .waiting import Emit, StringSink
 from .window import Steps, Window
 
-__all__ = ["at", "peek", "skip", "skip_if_here", "until", "whitespace"]
+__all__ = ["consume_marker", "peek", "peek_marker", "skip_if_here", "until", "whitespace"]
 
 SPACE = re.compile(r"\s*")
 
@@ -39,7 +39,7 @@ def until(
         closed = src.closed
         start, end = markers.find(src.text, src.pos, final=closed and not certain)
         if start > src.pos:
-            emit(src.take(start))
+            emit(src.consume(start))
         if end > start or closed:
             return src.text[src.pos : end]
         if string is None or string.sink is None:
@@ -49,7 +49,7 @@ def until(
         yield
 
 
-def at(src: Window, markers: Markers) -> Steps[str]:
+def peek_marker(src: Window, markers: Markers) -> Steps[str]:
     """Return the marker that starts at the current position, unread, or ""."""
     while True:
         end = markers.match(src.text, src.pos, final=src.closed)
@@ -65,7 +65,7 @@ def skip_if_here(src: Window, markers: Markers) -> Steps[bool]:
     """Read a marker at the current position, and return True if there was one."""
     if not markers.literals:
         return False
-    marker = yield from at(src, markers)
+    marker = yield from peek_marker(src, markers)
     src.pos += len(marker)
     return bool(marker)
 
@@ -91,7 +91,7 @@ def whitespace(src: Window, limit: int) -> Steps[None]:
         yield
 
 
-def skip(src: Window, marker: str, space: str) -> Steps[str]:
+def consume_marker(src: Window, marker: str, space: str) -> Steps[str]:
     """Read `marker`, which is at the current position, and the part of `space` after it.
 
     Args:
@@ -108,13 +108,13 @@ def skip(src: Window, marker: str, space: str) -> Steps[str]:
             break
         end += 1
     if end < len(text) or src.closed:
-        return src.take(end)
+        return src.consume(end)
     mark = src.mark()
     src.pos += len(marker)
     for char in space:
         if (yield from peek(src)) != char:
             break
         src.pos += 1
-    read = src.since(mark, prompt=src.emits_prompt)
+    read = src.text_since(mark, prompt=src.emits_prompt)
     src.release()
     return read

@@ -11,7 +11,7 @@ A sub-parser is a generator function `name(src, ...) -> Steps[T]`. It reads `src
 The window keeps the unread text, and the text read since a mark. So no buffer grows with the
 output. The cost of a chunk does not depend on the text before it, because a chunk is appended to
 unread text only, of which there is usually none. Text without anything to read bypasses the window
-for the price of one search in C (`partial/waiting.py`). One growing string with an index would be
+for the price of one search in C (`partial/bypass.py`). One growing string with an index would be
 simpler, but would copy all received text with each chunk.
 
 Offsets count characters of the model's output. The end of the prompt is fed before it and has
@@ -24,7 +24,7 @@ from bisect import bisect_right
 from collections.abc import Generator
 from typing import TypeVar
 
-from .waiting import Emit, Lane, Waiter
+from .bypass import Emit, Lane, Waiter
 
 __all__ = ["Steps", "Window"]
 
@@ -174,7 +174,7 @@ class Window:
         self.before = text[-1:] or self.previous
         self.text, self.pos = "", 0
 
-    def take(self, end: int) -> str:
+    def consume(self, end: int) -> str:
         """Read up to `end`, an index into `text`, and return the model's part of it."""
         start = self.pos
         self.pos = end
@@ -206,7 +206,7 @@ class Window:
             self.waiter.lane = lane
 
     def mark(self) -> int:
-        """Keep the text that is read until `release`, and return the offset for `since`."""
+        """Keep the text that is read until `release`, and return the offset for `text_since`."""
         here = self.base + self.pos
         if not self._marks:
             self._kept_to = here
@@ -214,12 +214,12 @@ class Window:
         self._marks += 1
         return here
 
-    def since(self, mark: int, *, prompt: bool = False) -> str:
+    def text_since(self, mark: int, *, prompt: bool = False) -> str:
         """Return the model's text from `mark` to here; with `prompt`, the prompt's text too."""
         self._keep()
         return self._kept_from(mark if prompt else max(mark, 0))
 
-    def back(self, mark: int) -> None:
+    def rewind_to(self, mark: int) -> None:
         """Make the text from `mark` unread again, the last mark or a later offset."""
         self._keep()
         self.before = self._kept_before(mark)
@@ -244,7 +244,7 @@ class Window:
     def rewind(self) -> None:
         """Return to the first mark and release all marks, for a reader that gives up."""
         if self._marks:
-            text = self.since(self.held_from)
+            text = self.text_since(self.held_from)
             # The prompt was read for good.
             base = self.offset - len(text)
             self.before = self._kept_before(base)

@@ -16,7 +16,7 @@ from deltaparse.lazy import lazy_names
 from .iterate import AsyncDeltaIterator, DeltaIterator, aiter_deltas, iter_deltas, parse
 from .message.counts import Amount, Counts
 from .message.deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
-from .message.ids import CallPlace, IdFactory, call_id, nine_character_id, random_call_id
+from .message.ids import CallPlace, IdFactory, call_id, mistral_call_id, random_call_id
 from .message.message import Attempt, Content, Issue, Message, Part, Reasoning, ToolCall
 from .message.policies import Policies
 from .parser import StreamParser
@@ -119,8 +119,8 @@ __all__ = [
     "get_format",
     "iter_deltas",
     "list_formats",
+    "mistral_call_id",
     "models_of",
-    "nine_character_id",
     "parse",
     "random_call_id",
     "register_format",

@@ -7,16 +7,16 @@ from typing import Any, Literal, NoReturn
 
 from deltaparse.partial import UsageError, Window, replace_surrogates
 
-from .feeding import MOST_PASSED, Feeder
+from .fast_path import MOST_PASSED, Feeder
 from .finish_reasons import FinishReason, Reason, StopReason, how_it_ended, reason_text, stop_text
-from .lost_markers import called_without_marker
 from .message.beside import Beside
 from .message.counts import Counts
 from .message.deltas import Delta
-from .message.ids import IdFactory, MadeIds, PromptIds, call_id, check_id_factory
+from .message.ids import IdFactory, PromptIds, ReplayedIds, call_id, check_id_factory
 from .message.message import Attempt, Issue, Message
 from .message.policies import Policies
-from .message.sink import Builds, Sink
+from .message.policy_sink import Builds, Sink
+from .missing_marker import called_without_marker
 from .reading.assistant_turn import assistant_turn
 from .reading.reading import Reading
 from .request import (
@@ -29,7 +29,7 @@ from .request import (
 )
 from .snapshot import Recording
 from .wire.format import WireFormat
-from .wire.given import as_format
+from .wire.format_source import as_format
 from .wire.spellings import swallowed
 
 __all__ = ["FinishReason", "StreamParser", "TurnParser"]
@@ -69,11 +69,11 @@ class TurnParser(Feeder):
             check_id_factory(id_factory)
         kept: Recording | None = None
         if record:
-            ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
+            ids = id_factory if isinstance(id_factory, ReplayedIds) else ReplayedIds(id_factory, [])
             kept = Recording(asked or request, "" if asked else prompt, ids)
             id_factory = ids
         fmt = request.fmt
-        tail, shown = fmt.facts.turn_shown(prompt)
+        tail, shown = fmt.derived.turn_shown(prompt)
         window = Window("", -len(tail))
         offset = (lambda: window.offset) if request.unwraps else None
         sink = Sink(request.rules, offset, builds)

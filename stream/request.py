@@ -9,8 +9,8 @@ from typing import Any, Literal
 from deltaparse.partial import UsageError
 
 from .message.policies import Policies
-from .message.rules import Rules
-from .message.sink import Sink
+from .message.policy_sink import Sink
+from .message.request_rules import Rules
 from .tools import AUTO, Choice, ToolChoice, read_choice, read_tools
 from .wire.format import ReasoningFormat, WireFormat
 from .wire.marker_tables import MarkerTables, marker_tables
@@ -138,8 +138,8 @@ def request_for(
     A server makes a parser for each request, and nearly always with the same objects. What
     their owner may change in between, a list of tools or a mapping, is read anew each time.
     """
-    facts = fmt.facts
-    last: Request | None = facts.last_request
+    derived = fmt.derived
+    last: Request | None = derived.last_request
     if (
         last is not None
         and last.tools is tools
@@ -164,7 +164,7 @@ def request_for(
         collect,
     )
     if response_schema is None and (tool_choice is None or isinstance(tool_choice, str)):
-        facts.last_request = made
+        derived.last_request = made
     return made
 
 
@@ -174,7 +174,7 @@ def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
     For text whose reasoning another parser has taken off, whatever the real prompt opened.
     """
     reasoning = fmt.reasoning
-    if not fmt.facts.has_reasoning or fmt.facts.has_channels:
+    if not fmt.derived.has_reasoning or fmt.derived.has_channels:
         return fmt, ""
     header, both = next(iter(fmt.turn.headers), ""), f"{reasoning.start}{reasoning.end}"
     if header:

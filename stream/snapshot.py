@@ -23,7 +23,7 @@ from typing import Any
 from deltaparse.partial import DeltaParseError, MalformedOutput, UsageError
 
 from .finish_reasons import StopReason, stop_text
-from .message.ids import IdFactory, MadeIds
+from .message.ids import IdFactory, ReplayedIds
 from .message.policies import Policies
 from .request import Request
 from .tools import Tools
@@ -46,7 +46,7 @@ class Recording:
 
     __slots__ = ("chunks", "ids", "prompt", "reasons", "request")
 
-    def __init__(self, request: Request, prompt: str, ids: MadeIds) -> None:
+    def __init__(self, request: Request, prompt: str, ids: ReplayedIds) -> None:
         self.request = request
         self.prompt = prompt
         self.ids = ids
@@ -55,7 +55,7 @@ class Recording:
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of a parser that is to read the same, ids and all."""
-        ids = MadeIds(self.ids.factory, list(self.ids.made))
+        ids = ReplayedIds(self.ids.factory, list(self.ids.made))
         named = {name: getattr(self.request, name) for name in ("fmt", *OPTIONS)}
         return named | {"prompt": self.prompt, "id_factory": ids, "record": True}
 
@@ -116,7 +116,7 @@ class Recording:
             options = {name: document["options"][name] for name in OPTIONS}
             options["policies"] = Policies(**options["policies"])
             fmt = WireFormat.from_json(json.dumps(document["format"]))
-            ids = MadeIds(id_factory, list(document["ids"]))
+            ids = ReplayedIds(id_factory, list(document["ids"]))
             prompt = document["options"]["prompt"]
             record = cls(Request(fmt=fmt, **options), prompt, ids)
             record.chunks += map(_from_json, document["chunks"])

@@ -66,7 +66,7 @@ def suggest_formats(text: str) -> list[Suggestion]:
     found = _standing(text, literals)
     alike: dict[object, list[_Known]] = {}
     for one in known:
-        unmarked = one.format.facts.unmarked_calls and _begins_with_bracket(text, one.format)
+        unmarked = one.format.derived.unmarked_calls and _begins_with_bracket(text, one.format)
         if unmarked or found.intersection(one.markers):
             alike.setdefault(_syntax(one.format), []).append(one)
     made = [_suggestion(text, found, group) for group in alike.values()]
@@ -117,8 +117,8 @@ def _openings(fmt: WireFormat) -> Sequence[str]:
     """The markers that begin a call or what belongs to it, and are not those of reasoning."""
     channels, arguments = fmt.channels, fmt.arguments
     found = [channels.start, channels.channel, channels.message, channels.constrain]
-    found += [*fmt.facts.openers, fmt.code.start]
-    if fmt.facts.is_tagged:
+    found += [*fmt.derived.openers, fmt.code.start]
+    if fmt.derived.is_tagged:
         found += [fmt.function.name_suffix, arguments.name_prefix]
         found += [arguments.value_prefix, fmt.call_id.prefix]
     # A bracket or two stand in any text.

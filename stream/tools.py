@@ -13,7 +13,7 @@ Schema here. So the parser, the grammar, the gate and the servers read the same 
 
 Who asks may be stricter than this:
 
-    the grammar    refuses a schema that is no object's (`grammar/turn/request.py`).
+    the grammar    refuses a schema that is no object's (`grammar/turn/offered_tools.py`).
     the gate       refuses names that cannot be written in a tag, and schemas that are not valid
                    (`gate/schemas.py`).
 """

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from deltaparse import ChatTemplate, StreamParser, WireFormat, analyze
-from deltaparse.analyzer.phases.tool_calls import NOT_READ, not_rendered
+from deltaparse.analyzer.phases.find_tool_calls import NOT_READ, not_rendered
 
 from . import corpus
 from .strategies.wire_by_hand import chunkings

@@ -21,9 +21,9 @@ from deltaparse import (
 )
 from deltaparse.analyzer import renderer
 from deltaparse.analyzer.template.budget import MAX_BITS, Limits
-from deltaparse.analyzer.template.guards import MAX_NODES
+from deltaparse.analyzer.template.instrumentation import MAX_NODES
 from deltaparse.analyzer.template.sandbox import MAX_SOURCE
-from deltaparse.gate import payload, steps
+from deltaparse.gate import strict_arguments, work_budget
 from deltaparse.grammar.rules import rulebook, work
 from deltaparse.grammar.schema import schema_document
 from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Pattern, PatternSearch
@@ -75,12 +75,12 @@ TABLE = {
         f"{rulebook.MAX_SIZE:,} parts; a schema {schema_document.MAX_NODES:,} values,"
         f" depth {schema_document.MAX_DEPTH}; {work.MAX_WORK:,} steps"
     ),
-    "a payload at the gate": f"{GATE['max_payload_bytes'] >> 10} KiB, depth {payload.MAX_DEPTH}",
+    "a payload at the gate": f"{GATE['max_payload_bytes'] >> 10} KiB, depth {strict_arguments.MAX_DEPTH}",
     "a call in a fallback format, and calls of one output, at the gate": (
         f"{GATE['max_snippet_bytes'] >> 10} KiB, {GATE['max_calls']}"
     ),
     "keywords of schemas applied to values of one output, at the gate": (
-        f"{steps.MAX_STEPS:,}, its searches of patterns among them, and these {steps.SECONDS:.0f} s"
+        f"{work_budget.MAX_STEPS:,}, its searches of patterns among them, and these {work_budget.SECONDS:.0f} s"
         " of processor time"
     ),
 }
@@ -251,7 +251,7 @@ def test_the_gate():
     room = GATE["max_payload_bytes"] - len('{"a": ""}')
     assert verdict('{"a": "' + "x" * room + '"}') is None
     assert verdict('{"a": "' + "x" * (room + 1) + '"}') == "too_large"
-    inner = payload.MAX_DEPTH - 1
+    inner = strict_arguments.MAX_DEPTH - 1
     assert verdict('{"a": ' + "[" * inner + "]" * inner + "}") is None
     assert verdict('{"a": [' + "[" * inner + "]" * inner + "]}") == "too_deep"
     assert verdict("{}", GATE["max_calls"]) is None

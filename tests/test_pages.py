@@ -15,7 +15,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from deltaparse import Issue, Policies, WireFormat
-from deltaparse.gate.records import Reason
+from deltaparse.gate.decision import Reason
 from deltaparse.partial import Repairs
 from deltaparse.stream.message.message import Status
 

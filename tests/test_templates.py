@@ -15,9 +15,9 @@ from typing import NamedTuple
 import pytest
 
 from deltaparse import ChatTemplate, ToolFormat, WireFormat, analyze
-from deltaparse.analyzer.phases.pythonic import LEFT_OUT
+from deltaparse.analyzer.phases.find_python_calls import LEFT_OUT
+from deltaparse.analyzer.phases.find_tool_calls import NOT_READ, not_rendered
 from deltaparse.analyzer.phases.reasoning_prompts import CLOSED_BY_NAME, OPENED_ONLY
-from deltaparse.analyzer.phases.tool_calls import NOT_READ, not_rendered
 from deltaparse.analyzer.probes import PROBE_TEXTS
 
 from .strategies.templates import SOURCES

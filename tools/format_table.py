@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import deltaparse as dp
-from deltaparse.command.layout import sample
+from deltaparse.command.format_sample import sample
 from deltaparse.stream.wire.named.registry import unproved_aliases
 
 __all__ = ["page"]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import deltaparse as dp
-from deltaparse.command.layout import sample
+from deltaparse.command.format_sample import sample
 
 __all__ = ["cases", "main", "result"]
 

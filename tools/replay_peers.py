@@ -26,7 +26,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import deltaparse as dp
-from deltaparse.command.layout import sample
+from deltaparse.command.format_sample import sample
 from deltaparse.replay import CLASSES, difference, made_of, read_expected
 
 __all__ = ["Output", "main", "outputs", "table"]

@@ -17,6 +17,7 @@ from deltaparse.stream import (
     ToolsFormat,
 )
 
+from ..assistant_turns import Turns
 from ..diff import common_prefix, common_suffix
 from ..probes import (
     ARGUMENT,
@@ -33,8 +34,7 @@ from ..probes import (
     result,
     user,
 )
-from ..turns import Turns
-from .content import without_reasoning
+from .find_content import without_reasoning
 
 __all__ = [
     "CallMarkers",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ..probes import CONTENT, NEXT_USER, REASONING, user
 from ..renderer import Renderer
 from ..trace import phase
-from .closings import CLOSERS
+from .closing_tags import CLOSERS
 
 __all__ = ["MOST_TRIED", "cut_markers", "cut_off", "other_ends", "words_of"]
 

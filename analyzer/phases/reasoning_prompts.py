@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..assistant_turns import Turns
 from ..diff import common_prefix, last_marker, segments
 from ..probes import FUNCTIONS, TOOLS, USER, call, user
 from ..renderer import Renderer
 from ..trace import phase
-from ..turns import Turns
-from .closings import CLOSERS, NAMED_TAG, closing, closings
+from .closing_tags import CLOSERS, NAMED_TAG, closing, closings
 from .reasoning_history import cut_markers, words_of
 from .switch_values import Holder
 

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..assistant_turns import Turns
 from ..diff import after, segments
 from ..probes import SWITCHED
 from ..trace import phase
-from ..turns import Turns
-from .switches import MOST_SWITCHES, Setting, names_of_switches
+from .find_switches import MOST_SWITCHES, SwitchSetting, names_of_switches
 
 __all__ = ["Holder", "holders"]
 
@@ -54,7 +54,7 @@ class Holder:
 
 
 @phase("S")
-def holders(turns: Turns, settings: Sequence[Setting]) -> list[Holder]:
+def holders(turns: Turns, settings: Sequence[SwitchSetting]) -> list[Holder]:
     """Find the prompt texts after the header that contain a switch value.
 
     One value is not sufficient, because a marker may contain the same word. The template must write

@@ -253,7 +253,7 @@ def turns_named_so(fmt: WireFormat) -> Iterator[Turn]:
     Where arguments stand in tags, `<name>` may be the function's or that of an argument.
     """
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
-        markers = (*fmt.facts.openers, fmt.function.name_prefix, fmt.function.name_suffix)
+        markers = (*fmt.derived.openers, fmt.function.name_prefix, fmt.function.name_suffix)
         names = dict.fromkeys(name for marker in markers for name in NAME.findall(marker))
         named = call(0, dict.fromkeys(names, WORDS))
         yield Turn(NAMED_AS_MARKERS, calls=(named,), streamed=False)

@@ -16,7 +16,7 @@ from deltaparse.stream.reading.tool_calls.python_head import is_name
 
 from ..probes import FUNCTIONS, call
 from .conversations import WORDS, Turn
-from .trial import Trial, beside
+from .round_trip import RoundTrip, beside
 
 __all__ = ["lost_names"]
 
@@ -27,7 +27,7 @@ OF_FUNCTIONS = "calls of functions whose names have {odd}"
 OF_ARGUMENTS = "calls with arguments whose names have {odd}"
 
 
-def lost_names(trial: Trial) -> Iterator[str]:
+def lost_names(trial: RoundTrip) -> Iterator[str]:
     """Yield which odd names do not come back, and what comes instead."""
     fmt = trial.fmt
     # In Python, a name is a word.
@@ -63,7 +63,7 @@ def _argument(odd: str) -> str:
     return f"a{odd}b"
 
 
-def _problem(trial: Trial, functions: Sequence[str], arguments: Sequence[str]) -> str:
+def _problem(trial: RoundTrip, functions: Sequence[str], arguments: Sequence[str]) -> str:
     """What is wrong with a call of such names that comes back, "" if nothing is.
 
     Nor if the template does not show it.

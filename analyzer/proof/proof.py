@@ -9,17 +9,17 @@ from time import thread_time
 
 from deltaparse.stream import WireFormat
 
+from ..assistant_turns import Turns
 from ..cache import OUT_OF_TIME
-from ..format_texts import confusing
-from ..phases.reasoning import ReasoningFinding
-from ..phases.switches import Setting
+from ..format_markers import confusing
+from ..phases.find_reasoning import ReasoningFinding
+from ..phases.find_switches import SwitchSetting
 from ..trace import phase
-from ..turns import Turns
 from .conversations import ALONE, FEW, TWO, Turn, turns_in_doubt, turns_named_so, turns_without
 from .odd_names import lost_names
-from .settings import other_settings
-from .shown import Shown, Wire
-from .trial import Trial, beside
+from .proved_turn import Shown, Wire
+from .round_trip import RoundTrip, beside
+from .switch_combinations import other_settings
 
 __all__ = ["Proof", "by_cause", "prove"]
 
@@ -88,7 +88,7 @@ class Proof:
         turn: Turn,
         wire: Wire | None,
         problem: str,
-        setting: Setting,
+        setting: SwitchSetting,
         *,
         tools: bool,
         first: bool,
@@ -123,8 +123,8 @@ def prove(
     turns: Turns,
     reasoning: ReasoningFinding,
     fmt: WireFormat,
-    chosen: Setting,
-    others: Sequence[Setting],
+    chosen: SwitchSetting,
+    others: Sequence[SwitchSetting],
     lost: Sequence[str] = (),
 ) -> Proof:
     """Parse with a format what the template renders, under the setting it was found in and others.
@@ -137,7 +137,7 @@ def prove(
     markers = confusing(fmt)
     awkward = turns_without(markers, lost)
     if not lost:
-        awkward += turns_in_doubt(markers, reasoning=fmt.facts.has_reasoning)
+        awkward += turns_in_doubt(markers, reasoning=fmt.derived.has_reasoning)
         awkward += turns_named_so(fmt)
     given = [beside(turn, turns.render) for turn in awkward]
     alone = () if fmt.tools.supports_parallel_calls else (ALONE,)
@@ -156,7 +156,7 @@ def prove(
     )
     for setting, asked in rounds:
         first = asked is given
-        trial = Trial(turns, base.under(setting.context), reasoning, fmt, known)
+        trial = RoundTrip(turns, base.under(setting.context), reasoning, fmt, known)
         if asked is two and turns.trace.rendered["proof"] > MOST_RENDERINGS:
             break
         for tools, turn in product((False, True), asked):
@@ -167,7 +167,7 @@ def prove(
                 wire, problem = trial.outcome(turn, tools=tools, thorough=first)
                 proof.add(turn, wire, problem, setting, tools=tools, first=first)
     if proof.calls and not lost:
-        trial = Trial(turns, base.under(chosen.context), reasoning, fmt, known)
+        trial = RoundTrip(turns, base.under(chosen.context), reasoning, fmt, known)
         proof.failed += lost_names(trial)
     broken = {text.partition(NOT_BACK)[0] for text in proof.failed}
     came = set(proof.labels) - broken

@@ -25,12 +25,10 @@ from .budget import LimitExceeded, Limits
 from .clock import time_of_day
 from .compiled import Program, compiled
 from .history import as_read
-from .library import Refusal
 from .loading import load_template
 from .plain_values import plain_copy, plain_dicts
-from .shown import without_addresses
-from .tool_members import with_all_members
-from .what_is_read import (
+from .safe_repr import without_addresses
+from .template_capabilities import (
     CallsRead,
     Probes,
     calls_read,
@@ -42,9 +40,11 @@ from .what_is_read import (
     roles_in_parts,
     settings_of,
 )
+from .template_globals import Refusal
+from .tool_members import with_all_members
 
 if TYPE_CHECKING:
-    from ..bridge import Bridge
+    from ..next_prompt import Bridge
 
 __all__ = ["ChatTemplate"]
 
@@ -236,7 +236,7 @@ class ChatTemplate:
     def _bridge(
         self, output: str, new: Any, tools: Any, messages: Any, switches: Mapping[str, Any]
     ) -> Bridge:
-        from ..bridge import find_bridge  # imported lazily, because it imports this module
+        from ..next_prompt import find_bridge  # imported lazily, because it imports this module
 
         if "add_generation_prompt" in switches:
             raise UsageError(

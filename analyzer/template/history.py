@@ -15,7 +15,7 @@ from deltaparse.stream.message.ids import nine_characters
 from deltaparse.stream.message.message import Message as Parsed
 
 from .plain_values import plain_dicts
-from .what_is_read import PARTS, REASONING_NAMES, CallsRead, Ids, NoContent, in_parts
+from .template_capabilities import PARTS, REASONING_NAMES, CallsRead, Ids, NoContent, in_parts
 
 __all__ = ["Reads", "as_read"]
 

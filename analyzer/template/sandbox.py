@@ -14,9 +14,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEscapeFormatt
 
 from .budget import BUDGET, Budget, LimitExceeded, Limits, budget_of
 from .cost_estimates import METHOD_ESTIMATES, operator_estimate, widths
-from .guards import GUARD_FILTERS, TESTS, Guards, guarded_filter, guarded_test
-from .library import FILTERS, FUNCTIONS, GenerationTag, Unknown
-from .shown import shown
+from .instrumentation import GUARD_FILTERS, TESTS, Guards, guarded_filter, guarded_test
+from .safe_repr import shown
+from .template_globals import FILTERS, FUNCTIONS, GenerationTag, Unknown
 
 __all__ = ["MAX_SOURCE", "Sandbox", "sandbox"]
 

@@ -15,8 +15,8 @@ import json
 import re
 from json.encoder import encode_basestring
 
+from ..bypass import Emit
 from ..surrogates import escape_surrogates
-from ..waiting import Emit
 from .lexer import IN_STRING, match_end, whole_end
 
 __all__ = ["CompactJson", "compact_json", "sound_escapes", "sound_json", "spelled"]

@@ -20,8 +20,8 @@ import sys
 from collections.abc import Callable
 from typing import cast
 
-from .runs import INSIDE, NO_RUNS, RUNS
 from .states import JsonState
+from .token_runs import INSIDE, NO_RUNS, RUNS
 
 __all__ = ["CLOSERS", "MAX_DEPTH", "MAX_TOKEN", "SMALL_OBJECT", "JsonLexer", "JsonState"]
 

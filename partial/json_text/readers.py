@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..bypass import Emit, Lane, Waiter
 from ..markers import marker_set
-from ..waiting import Emit, Lane, Waiter
 from ..window import Steps, Window
 from .compact import sound_escapes
 from .lexer import (
@@ -21,9 +21,9 @@ from .lexer import (
     match_end,
     space,
 )
-from .overrun import Overrun
-from .runs import ESCAPE
 from .string_lane import string_lane as lane_of_strings
+from .token_runs import ESCAPE
+from .unclosed_string import UnclosedString
 from .value_lane import value_lane
 
 __all__ = ["JsonFault", "json_decoded", "json_key", "json_space", "json_string", "json_value"]
@@ -55,7 +55,7 @@ STRING_LANE = lane_of_strings(marker_set(()))
 
 
 def json_value(
-    src: Window, emit: Emit, lexer: JsonLexer | None = None, overrun: Overrun | None = None
+    src: Window, emit: Emit, lexer: JsonLexer | None = None, overrun: UnclosedString | None = None
 ) -> Steps[JsonLexer]:
     """Read one JSON value, emitting its text as it stands, character for character.
 
@@ -118,11 +118,13 @@ def json_value(
     if lexer.state not in ENDS:
         end = scan(src.text, src.pos, final=True)
     if end > src.pos:
-        emit(src.take(end))
+        emit(src.consume(end))
     return lexer
 
 
-def _watched(src: Window, emit: Emit, lexer: JsonLexer, overrun: Overrun, end: int) -> Steps[None]:
+def _watched(
+    src: Window, emit: Emit, lexer: JsonLexer, overrun: UnclosedString, end: int
+) -> Steps[None]:
     """Read as `json_value` does up to an index, and break the text where a string has overrun."""
     cleared, end = src.offset, src.base + end
     while lexer.state not in ENDS:
@@ -130,7 +132,7 @@ def _watched(src: Window, emit: Emit, lexer: JsonLexer, overrun: Overrun, end: i
         start = overrun.first(text, max(cleared - src.base, pos), end - src.base)
         stop = pos + lexer.scan(text[pos:start])
         if stop > pos:
-            emit(src.take(stop))
+            emit(src.consume(stop))
         if start == end - src.base:
             return
         if stop < start or lexer.state not in (STRING, KEY):
@@ -141,7 +143,7 @@ def _watched(src: Window, emit: Emit, lexer: JsonLexer, overrun: Overrun, end: i
             cleared = src.offset + 1
 
 
-def json_string(src: Window, overrun: Overrun | None = None) -> Steps[str | JsonFault]:
+def json_string(src: Window, overrun: UnclosedString | None = None) -> Steps[str | JsonFault]:
     """Read one whole JSON string and return its value; an escaped half of a pair is U+FFFD.
 
     It is a fault where there is none, where it has more than `MAX_TOKEN` characters, where
@@ -170,7 +172,7 @@ def json_string(src: Window, overrun: Overrun | None = None) -> Steps[str | Json
         yield
 
 
-def _overran(src: Window, start: int, end: int, overrun: Overrun) -> bool | None:
+def _overran(src: Window, start: int, end: int, overrun: UnclosedString) -> bool | None:
     """Whether the whole string between two indices overran its end; None if it is not known."""
     answers = [
         overrun.stands_at(src.text, at, '"', final=src.closed)
@@ -179,7 +181,7 @@ def _overran(src: Window, start: int, end: int, overrun: Overrun) -> bool | None
     return True if True in answers else None if None in answers else False
 
 
-def json_decoded(src: Window, emit: Emit, overrun: Overrun | None = None) -> Steps[bool]:
+def json_decoded(src: Window, emit: Emit, overrun: UnclosedString | None = None) -> Steps[bool]:
     """Read a JSON string whose opening quote is read, emitting the text it stands for.
 
     Returns whether its closing quote was read; if not, the text from what breaks it on, or from
@@ -222,8 +224,8 @@ def json_key(
     src: Window,
     *,
     first: bool,
-    overrun: Overrun | None = None,
-    read: Callable[[Window, Overrun | None], Steps[str | JsonFault]] | None = None,
+    overrun: UnclosedString | None = None,
+    read: Callable[[Window, UnclosedString | None], Steps[str | JsonFault]] | None = None,
 ) -> Steps[str | JsonFault | None]:
     """Read on to the next value of an object whose opening brace is read.
 

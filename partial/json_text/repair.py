@@ -32,13 +32,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..waiting import Emit
+from ..bypass import Emit
 from ..window import Steps, Window
 from .lexer import BROKEN, JsonLexer
-from .overrun import Overrun
 from .readers import json_space, json_value
 from .repairer import NOTHING_MORE, Repairer
 from .repairs import Note, Repairs
+from .unclosed_string import UnclosedString
 
 __all__ = ["json_document", "repaired_json"]
 
@@ -76,7 +76,7 @@ def repaired_json(
     repairs: Repairs = ALL_REPAIRS,
     lexer: JsonLexer | None = None,
     quote: str = "",
-    overrun: Overrun | None = None,
+    overrun: UnclosedString | None = None,
     keys: Sequence[str] = (),
 ) -> Steps[JsonLexer]:
     """Read one value that should be JSON, emitting JSON.

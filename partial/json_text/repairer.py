@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ..bypass import Emit, Lane, StringSink
 from ..markers import marker_set
 from ..surrogates import SURROGATES
-from ..text_readers import at, until
-from ..waiting import Emit, Lane, StringSink
+from ..text_readers import peek_marker, until
 from ..window import Steps, Window
 from .compact import spelled
 from .lexer import (
@@ -28,11 +28,11 @@ from .lexer import (
     JsonLexer,
     match_end,
 )
-from .overrun import Overrun
-from .own_keys import own_key
 from .readers import json_space
 from .repairs import Note, Repairs
-from .runs import ESCAPE
+from .token_runs import ESCAPE
+from .unclosed_string import UnclosedString
+from .unquoted_keys import own_key
 
 __all__ = ["NOTHING_MORE", "Repairer"]
 
@@ -78,7 +78,7 @@ class Repairer:
         note: Note,
         repairs: Repairs,
         quote: str = "",
-        overrun: Overrun | None = None,
+        overrun: UnclosedString | None = None,
         keys: Sequence[str] = (),
     ) -> None:
         self._quote = quote
@@ -107,7 +107,7 @@ class Repairer:
         if char == "," and state is AFTER_VALUE:
             return (yield from self._comma())
         if self._quote and char == self._quote[0] and (is_key or is_value):
-            if (yield from at(src, marker_set({self._quote}))):
+            if (yield from peek_marker(src, marker_set({self._quote}))):
                 lexer.state = KEY if is_key else STRING
                 return (yield from self._quoted())
         if self._quote and is_key and char != "'" and repairs.unquoted_keys:
@@ -142,7 +142,11 @@ class Repairer:
                 return done or None
             if char not in "/#" or not self._repairs.comments:
                 break
-            if self._quote and lexer.stack[-1] == "{" and not (yield from at(src, COMMENTS)):
+            if (
+                self._quote
+                and lexer.stack[-1] == "{"
+                and not (yield from peek_marker(src, COMMENTS))
+            ):
                 break
             start = src.offset
             comment = yield from self._comment()
@@ -202,7 +206,7 @@ class Repairer:
         escape = WHOLE_ESCAPE.match(src.text, src.pos)
         found = HEX.match(src.text, src.pos)
         if escape:
-            self.write(src.take(escape.end()))
+            self.write(src.consume(escape.end()))
         elif not self._repairs.invalid_escapes:
             return ""
         elif found:
@@ -228,7 +232,7 @@ class Repairer:
                 end = yield from self._clear(found.end(), "'")
                 if end is None:
                     return "single_quotes"
-                self.write(src.take(end))
+                self.write(src.consume(end))
                 continue
             char = src.text[src.pos : src.pos + 1]
             if char == "'":
@@ -269,7 +273,7 @@ class Repairer:
                 break
             if (yield from self._overruns()):
                 return NOTHING_MORE
-            self._write_spelled(src.take(src.pos + 1))
+            self._write_spelled(src.consume(src.pos + 1))
         src.pos += len(quote)
         self.write('"')
         lexer.string_ends()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ..bypass import Lane
 from ..markers import NEVER, Markers
 from ..surrogates import SURROGATES
-from ..waiting import Lane
 from .lexer import CUT_ESCAPE, match_end
-from .runs import ESCAPE
+from .token_runs import ESCAPE
 
 __all__ = ["string_lane"]
 

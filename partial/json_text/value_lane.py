@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..bypass import Lane
 from ..surrogates import is_whole
-from ..waiting import Lane
 from .lexer import BROKEN, DONE, START, STRING, JsonLexer
 from .states import JsonState
 

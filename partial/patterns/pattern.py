@@ -36,8 +36,8 @@ from functools import lru_cache
 
 import regex
 
+from ..bypass import Lane
 from ..errors import UsageError
-from ..waiting import Lane
 from .check import MISSING, check_pattern
 
 __all__ = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..bypass import Emit
 from ..errors import AFTER_FINISH, UsageError
-from ..waiting import Emit
 from ..window import Steps, Window
 from .pattern import Absent, Found, Held, Pattern
 
@@ -165,7 +165,7 @@ def until_pattern(src: Window, search: PatternSearch, emit: Emit) -> Steps[Found
         found = search.find(src.text, src.pos, final=src.closed)
         if found.start > src.pos:
             search.read(src.text[src.pos : found.start])
-            emit(src.take(found.start))
+            emit(src.consume(found.start))
         if isinstance(found, Found):
             return found
         if src.closed:

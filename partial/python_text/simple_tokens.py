@@ -28,11 +28,11 @@ import re
 from collections.abc import Callable
 from typing import cast
 
+from ..bypass import Step
 from ..json_text.value_lane import LONG_STRING
 from ..surrogates import SURROGATES
-from ..waiting import Step
 from ..window import Window
-from .numbers import NAMES
+from .python_numbers import NAMES
 from .strings import IN_STRING, STRING_RUNS
 from .writer import OPENERS, Expects, Writer
 

@@ -6,12 +6,12 @@ import re
 import unicodedata
 from collections.abc import Callable
 
+from ..bypass import Lane
 from ..json_text.compact import spelled
 from ..json_text.lexer import CUT_ESCAPE as CUT_SAME_ESCAPE
 from ..json_text.lexer import MAX_TOKEN, match_end
 from ..json_text.repairs import Note
 from ..surrogates import SURROGATES, escape_surrogates
-from ..waiting import Lane
 from ..window import Steps, Window
 from .writer import Stop, Writer, note_repair
 
@@ -111,7 +111,7 @@ def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> St
     while True:
         end = match_end(run, src.text, src.pos)
         if end > src.pos:
-            out.write(src.take(end))
+            out.write(src.consume(end))
         ahead = src.text[end : end + 3]
         if ahead.startswith(quotes):
             src.pos += len(quotes)

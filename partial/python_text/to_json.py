@@ -29,12 +29,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..bypass import Emit, Waiter
 from ..json_text.lexer import MAX_DEPTH, MAX_TOKEN, match_end
 from ..json_text.repairs import Note
 from ..text_readers import peek
-from ..waiting import Emit, Waiter
 from ..window import Steps, Window
-from .numbers import NAMES, is_python_name, python_key, python_number
+from .python_numbers import NAMES, is_python_name, python_key, python_number
 from .simple_tokens import simple_tokens
 from .strings import STRING, after_space, python_strings
 from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Stop, Writer, note_repair

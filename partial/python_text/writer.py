@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..bypass import Emit
 from ..json_text.lexer import MAX_TOKEN
 from ..json_text.repairs import Note
-from ..waiting import Emit
 from ..window import Window
 
 __all__ = [

@@ -81,7 +81,7 @@ if TYPE_CHECKING:
         get_format,
         iter_deltas,
         list_formats,
-        nine_character_id,
+        mistral_call_id,
         parse,
         random_call_id,
         register_format,
@@ -104,7 +104,7 @@ else:
             "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode StreamParser "
             "Suggestion TokenParser ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat "
             "Vocabulary WireFormat aiter_deltas call_id check_tokenizer from_response_template "
-            "get_format iter_deltas list_formats nine_character_id parse random_call_id "
+            "get_format iter_deltas list_formats mistral_call_id parse random_call_id "
             "register_format response_template_limits suggest_formats to_response_template",
             ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
         },
@@ -172,7 +172,7 @@ __all__ = [
     "get_format",
     "iter_deltas",
     "list_formats",
-    "nine_character_id",
+    "mistral_call_id",
     "parse",
     "partial",
     "random_call_id",

@@ -17,7 +17,7 @@ from .deltas import (
     unplaced_deltas,
 )
 from .message import Content, Part, Reasoning, ToolCall
-from .trail import Trail
+from .provenance import Trail
 
 __all__ = ["InlineReasoning", "MessageBuilder"]
 
@@ -25,7 +25,7 @@ NONE: frozenset[str] = frozenset()
 NO_AMOUNT = 0, 0
 
 
-class Uncollected:
+class NullBuffer:
     """Text of which only the length is kept."""
 
     __slots__ = ("_length",)
@@ -98,7 +98,7 @@ class MessageBuilder:
 
     make: Callable[[str], Delta]
     write: Callable[[str], int]
-    _text: StringIO | Uncollected
+    _text: StringIO | NullBuffer
     _shown: tuple[object, Part] | None
     _seen: str
 
@@ -219,7 +219,7 @@ class MessageBuilder:
             return number, self._text.tell()
         return number + (self.kind is not None), 0
 
-    def since(self, place: tuple[int, int], kind: type[Part]) -> str:
+    def text_since(self, place: tuple[int, int], kind: type[Part]) -> str:
         """The text of all parts of a kind from a place on; calls have none."""
         number, start = place
         parts = [part for part in self.so_far(number) if not isinstance(part, ToolCall)]
@@ -259,7 +259,7 @@ class MessageBuilder:
             self.end_part()
         self.kind = self.last = kind
         self.make = make
-        self._text = text = StringIO() if self.collect else Uncollected()
+        self._text = text = StringIO() if self.collect else NullBuffer()
         self.write = text.write
         self._shown, self._seen = None, ""
 

@@ -18,11 +18,11 @@ from deltaparse.partial import UsageError
 __all__ = [
     "CallPlace",
     "IdFactory",
-    "MadeIds",
     "PromptIds",
+    "ReplayedIds",
     "call_id",
     "check_id_factory",
-    "nine_character_id",
+    "mistral_call_id",
     "nine_characters",
     "random_call_id",
 ]
@@ -58,7 +58,7 @@ def call_id(place: CallPlace) -> str:
     return f"call_{digest.hex()}"
 
 
-def nine_character_id(place: CallPlace) -> str:
+def mistral_call_id(place: CallPlace) -> str:
     """Make an id of nine letters and digits: Mistral's templates take no others.
 
     It is as reproducible as that of `call_id`.
@@ -80,7 +80,7 @@ def nine_characters(given: str) -> str:
     return _letters(blake2b(given.encode(errors="replace"), digest_size=12).digest(), NINE)
 
 
-class MadeIds:
+class ReplayedIds:
     """An id factory that remembers what it made, for a parser that reads the same once more.
 
     `made` are the ids of a first reading, which come again before `factory` is asked.

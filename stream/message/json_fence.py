@@ -18,8 +18,8 @@ from enum import Enum, auto
 from deltaparse.partial import Emit, JsonLexer, JsonState
 
 from .message import Issue
+from .provenance import Trail
 from .reports import Issues
-from .trail import Trail
 
 __all__ = ["JsonFence"]
 

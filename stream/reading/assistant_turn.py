@@ -15,20 +15,21 @@ from deltaparse.partial import (
     Markers,
     Steps,
     Window,
-    at,
+    consume_marker,
     peek,
-    skip,
+    peek_marker,
     skip_if_here,
     whitespace,
 )
 
-from ..message.trail import Said
+from ..message.provenance import TextRole
 from ..wire.format import ContentMode
 from ..wire.marker_tables import marker_tables
 from ..wire.section_markers import Role
 from ..wire.spellings import MOST_SPACE, trailing
 from .channels import channel_turn
 from .checkpoint import NOTHING_READ, Checkpoint
+from .constrained_json import report_stray
 from .content import (
     UNSURE,
     content,
@@ -42,41 +43,44 @@ from .content import (
     report_stray_end,
     role_of,
 )
-from .content_writer import Before, ContentWriter
-from .json_text import report_stray
+from .content_writer import ContentWriter, PrecededBy
 from .reading import Reading
 from .reasoning import reasoning
+from .strict_calls import UnprovenCalls, unproven_calls
 from .tool_calls.dispatch import tool_calls
-from .unproven_calls import UnprovenCalls, unproven_calls
 
 __all__ = ["assistant_turn"]
 
 REASONING = (Role.REASONING_START, Role.REASONING_END)
-BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
+BEFORE = {
+    Role.TOOL_END: PrecededBy.CALL,
+    Role.TURN_END: PrecededBy.END,
+    Role.HEADER: PrecededBy.END,
+}
 """What stands before the text behind a marker, where that is not just a marker."""
 
 
 def assistant_turn(reading: Reading) -> Steps[None]:
     """Read one turn, from behind its header to the end of the input."""
     src, tables = reading.src, reading.tables
-    if tables.facts.has_channels:
+    if tables.derived.has_channels:
         yield from channel_turn(reading)
         return
-    repeated = yield from at(src, tables.at_start)
+    repeated = yield from peek_marker(src, tables.at_start)
     if repeated:
         start = src.offset
-        yield from skip(src, repeated, tables.trailing(repeated))
+        yield from consume_marker(src, repeated, tables.trailing(repeated))
         _report_repeated(reading, start, repeated)
     if tables.content_space:
-        yield from skip(src, "", tables.content_space)
-    before = Before.START
+        yield from consume_marker(src, "", tables.content_space)
+    before = PrecededBy.START
     if tables.opens_reasoning:
         before = yield from _reasoning(reading, None, opened="")
     yield from _sections(reading, before)
 
 
 @dataclass(slots=True)
-class Place:
+class TurnState:
     """Where in a turn the reader stands.
 
     before:       what was read last.
@@ -86,7 +90,7 @@ class Place:
     second_time:  this was read before, up to the end of the turn, and no reasoning ends in it.
     """
 
-    before: Before
+    before: PrecededBy
     markers: Markers
     room: int
     ended: str = ""
@@ -94,7 +98,7 @@ class Place:
 
 
 def _sections(
-    reading: Reading, before: Before, *, second_time: bool = False, at_end: bool = True
+    reading: Reading, before: PrecededBy, *, second_time: bool = False, at_end: bool = True
 ) -> Steps[None]:
     """Read section after section; `before` is what stands before the first.
 
@@ -104,7 +108,7 @@ def _sections(
     src, sink, tables = reading.src, reading.sink, reading.tables
     always = tables.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
     markers = tables.in_content_start if always or sink.seen_reasoning else tables.in_content
-    place = Place(before, markers, tables.longest, "", second_time)
+    place = TurnState(before, markers, tables.longest, "", second_time)
     writer = ContentWriter(reading, before)
     unproven = unproven_calls(reading, _next_marker)
     while True:
@@ -113,23 +117,25 @@ def _sections(
         comes = src.text[src.pos : src.pos + 1].strip() and not tables.reads_separators
         checkpoint = NOTHING_READ if comes else Checkpoint(src)
         marker = (
-            "" if before is Before.TEXT else (yield from _next_marker(reading, before, place.room))
+            ""
+            if before is PrecededBy.TEXT
+            else (yield from _next_marker(reading, before, place.room))
         )
-        if not marker and before is Before.CALL and at_end:
+        if not marker and before is PrecededBy.CALL and at_end:
             report_cut_marker(reading, tables.after_call)
         # White space at the end belongs to the marker before it, if there is one.
-        if not marker and src.ended and before not in (Before.START, Before.TEXT):
+        if not marker and src.ended and before not in (PrecededBy.START, PrecededBy.TEXT):
             checkpoint.commit()
             return
         # What looked like a call stands beside what the text before it stands beside.
-        if before is not Before.TEXT and not writer.stands_behind(before):
+        if before is not PrecededBy.TEXT and not writer.stands_behind(before):
             writer = ContentWriter(reading, before)
         if not marker and tables.constrained and (yield from _more_space(reading, before)):
             # JSON may follow, however much white space stands before it.
             _emit_space(writer, checkpoint)
             continue
         if not marker:
-            if before is Before.END and (yield from _is_other_role(reading)):
+            if before is PrecededBy.END and (yield from _is_other_role(reading)):
                 # What looks like a call there is not the model's.
                 reading = Reading(src, sink, marker_tables(reading.fmt, calls=False))
                 place.markers, place.ended, unproven = reading.tables.in_content, "", None
@@ -139,7 +145,7 @@ def _sections(
             place.ended = ""
             marker = yield from content(reading, place.markers, writer.emit)
             writer.end()
-            before = Before.TEXT
+            before = PrecededBy.TEXT
         if not marker:
             return
         role = role_of(reading, marker, before)
@@ -160,33 +166,37 @@ def _sections(
             reading, unproven, marker, checkpoint, emit, several=place.room == tables.longest
         )
         sink.open_text = not called
-        place.before, place.ended = Before.CALL if called else Before.TEXT, ""
+        place.before, place.ended = PrecededBy.CALL if called else PrecededBy.TEXT, ""
 
 
-def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[None]:
+def _section(reading: Reading, place: TurnState, marker: str, role: Role) -> Steps[None]:
     """Read a marker other than that of a call, and reasoning if it begins there."""
     src, sink, tables = reading.src, reading.sink, reading.tables
     start = src.offset
-    written = yield from skip(src, marker, tables.trailing(marker))
+    written = yield from consume_marker(src, marker, tables.trailing(marker))
     if role is Role.OTHER_START:
         yield from _other_section(reading, written)
     elif reading.in_other and role is Role.REASONING_END:
-        reading.in_other, place.before = False, Before.START
+        reading.in_other, place.before = False, PrecededBy.START
         if sink.shows_markers:
             sink.content(written)
     before = place.before
-    place.before = BEFORE.get(role, Before.MARKER)
+    place.before = BEFORE.get(role, PrecededBy.MARKER)
     place.room, place.ended = tables.longest, ""
     if role is Role.TURN_END:
         sink.seen_end = True
         if sink.trail is not None:
-            sink.trail.said(start, src.offset, Said.END)
+            sink.trail.said(start, src.offset, TextRole.END)
         place.room, place.ended = MOST_SPACE, written
     elif role is Role.REASONING_START:
         reading.in_other = False
         place.before = yield from _reasoning(reading, place, opened=written)
         place.markers = tables.in_content_start
-    elif role is Role.REASONING_END and before is not Before.START and not tables.facts.shares_end:
+    elif (
+        role is Role.REASONING_END
+        and before is not PrecededBy.START
+        and not tables.derived.shares_end
+    ):
         # At the start it says that there is no reasoning: some templates write turns so.
         report_stray_end(reading, marker, start, "and is not emitted")
     elif role is Role.STRAY_CLOSER:
@@ -216,7 +226,7 @@ def _other_section(reading: Reading, written: str) -> Steps[None]:
     """Read the name of a section that the format does not have, behind its marker."""
     src, sink, start = reading.src, reading.sink, reading.src.offset - len(written)
     name = yield from name_behind(reading, "", in_text=False)
-    written += yield from skip(src, name or "", trailing(reading.fmt.reasoning.start))
+    written += yield from consume_marker(src, name or "", trailing(reading.fmt.reasoning.start))
     reading.in_other = True
     if sink.shows_markers:
         sink.content(written)
@@ -224,9 +234,9 @@ def _other_section(reading: Reading, written: str) -> Steps[None]:
     sink.issue("odd_header", (start, src.offset), detail)
 
 
-def _more_space(reading: Reading, before: Before) -> Steps[bool]:
+def _more_space(reading: Reading, before: PrecededBy) -> Steps[bool]:
     """Whether more white space follows than is held back, and calls in JSON may follow it."""
-    if before is Before.TEXT:
+    if before is PrecededBy.TEXT:
         return False
     return (yield from peek(reading.src)).isspace()
 
@@ -276,7 +286,7 @@ def _report_repeated(reading: Reading, start: int, marker: str) -> None:
     reading.sink.issue("repeated_marker", span, f"{marker!r} was written again")
 
 
-def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
+def _next_marker(reading: Reading, before: PrecededBy, room: int = 0) -> Steps[str]:
     """Read white space; return the marker after it, unread, or "" if text follows.
 
     No more white space is held back than `room`, or than a marker is long; the rest is text. Where
@@ -284,13 +294,13 @@ def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
     follow a separator.
     """
     src, tables = reading.src, reading.tables
-    behind_call = before is Before.CALL
+    behind_call = before is PrecededBy.CALL
     markers = tables.after_call if behind_call else tables.at_edge
-    markers = tables.after_end if before is Before.END else markers
+    markers = tables.after_end if before is PrecededBy.END else markers
     room = MOST_SPACE if tables.constrained else room or tables.longest
     if not src.text[src.pos : src.pos + 1].strip():  # to make a generator costs more than to look
         yield from whitespace(src, room)
-    marker = yield from at(src, markers)
+    marker = yield from peek_marker(src, markers)
     if marker and role_of(reading, marker, before) in UNSURE:
         if not (yield from is_marker(reading, marker, before)):
             return ""
@@ -317,7 +327,7 @@ def _behind_separator(reading: Reading) -> Steps[str]:
     yield from whitespace(src, tables.longest)
     char = yield from peek(src)
     if not char:
-        report_cut(reading, start, src.since(start, prompt=True))
+        report_cut(reading, start, src.text_since(start, prompt=True))
         _note_beside(reading, start)
     return char
 
@@ -325,30 +335,30 @@ def _behind_separator(reading: Reading) -> Steps[str]:
 def _note_beside(reading: Reading, start: int) -> None:
     """Note a separator that no call follows, as text beside the call before it."""
     if reading.sink.beside is not None:
-        reading.sink.beside.text(reading.src.since(start, prompt=True))
+        reading.sink.beside.text(reading.src.text_since(start, prompt=True))
 
 
-def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[Before]:
+def _reasoning(reading: Reading, place: TurnState | None, *, opened: str) -> Steps[PrecededBy]:
     """Read a reasoning section, and what of it turned out to be calls."""
     second_time = place is not None and place.second_time
     calls = yield from reasoning(reading, opened=opened, second_time=second_time)
     if calls is None:
-        return Before.MARKER
+        return PrecededBy.MARKER
     # A call that the prompt began comes out whole.
-    text = reading.src.since(calls.start, prompt=True)
+    text = reading.src.text_since(calls.start, prompt=True)
     window = Window(text, closed=True, offset=calls.start)
     calls.commit()
     again = Reading(window, reading.sink, reading.tables)
     reading.sink.reads(window)
     try:
         at_end = not reading.src.unread
-        yield from _sections(again, Before.MARKER, second_time=True, at_end=at_end)
+        yield from _sections(again, PrecededBy.MARKER, second_time=True, at_end=at_end)
     except Exception:
         # Nobody else knows of this window: what is unread in it would be lost.
         window.rewind()
         window.emits_prompt = False
         reading.sink.end_call(complete=False)
-        reading.sink.content(window.take(len(window.text)))
+        reading.sink.content(window.consume(len(window.text)))
         raise
     reading.sink.reads(reading.src)
-    return Before.CALL
+    return PrecededBy.CALL

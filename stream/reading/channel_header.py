@@ -10,7 +10,7 @@ markers alone. Where there is none when a message should begin, there is no head
 
 from __future__ import annotations
 
-from deltaparse.partial import Markers, Steps, Window, at, skip, whitespace
+from deltaparse.partial import Markers, Steps, Window, consume_marker, peek_marker, whitespace
 
 from ..wire.channel_markers import ChannelMarkers, HeaderPart
 from .tool_calls.given_names import NONE, Given, given_name
@@ -103,7 +103,7 @@ def read_header(src: Window, marks: ChannelMarkers, given: Given = NONE) -> Step
         if part is None:
             return header
         if part is HeaderPart.MESSAGE:
-            yield from skip(src, marker, marks.trailing)
+            yield from consume_marker(src, marker, marks.trailing)
             header.whole = True
             return header
         src.pos += len(marker)
@@ -116,7 +116,7 @@ def read_author(src: Window, marks: ChannelMarkers) -> Steps[str | None]:
     """
     author, _ = yield from _up_to(src, marks.after_word, src.offset + MAX_HEADER)
     yield from whitespace(src, marks.longest)
-    header = yield from at(src, marks.openers)
+    header = yield from peek_marker(src, marks.openers)
     return author if header else None
 
 

@@ -13,7 +13,7 @@ from deltaparse.partial import Emit, Markers, Steps, StringSink, match_end, unti
 from ..wire.channel_markers import HeaderPart
 from ..wire.header_ahead import header_ahead
 from ..wire.spellings import leading
-from .content import QUOTES, SPACE, report_no_end, stands_alone
+from .content import QUOTES, SPACE, followed_by_marker_or_end, report_no_end
 from .reading import Reading
 
 __all__ = ["channel_text", "message_text"]
@@ -62,7 +62,7 @@ def channel_text(
         elif (yield from _ends(reading, marker)):
             return marker
         start = src.offset
-        emit(src.take(src.pos + size))
+        emit(src.consume(src.pos + size))
         if core in marks.ends and core != marks.start and not leading(marker):
             report_no_end(reading, marker, start, became)
 
@@ -104,7 +104,7 @@ def _ends(reading: Reading, marker: str) -> Steps[bool]:
     """Whether the marker that stands here, one of those that end messages, ends this one."""
     src, marks = reading.src, reading.tables.channels
     if marker.strip() not in marks.message_ends:
-        return (yield from stands_alone(src, reading.tables, marker, marks.outside))
+        return (yield from followed_by_marker_or_end(src, reading.tables, marker, marks.outside))
     while src.pos + len(marker) == len(src.text) and not src.closed:
         yield
     behind = src.text[src.pos + len(marker) : src.pos + len(marker) + 1]

@@ -12,10 +12,18 @@ the same, and reported. (Harmony, the format of gpt-oss, is written so.)
 
 from __future__ import annotations
 
-from deltaparse.partial import Emit, Steps, StringSink, at, json_space, skip, whitespace
+from deltaparse.partial import (
+    Emit,
+    Steps,
+    StringSink,
+    consume_marker,
+    json_space,
+    peek_marker,
+    whitespace,
+)
 
 from ..message.message import Attempt
-from ..message.trail import Said
+from ..message.provenance import TextRole
 from ..wire.channel_markers import READERS, HeaderPart
 from ..wire.escapes import escapes_of
 from ..wire.marker_tables import MarkerTables
@@ -24,22 +32,22 @@ from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
 from .channel_text import channel_text, message_text
 from .checkpoint import Checkpoint
+from .constrained_json import text_of_calls
 from .content import (
     may_become,
     report_cut,
     report_cut_marker,
     report_stray_end,
 )
-from .content_writer import Before, ContentWriter
-from .json_text import text_of_calls
+from .content_writer import ContentWriter, PrecededBy
 from .reading import Reading
 from .reasoning import report_unclosed
-from .tool_calls.arguments import json_arguments
 from .tool_calls.call import Call
-from .tool_calls.code import code_arguments
+from .tool_calls.code_calls import code_arguments
 from .tool_calls.dispatch import tool_calls
 from .tool_calls.ending import CUT, WHOLE, Ending, settle
 from .tool_calls.given_names import NONE, Given, odd_names
+from .tool_calls.json_arguments import json_arguments
 
 __all__ = ["channel_turn"]
 
@@ -47,53 +55,65 @@ __all__ = ["channel_turn"]
 def channel_turn(reading: Reading) -> Steps[None]:
     """Read one turn, from behind `start role` to the end of the input."""
     src, marks = reading.src, reading.tables.channels
-    before, ended = Before.START, False
+    before, ended = PrecededBy.START, False
     turn_ends = stripped(reading.fmt.turn.ends)
-    while src.unread or not src.closed or before is Before.START:
-        if before is Before.CALL and not ended and (yield from _usual_message(reading)):
+    while src.unread or not src.closed or before is PrecededBy.START:
+        if before is PrecededBy.CALL and not ended and (yield from _usual_message(reading)):
             checkpoint = reading.checkpoint()
             before = yield from _message(reading, checkpoint, marks.role, ended=False)
             checkpoint.commit()
             continue
         checkpoint = reading.checkpoint()
-        yield from whitespace(src, MOST_SPACE if before is Before.END else marks.longest)
-        marker = yield from at(src, marks.outside)
+        yield from whitespace(src, MOST_SPACE if before is PrecededBy.END else marks.longest)
+        marker = yield from peek_marker(src, marks.outside)
         author: str | None = marks.role
         if marker and (marker in marks.ends or marker == marks.start + marks.role):
             checkpoint.commit()
             src.pos += len(marker)
             ended = marker in turn_ends or (ended and marker not in marks.continuing)
             if marker in turn_ends and reading.sink.trail is not None:
-                reading.sink.trail.said(src.offset - len(marker), src.offset, Said.END)
+                reading.sink.trail.said(src.offset - len(marker), src.offset, TextRole.END)
             if marker != marks.start:
-                after = Before.CALL if before is Before.CALL and not ended else Before.END
-                before = after if marker in marks.ends else Before.MARKER
+                after = (
+                    PrecededBy.CALL if before is PrecededBy.CALL and not ended else PrecededBy.END
+                )
+                before = after if marker in marks.ends else PrecededBy.MARKER
                 continue
             checkpoint = reading.checkpoint()
             author = yield from read_author(src, marks)
-            before = Before.MARKER
+            before = PrecededBy.MARKER
         if (author is None and _report_cut_role(reading, checkpoint)) or (
-            not marker and before is Before.CALL and report_cut_marker(reading, marks.outside)
+            not marker and before is PrecededBy.CALL and report_cut_marker(reading, marks.outside)
         ):
             checkpoint.commit()
             break
         if marker and author is not None:
             before = yield from _message(reading, checkpoint, author, ended=ended)
-        elif src.unread or not src.closed or before is Before.START or checkpoint.text().strip():
+        elif (
+            src.unread or not src.closed or before is PrecededBy.START or checkpoint.text().strip()
+        ):
             # White space at the end belongs to the marker before it, if there is one.
-            called = reading.tables.constrained and not ended and before is not Before.CALL
+            called = reading.tables.constrained and not ended and before is not PrecededBy.CALL
             if called:
                 called = yield from text_of_calls(reading, checkpoint, before, marks.in_text)
             else:
                 marker = yield from _text_without_header(reading, before, checkpoint)
-                if before is Before.START and marker.strip() in marks.message_ends:
+                if before is PrecededBy.START and marker.strip() in marks.message_ends:
                     became = "and what stands before it is content"
                     report_stray_end(reading, marker, src.offset, became)
-            before = Before.CALL if called else Before.END if before is Before.START else before
+            before = (
+                PrecededBy.CALL
+                if called
+                else PrecededBy.END
+                if before is PrecededBy.START
+                else before
+            )
         checkpoint.commit()
 
 
-def _text_without_header(reading: Reading, before: Before, checkpoint: Checkpoint) -> Steps[str]:
+def _text_without_header(
+    reading: Reading, before: PrecededBy, checkpoint: Checkpoint
+) -> Steps[str]:
     """Read text between messages as content, and return the marker after it, unread."""
     src, marks = reading.src, reading.tables.channels
     writer = ContentWriter(reading, before)
@@ -131,7 +151,7 @@ def _usual_message(reading: Reading) -> Steps[bool]:
 
 def _message(
     reading: Reading, checkpoint: Checkpoint, author: str, *, ended: bool
-) -> Steps[Before]:
+) -> Steps[PrecededBy]:
     """Read a message, whose header begins here; its end marker may stay unread.
 
     `checkpoint` began before the header; `author` is the role in it; `ended`: an end-of-turn
@@ -148,7 +168,7 @@ def _message(
         sink.issue("odd_header", checkpoint.span, detail)
     if author and marks.role and author != marks.role:
         yield from _foreign(reading, checkpoint, "foreign_role", f"by {author!r}")
-        return Before.END
+        return PrecededBy.END
     name = _function(reading, header.recipient)
     if name and tables.calls:
         if header.recipient not in (name, reading.fmt.function.namespace + name):
@@ -159,14 +179,14 @@ def _message(
             sink.issue("text_after_end", span, "a call begins behind the end of the turn")
         if tables.in_message is not None:
             if not (yield from _own_calls(reading, tables.in_message, header, name, checkpoint)):
-                return Before.MARKER
+                return PrecededBy.MARKER
         else:
             yield from _call(reading, header, name, checkpoint)
         if not sink.call_is_text:
-            return Before.CALL
-        end = yield from at(src, marks.after_body)
-        sink.content(src.take(src.pos + len(end)) if end.strip() != marks.start else "")
-        return Before.CALL if sink.calls else Before.END
+            return PrecededBy.CALL
+        end = yield from peek_marker(src, marks.after_body)
+        sink.content(src.consume(src.pos + len(end)) if end.strip() != marks.start else "")
+        return PrecededBy.CALL if sink.calls else PrecededBy.END
     if not name and not _is_reader(reading, header.recipient):
         who = f"to {header.recipient!r}"
         yield from _foreign(reading, checkpoint, "foreign_recipient", who)
@@ -174,17 +194,17 @@ def _message(
         yield from _reasoning(reading, checkpoint)
     else:
         # Where there are no tools, a call is text, and its header is how it shows.
-        writer = ContentWriter(reading, Before.END if ended else Before.START)
+        writer = ContentWriter(reading, PrecededBy.END if ended else PrecededBy.START)
         writer.emit(checkpoint.text() if name else "")
         checkpoint.commit()
         if tables.constrained and not ended:
-            body, start = reading.checkpoint(), Before.START
+            body, start = reading.checkpoint(), PrecededBy.START
             if (yield from text_of_calls(reading, body, start, marks.after_body)):
-                return Before.CALL
+                return PrecededBy.CALL
         else:
             yield from message_text(reading, writer.emit, "content")
             writer.end()
-    return Before.END
+    return PrecededBy.END
 
 
 def _odd_recipients(reading: Reading) -> Given:
@@ -201,7 +221,7 @@ def _odd_recipients(reading: Reading) -> Given:
     return known
 
 
-def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Steps[Before]:
+def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Steps[PrecededBy]:
     """Decide what a header is that never came to the marker of a message.
 
     If it was cut off, it is a call if the name of a function is known, and reported if not.
@@ -222,19 +242,19 @@ def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Ste
             call = Call(reading, checkpoint)
             call.called(name, header.span[0])
             yield from settle(reading, call, CUT)
-            return Before.CALL
+            return PrecededBy.CALL
         kind = "truncated_call" if is_call else "odd_header"
         sink.issue(kind, checkpoint.span, f"the output ends in a header: {text!r}")
         if is_call:
             sink.attempts.append(Attempt(name, checkpoint.span, "truncated"))
-        return Before.END
+        return PrecededBy.END
     at_marker = src.text.startswith(tables.channels.ends, src.pos)
     is_text = header.has_text or header.addressed or not (ended or at_marker)
     said = "kept as content" if is_text else "left out"
     sink.issue("odd_header", checkpoint.span, f"a header without a message, {said}: {text!r}")
     if is_text:
         sink.content(text)
-    return Before.MARKER
+    return PrecededBy.MARKER
 
 
 def _function(reading: Reading, recipient: str) -> str:
@@ -275,7 +295,7 @@ def _own_calls(
     src = reading.src
     inner = Reading(src, reading.sink, tables, recipient=name)
     yield from json_space(src)
-    marker = yield from at(src, tables.call_starts)
+    marker = yield from peek_marker(src, tables.call_starts)
     if not marker and may_become(src, tables.call_starts):
         # Cut off: whom it is for says what is called.
         call = Call(reading, checkpoint)
@@ -288,13 +308,13 @@ def _own_calls(
         if role is Role.TOOL_START:
             yield from tool_calls(inner, checkpoint)
         else:
-            yield from skip(src, marker, tables.trailing(marker))
+            yield from consume_marker(src, marker, tables.trailing(marker))
             reading.sink.unclosed = None
             inner.closes(marker)
             checkpoint.commit()
         checkpoint = reading.checkpoint()
         yield from whitespace(src, tables.longest)
-        marker = yield from at(src, tables.after_call)
+        marker = yield from peek_marker(src, tables.after_call)
     if not marker:
         report_cut_marker(inner, tables.after_call)
     checkpoint.commit()
@@ -324,7 +344,7 @@ def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> S
     yield from message_text(reading, text.append, "not emitted")
     span = checkpoint.span
     if reading.sink.trail is not None:
-        reading.sink.trail.said(*span, Said.DROPPED)
+        reading.sink.trail.said(*span, TextRole.DROPPED)
     reading.sink.issue(kind, span, f"a message {who}, not emitted: {''.join(text)!r}")
     reading.sink.held = []
 
@@ -339,7 +359,7 @@ def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -
     src.emits_prompt = True
     body = reading.checkpoint()
     char = yield from json_space(src)
-    marker = yield from at(src, ends)
+    marker = yield from peek_marker(src, ends)
     is_tool = tools is None or name in tools
     if marker:
         yield from settle(reading, call, WHOLE)
@@ -373,7 +393,7 @@ def _object(reading: Reading, call: Call, char: str) -> Steps[None]:
     start, extra = src.offset, []
     while call.may_repair:
         char = yield from json_space(src)
-        if not char or char not in "}]" or (yield from at(src, ends)):
+        if not char or char not in "}]" or (yield from peek_marker(src, ends)):
             break
         extra.append(char)
         src.pos += 1

@@ -31,7 +31,7 @@ class Checkpoint:
 
     def text(self) -> str:
         """What was not taken of it, up to where the reader stands, or to its end."""
-        text = self._src.since(self._from)
+        text = self._src.text_since(self._from)
         return text if self._end is None else text[: max(self._end - max(self._from, 0), 0)]
 
     def take(self) -> str:

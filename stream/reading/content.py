@@ -18,7 +18,7 @@ from ..message.message import Attempt
 from ..wire.marker_tables import MarkerTables
 from ..wire.section_markers import Role
 from ..wire.spellings import MOST_SPACE, leading
-from .content_writer import Before
+from .content_writer import PrecededBy
 from .reading import Reading
 
 __all__ = [
@@ -26,7 +26,8 @@ __all__ = [
     "SPACE",
     "UNSURE",
     "content",
-    "emit_no_end",
+    "emit_first_character",
+    "followed_by_marker_or_end",
     "is_marker",
     "may_become",
     "name_behind",
@@ -37,7 +38,6 @@ __all__ = [
     "report_stray_closer",
     "report_stray_end",
     "role_of",
-    "stands_alone",
     "stands_in_line",
 ]
 
@@ -62,7 +62,7 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
         if not marker:
             return marker
         if marker in tables.at_line_start and stands_in_line(src):
-            emit(src.take(src.pos + 1))
+            emit(src.consume(src.pos + 1))
             continue
         start = src.offset
         stray_end = marker in tables.stray_ends and not reading.in_other
@@ -72,31 +72,31 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
             if role not in UNSURE or (yield from is_marker(reading, marker)):
                 return marker
         if stray_end:
-            emit(src.take(src.pos + len(marker)))
+            emit(src.consume(src.pos + len(marker)))
             report_stray_end(reading, marker, start, "and is content")
             continue
-        emit_no_end(reading, marker, emit, "content")
+        emit_first_character(reading, marker, emit, "content")
 
 
-def role_of(reading: Reading, marker: str, before: Before = Before.TEXT) -> Role:
+def role_of(reading: Reading, marker: str, before: PrecededBy = PrecededBy.TEXT) -> Role:
     """What a marker in content means, or one behind a section, that is known to be one."""
     tables = reading.tables
-    roles = tables.role_behind_call if before is Before.CALL else tables.role_in_text
+    roles = tables.role_behind_call if before is PrecededBy.CALL else tables.role_in_text
     # What is none of the format's begins an unmarked call.
     return roles.get(marker, Role.TOOL_START)
 
 
-def is_marker(reading: Reading, marker: str, before: Before = Before.TEXT) -> Steps[bool]:
+def is_marker(reading: Reading, marker: str, before: PrecededBy = PrecededBy.TEXT) -> Steps[bool]:
     """Whether the marker that stands here, one of those that are `UNSURE`, is a marker."""
     role, tables = role_of(reading, marker, before), reading.tables
     if role is Role.TURN_END:
-        return (yield from stands_alone(reading.src, tables, marker, tables.after_end))
+        return (yield from followed_by_marker_or_end(reading.src, tables, marker, tables.after_end))
     if role is Role.OTHER_START:
-        name = yield from name_behind(reading, marker, in_text=before is Before.TEXT)
+        name = yield from name_behind(reading, marker, in_text=before is PrecededBy.TEXT)
         return name is not None and not _is_quoted(reading.src, marker)
     # It closes what looked like a call and was none: that is text from end to end.
     return not reading.sink.open_text and (
-        yield from stands_alone(reading.src, tables, marker, tables.after_stray)
+        yield from followed_by_marker_or_end(reading.src, tables, marker, tables.after_stray)
     )
 
 
@@ -121,14 +121,14 @@ def name_behind(reading: Reading, marker: str, *, in_text: bool) -> Steps[str | 
         yield
 
 
-def emit_no_end(reading: Reading, marker: str, emit: Emit, became: str) -> None:
+def emit_first_character(reading: Reading, marker: str, emit: Emit, became: str) -> None:
     """Emit what a marker that is text begins with, and report an end of the turn that is none.
 
     That is its first character: the rest may hold the beginning of one that is a marker
     (`[e~[e~[`), and is read again. One behind white space is reported without that, then.
     """
     src, start = reading.src, reading.src.offset
-    emit(src.take(src.pos + 1))
+    emit(src.consume(src.pos + 1))
     if marker in reading.tables.turn_ends and not leading(marker):
         report_no_end(reading, marker, start, became)
 
@@ -220,7 +220,9 @@ def stands_in_line(src: Window) -> bool:
     return src.previous not in ("", "\n")
 
 
-def stands_alone(src: Window, tables: MarkerTables, marker: str, behind: Markers) -> Steps[bool]:
+def followed_by_marker_or_end(
+    src: Window, tables: MarkerTables, marker: str, behind: Markers
+) -> Steps[bool]:
     """Whether nothing but white space, or a marker, stands behind the one that stands here.
 
     All is left unread.

@@ -7,13 +7,13 @@ from typing import ClassVar
 from deltaparse.partial import Emit
 
 from ..message.message import Content
-from ..message.trail import Said
+from ..message.provenance import TextRole
 from .reading import Reading
 
-__all__ = ["Before", "ContentWriter"]
+__all__ = ["ContentWriter", "PrecededBy"]
 
 
-class Before:
+class PrecededBy:
     """What was read last, before text: it says to whom white space belongs, and what text is.
 
     No `Enum`: each section of a turn asks ten times, and on CPython 3.11 to look up what is in an
@@ -22,14 +22,16 @@ class Before:
 
     __slots__ = ()
 
-    START: ClassVar[Before]
-    MARKER: ClassVar[Before]
-    CALL: ClassVar[Before]
-    END: ClassVar[Before]
-    TEXT: ClassVar[Before]
+    START: ClassVar[PrecededBy]
+    MARKER: ClassVar[PrecededBy]
+    CALL: ClassVar[PrecededBy]
+    END: ClassVar[PrecededBy]
+    TEXT: ClassVar[PrecededBy]
 
 
-Before.START, Before.MARKER, Before.CALL, Before.END, Before.TEXT = (Before() for _ in range(5))
+PrecededBy.START, PrecededBy.MARKER, PrecededBy.CALL, PrecededBy.END, PrecededBy.TEXT = (
+    PrecededBy() for _ in range(5)
+)
 
 
 class ContentWriter:
@@ -47,7 +49,7 @@ class ContentWriter:
         "_start",
     )
 
-    def __init__(self, reading: Reading, before: Before) -> None:
+    def __init__(self, reading: Reading, before: PrecededBy) -> None:
         self._src = reading.src
         self._sink = reading.sink
         self._start: int | None = None
@@ -57,12 +59,14 @@ class ContentWriter:
         self._place: tuple[int, int] | None = None
         constrained = reading.tables.constrained
         self._kind, self._policy = "text_after_end", "keep"
-        if before is Before.CALL:
+        if before is PrecededBy.CALL:
             self._policy = self._sink.policies.text_after_tool_call
             self._kind = "text_after_tool_call"
-        elif before is not Before.END and constrained:
+        elif before is not PrecededBy.END and constrained:
             self._kind = "stray_text"
-        self._plain = not constrained and before is not Before.CALL and before is not Before.END
+        self._plain = (
+            not constrained and before is not PrecededBy.CALL and before is not PrecededBy.END
+        )
 
     @property
     def emit(self) -> Emit:
@@ -71,9 +75,9 @@ class ContentWriter:
             self._place = self._sink.builder.place(Content)
         return self._sink.content if self._plain else self._after
 
-    def stands_behind(self, before: Before) -> bool:
+    def stands_behind(self, before: PrecededBy) -> bool:
         """Whether it is as good as a new one in this place."""
-        plain = self._plain and before is not Before.CALL and before is not Before.END
+        plain = self._plain and before is not PrecededBy.CALL and before is not PrecededBy.END
         return plain or self._before is before
 
     def _after(self, text: str) -> None:
@@ -91,7 +95,7 @@ class ContentWriter:
         if self._policy == "drop":
             if self._sink.trail is not None:
                 end = self._src.offset
-                self._sink.trail.said(end - len(text), end, Said.DROPPED)
+                self._sink.trail.said(end - len(text), end, TextRole.DROPPED)
             self._dropped.append(text)
             self._sink.held = self._dropped
         else:
@@ -111,4 +115,4 @@ class ContentWriter:
         """Note the text from `place` on, beside which a call may stand."""
         sink, self._place = self._sink, None
         if sink.beside is not None:
-            sink.beside.text(sink.builder.since(place, Content) + "".join(self._dropped))
+            sink.beside.text(sink.builder.text_since(place, Content) + "".join(self._dropped))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from deltaparse.partial import Window
 
-from ..message.sink import Sink
+from ..message.policy_sink import Sink
 from ..wire.format import WireFormat
 from ..wire.marker_tables import MarkerTables
 from .checkpoint import Checkpoint
@@ -46,7 +46,7 @@ class Reading:
     def needs_token(self) -> bool:
         """Whether a call that begins here must begin with a special token."""
         tables = self.tables
-        return tables.facts.needs_token and not (self.in_section or tables.constrained)
+        return tables.derived.needs_token and not (self.in_section or tables.constrained)
 
     def closes(self, marker: str) -> None:
         """Note a marker that ends calls: it may end the section."""

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from deltaparse.partial import Steps, at, skip, until, whitespace
+from deltaparse.partial import Steps, consume_marker, peek_marker, until, whitespace
 
 from ..wire.section_markers import Role
 from .checkpoint import Checkpoint
+from .constrained_json import json_ahead
 from .content import (
-    emit_no_end,
+    emit_first_character,
+    followed_by_marker_or_end,
     report_call_behind_end,
     report_cut_marker,
     report_no_end,
-    stands_alone,
     stands_in_line,
 )
-from .json_text import json_ahead
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
 
@@ -47,12 +47,12 @@ def reasoning(
     src, sink, tables = reading.src, reading.sink, reading.tables
     sink.open_reasoning(opened)
     starts, next_char = tables.reasoning_start, src.text[src.pos : src.pos + 1]
-    repeated = (yield from at(src, starts)) if next_char in starts.firsts else ""
+    repeated = (yield from peek_marker(src, starts)) if next_char in starts.firsts else ""
     if repeated:
         start = src.offset
-        sink.open_reasoning((yield from skip(src, repeated, tables.trailing(repeated))))
+        sink.open_reasoning((yield from consume_marker(src, repeated, tables.trailing(repeated))))
         sink.issue("repeated_marker", (start, src.offset), f"{repeated!r} was written again")
-    if tables.content_opened.literals and (yield from at(src, tables.content_opened)):
+    if tables.content_opened.literals and (yield from peek_marker(src, tables.content_opened)):
         # The prompt opened reasoning, and the model went on to the answer.
         report_unclosed(reading)
         sink.close_reasoning("")
@@ -66,9 +66,9 @@ def reasoning(
             marker = yield from until(src, markers, sink.reasoning)
             before = None
         role = tables.role(marker) if marker else Role.TURN_END
-        if _is_none(reading, marker, own_ends):
-            sink.reasoning(src.take(src.pos + len(marker)))
-        elif role in NEXT and reading.fmt.facts.next_ends_reasoning:
+        if _is_not_an_end_here(reading, marker, own_ends):
+            sink.reasoning(src.consume(src.pos + len(marker)))
+        elif role in NEXT and reading.fmt.derived.next_ends_reasoning:
             if before is not None:
                 before.commit()
             sink.leave_reasoning()
@@ -85,13 +85,13 @@ def reasoning(
                 sink.close_reasoning("")
                 return calls
         elif marker and role is not Role.REASONING_END and (yield from _is_text(reading, marker)):
-            emit_no_end(reading, marker, sink.reasoning, "reasoning")
+            emit_first_character(reading, marker, sink.reasoning, "reasoning")
         else:
             break
         marker = ""
     if role is Role.REASONING_END:
         sink.leave_reasoning()
-        sink.close_reasoning((yield from skip(src, marker, tables.trailing(marker))))
+        sink.close_reasoning((yield from consume_marker(src, marker, tables.trailing(marker))))
         return None
     # The end of the turn, or a marker that is spelled like it.
     report_unclosed(reading)
@@ -113,7 +113,7 @@ def _json_here(reading: Reading) -> Steps[tuple[Checkpoint | None, str]]:
     return None, ""
 
 
-def _is_none(reading: Reading, marker: str, own_ends: frozenset[str] | None) -> bool:
+def _is_not_an_end_here(reading: Reading, marker: str, own_ends: frozenset[str] | None) -> bool:
     """Whether a marker that stands here ends other reasoning than this, or is words of a line."""
     tables = reading.tables
     if marker in tables.at_line_start:
@@ -125,7 +125,7 @@ def _is_none(reading: Reading, marker: str, own_ends: frozenset[str] | None) -> 
 def _is_text(reading: Reading, marker: str) -> Steps[bool]:
     """Whether an end-of-turn marker that stands here, in reasoning, is a part of it."""
     tables = reading.tables
-    return not (yield from stands_alone(reading.src, tables, marker, tables.after_end))
+    return not (yield from followed_by_marker_or_end(reading.src, tables, marker, tables.after_end))
 
 
 def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: str) -> Steps[str]:
@@ -143,11 +143,11 @@ def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: 
     while called:
         checkpoint = reading.checkpoint()
         yield from whitespace(src, tables.longest)
-        marker = yield from at(src, tables.after_call)
+        marker = yield from peek_marker(src, tables.after_call)
         role = tables.role(marker) if marker else None
         called = role is Role.TOOL_END
         if called:
-            yield from skip(src, marker, tables.trailing(marker))
+            yield from consume_marker(src, marker, tables.trailing(marker))
             sink.unclosed = None
             reading.closes(marker)
         elif (
@@ -196,7 +196,7 @@ def _deferred(
     while is_call:
         marker = yield from until(src, tables.behind_draft, _buffered_elsewhere)
         role = tables.role(marker) if marker else None
-        if _is_none(reading, marker, own_ends):
+        if _is_not_an_end_here(reading, marker, own_ends):
             src.pos += len(marker)
         elif role is Role.TOOL_START:
             yield from tool_calls(draft, draft.checkpoint())

@@ -2,9 +2,9 @@
 
 from .accounting import DeltaTokens, loss_mask, openai_logprobs, part_values, token_counts
 from .token_parser import TokenParser
+from .token_provenance import RoleSpan, TokenRole
 from .tokenizer_check import TokenizerFinding, check_tokenizer
 from .traced_parser import TracedParser
-from .trail import RoleSpan, TokenRole
 from .vocabulary import Spelling, Stretch, Vocabulary
 
 __all__ = [

@@ -18,7 +18,7 @@ from deltaparse.partial import UsageError
 from ..message.deltas import Delta
 from ..message.message import Message
 from .token_parser import TokenParser
-from .trail import ROLES, TokenRole
+from .token_provenance import ROLES, TokenRole
 from .vocabulary import Vocabulary
 
 __all__ = ["DeltaTokens", "loss_mask", "openai_logprobs", "part_values", "token_counts"]

@@ -9,8 +9,8 @@ from deltaparse.partial import is_whole
 from ..message.builder import MessageBuilder
 from ..message.deltas import ContentDelta, Delta, ReasoningDelta, unplaced_deltas
 from ..message.message import Content, Part, Reasoning
-from ..message.trail import Said
-from .trail import TokenTrail
+from ..message.provenance import TextRole
+from .token_provenance import TokenTrail
 
 __all__ = ["TokenBuilder"]
 
@@ -68,9 +68,9 @@ class TokenBuilder(MessageBuilder):
         super().forget()
         self._trail.parts.clear()
 
-    def _role(self) -> Said:
+    def _role(self) -> TextRole:
         # Reasoning may come as content.
-        return Said.REASONING if self.section == "reasoning" else Said.CONTENT
+        return TextRole.REASONING if self.section == "reasoning" else TextRole.CONTENT
 
     def _emit(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
         if not text:

@@ -71,7 +71,7 @@ class TokenFormat:
         self.tokens = {char: (specials[text], text) for text, char in chars.items()}
         either = [text for text in specials if modes[text] == "either"]
         self.either = frozenset(specials[text] for text in either)
-        self.either_opens = any(text in opener for text in either for opener in fmt.facts.openers)
+        self.either_opens = any(text in opener for text in either for opener in fmt.derived.openers)
         self._pattern, self._markers = _any_of(as_tokens), chars
         # At each place the shortest: whether a longer one follows, text that is to come would say.
         any_text = "|".join(map(re.escape, sorted(as_tokens, key=len)))

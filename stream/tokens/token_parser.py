@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from deltaparse.partial import MalformedOutput, TextDecoder, UsageError, replace_surrogates
 
-from ..feeding import MOST_PASSED
+from ..fast_path import MOST_PASSED
 from ..finish_reasons import Reason, StopReason
 from ..message.deltas import Delta
 from ..message.ids import IdFactory, call_id
@@ -20,10 +20,10 @@ from ..parser import TurnParser
 from ..request import Request, ToolChoice, check_flag, request_for
 from ..snapshot import Recording
 from ..wire.format import WireFormat
-from ..wire.given import as_format
+from ..wire.format_source import as_format
 from .token_builder import TokenBuilder
 from .token_format import Markers, token_format
-from .trail import RoleSpan, TokenRole, TokenTrail
+from .token_provenance import RoleSpan, TokenRole, TokenTrail
 from .vocabulary import Vocabulary
 
 __all__ = ["TokenParser"]

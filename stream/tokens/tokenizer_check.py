@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..wire.format import WireFormat, marker_texts
-from ..wire.given import FormatGiven, as_format
+from ..wire.format_source import FormatGiven, as_format
 from .vocabulary import Spelling, Vocabulary
 
 __all__ = ["TokenizerFinding", "check_tokenizer"]

@@ -12,10 +12,10 @@ from ..message.reports import Issues
 from ..parser import TurnParser
 from ..request import Request
 from ..wire.format import WireFormat
-from ..wire.given import as_format
+from ..wire.format_source import as_format
 from .token_builder import TokenBuilder
 from .token_format import token_format
-from .trail import RoleSpan, TokenTrail
+from .token_provenance import RoleSpan, TokenTrail
 from .vocabulary import Vocabulary
 
 __all__ = ["TracedParser"]

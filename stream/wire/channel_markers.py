@@ -12,10 +12,10 @@ from enum import Enum, auto
 
 from deltaparse.partial import marker_set
 
+from .fast_channel_patterns import UsualChannels
+from .fast_patterns import LETTER, unambiguous
 from .format import ChannelsFormat, WireFormat
 from .spellings import length, spellings, stripped, trailing
-from .usual import LETTER, alone
-from .usual_channels import UsualChannels
 
 __all__ = ["READERS", "ChannelMarkers", "HeaderPart"]
 
@@ -138,7 +138,7 @@ class ChannelMarkers:
         if in_word not in ([], [recipient]) or re.search(LETTER + r"\Z", recipient):
             return False
         around = (*self.message_ends, between, channels.channel.strip())
-        return all(alone(text, self.outside) for text in around)
+        return all(unambiguous(text, self.outside) for text in around)
 
     def _with_role(self, recipient: str) -> list[str]:
         """The spellings of `start` and the role, and of the role where models leave `start` out.

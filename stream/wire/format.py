@@ -16,8 +16,8 @@ from typing import Any
 from deltaparse.partial import LONGEST_MARKER, FormatError
 
 from . import document
+from .derived import DerivedFormat
 from .escapes import faults_of
-from .facts import Facts
 from .groups import (
     ArgumentsFormat,
     CallIdFormat,
@@ -65,7 +65,7 @@ class _Remembers:
 
     __slots__ = ("_facts", "_hash")
     _hash: int
-    _facts: Facts
+    _facts: DerivedFormat
 
     def __hash__(self) -> int:
         try:
@@ -138,12 +138,12 @@ class WireFormat(_Remembers):
             raise FormatError(contradiction)
 
     @property
-    def facts(self) -> Facts:
+    def derived(self) -> DerivedFormat:
         """What follows from this format: whether it has calls, which markers begin them, ..."""
         try:
             return self._facts
         except AttributeError:
-            made = Facts(
+            made = DerivedFormat(
                 turn=self.turn,
                 reasoning=self.reasoning,
                 content=self.content,
@@ -200,8 +200,8 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
             yield f"{part.name} must be a {kind.__name__}, not {group!r}"
         for name in _too_long(group) if is_dataclass(group) else ():
             yield f"{name} has more than {LONGEST_MARKER} characters"
-    reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
-    if facts.has_reasoning and not reasoning.end.strip():
+    reasoning, content, tools, derived = fmt.reasoning, fmt.content, fmt.tools, fmt.derived
+    if derived.has_reasoning and not reasoning.end.strip():
         yield f"reasoning mode {reasoning.mode} needs a reasoning.end"
     if reasoning.mode in (ReasoningMode.TAG_BASED, ReasoningMode.TOOLS_ONLY):
         if not reasoning.start.strip():
@@ -233,7 +233,7 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         yield from faults_of(pairs, where)
     if fmt.function.close_suffix.strip() and not fmt.function.close.strip():
         yield "function.close_suffix needs a function.close, behind which the name stands again"
-    if facts.is_tagged and facts.unmarked_calls:
+    if derived.is_tagged and derived.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
 
 
@@ -284,8 +284,8 @@ def _no_arguments(fmt: WireFormat) -> Iterator[str]:
         blank = not way.value_suffix.strip() and "\n" not in way.value_suffix
         if blank and (way.value_suffix or not arguments.name_prefix.strip()):
             yield "TAG_WITH_TAGGED needs an arguments.value_suffix, or names behind a marker"
-    if not arguments.name_prefix.strip() and not (fmt.facts.closers or arguments.end.strip()):
-        if not fmt.facts.closes_by_name:
+    if not arguments.name_prefix.strip() and not (fmt.derived.closers or arguments.end.strip()):
+        if not fmt.derived.closes_by_name:
             yield "arguments whose names stand behind no marker need one that ends them"
     if bool(arguments.object_start.strip()) is not bool(arguments.object_end.strip()):
         yield "arguments.object_start needs an arguments.object_end, and the other way round"

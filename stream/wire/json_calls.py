@@ -32,7 +32,7 @@ def in_json(fmt: WireFormat) -> WireFormat:
         arguments_field="arguments",
         content_separator=fmt.tools.content_separator,
     )
-    if fmt.facts.has_channels:
+    if fmt.derived.has_channels:
         # A message to a function is a call by its header.
         return fmt.replace(tools=tools)
     return fmt.replace(

@@ -22,7 +22,9 @@ from deltaparse.partial import Markers, compact_json, marker_set
 
 from .call_fields import IN_CONSTRAINED, KNOWN_FIELDS, SAYS_NOTHING, own_fields, own_keys
 from .channel_markers import ChannelMarkers
-from .facts import Facts
+from .derived import DerivedFormat
+from .fast_json_patterns import usual_head
+from .fast_tag_patterns import UsualTags, usual_tags
 from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .json_calls import in_json
 from .next_call import next_call
@@ -44,8 +46,6 @@ from .section_markers import (
     spelled,
 )
 from .spellings import is_prose, length, stripped
-from .usual_head import usual_head
-from .usual_tags import UsualTags, usual_tags
 
 __all__ = ["MarkerTables", "marker_tables"]
 
@@ -116,14 +116,14 @@ class MarkerTables:
     unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
                          where a turn or a part of it begins.
     reads_separators:    what begins or separates calls may be a mere bracket or comma.
-    unproven:            no marker says that a call is one (`Facts.unproven_calls`).
-    like_text:           text beside a call may be about it (`Facts.like_text`).
-    told_by_look:        the same, and the name stands in the call: only what stands there tells.
+    unproven:            no marker says that a call is one (`DerivedFormat.unproven_calls`).
+    like_text:           text beside a call may be about it (`DerivedFormat.like_text`).
+    structural_only:        the same, and the name stands in the call: only what stands there tells.
     constrained:         calls are unmarked JSON whatever the format: the request said so, and
                          nothing must be told by its look. The markers of the format's own calls
                          are looked for, to be left out.
     id_before_call:      a call is not emitted before its id is read, in it or behind it.
-    facts:               those of `fmt`, which is not the format's where calls are `constrained`.
+    derived:             those of `fmt`, which is not the format's where calls are `constrained`.
     fields:              what the keys of a JSON call hold.
     own_keys:            by some of the fields, the keys that are the format's own.
     overrun:             what proves that a string in a call was not closed; None if nothing does.
@@ -152,8 +152,8 @@ class MarkerTables:
         "constrained",
         "content_opened",
         "content_space",
+        "derived",
         "exact",
-        "facts",
         "fields",
         "fmt",
         "id_before_call",
@@ -178,7 +178,7 @@ class MarkerTables:
         "separators",
         "stray_closers",
         "stray_ends",
-        "told_by_look",
+        "structural_only",
         "turn_ends",
         "unmarked",
         "unmarked_call",
@@ -189,26 +189,26 @@ class MarkerTables:
     def __init__(
         self, fmt: WireFormat, *, calls: bool, exact: bool = False, constrained: bool = False
     ) -> None:
-        reasoning, tools, facts = fmt.reasoning, fmt.tools, fmt.facts
+        reasoning, tools, derived = fmt.reasoning, fmt.tools, fmt.derived
         self.fmt = in_json(fmt) if constrained else fmt
-        self.facts = self.fmt.facts
+        self.derived = self.fmt.derived
         self.calls, self.exact, self.constrained = calls, exact, constrained
         self.channels, self.in_message = ChannelMarkers(fmt), _in_message(self.fmt, calls=calls)
-        calls = calls and facts.has_calls and not facts.has_channels
-        self.unmarked = calls and facts.unmarked_calls and not constrained
-        self.unproven = calls and facts.unproven_calls and not constrained
-        self.like_text = calls and facts.like_text and not constrained
-        self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
+        calls = calls and derived.has_calls and not derived.has_channels
+        self.unmarked = calls and derived.unmarked_calls and not constrained
+        self.unproven = calls and derived.unproven_calls and not constrained
+        self.like_text = calls and derived.like_text and not constrained
+        self.opens_reasoning = derived.has_reasoning and not reasoning.start.strip()
         self._know_calls(tools)
         self.reasoning_ends = _ends_by_start(fmt)
         start, end = reasoning_spelled(fmt)
         content_start, content_end = content_spelled(fmt)
         self.content_space, self.content_opened = _before_content(fmt, content_start)
-        openers = (*facts.openers, fmt.code.start) if calls else ()
+        openers = (*derived.openers, fmt.code.start) if calls else ()
         tool_start = spelled(Role.TOOL_START, openers, tools.content_separator)
-        begins, follows = _that_begin(tool_start, facts)
+        begins, follows = _that_begin(tool_start, derived)
         another = another_call(self.fmt) if calls else []
-        tool_end = spelled(Role.TOOL_END, facts.closers if calls else ())
+        tool_end = spelled(Role.TOOL_END, derived.closers if calls else ())
         # Where a turn has several messages, the end of one is that of the call in it.
         message_end = spelled(Role.TOOL_END, self.channels.ends)
         turn_end = spelled(Role.TURN_END, fmt.turn.ends)
@@ -232,7 +232,7 @@ class MarkerTables:
 
         # A stray marker needs no white space before it: that is content by then. What ends
         # reasoning and begins as the end of a turn is that, and what follows.
-        lone_end = [] if facts.shares_end else cores(end)
+        lone_end = [] if derived.shares_end else cores(end)
         lone_closer = known_alone(
             cores(tool_end), openers, others=(end, *openings, content_end, message_end)
         )
@@ -242,7 +242,7 @@ class MarkerTables:
         self.in_content = as_markers(text + message_end)
         self.in_content_start = as_markers(text + content_start)
         self.in_content_end = as_markers(text + (content_end or content_start))
-        only = turn_end + (content_start + begins if facts.next_ends_reasoning else end)
+        only = turn_end + (content_start + begins if derived.next_ends_reasoning else end)
         self.in_reasoning, self.in_reasoning_only, self.behind_draft = map(
             as_markers, (only + begins, only, only + follows)
         )
@@ -268,20 +268,20 @@ class MarkerTables:
         self.reads_separators = self.unmarked or constrained
         json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
         pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
-        ends = stripped(self.facts.closers) - stripped(self.fmt.turn.ends)
-        closes = bool(ends) or self.facts.closes_by_name
+        ends = stripped(self.derived.closers) - stripped(self.fmt.turn.ends)
+        closes = bool(ends) or self.derived.closes_by_name
         self.closes_behind = closes and tools.format is not ToolFormat.TAG_WITH_TAGGED
-        self.told_by_look = self.unproven and not self.facts.is_tagged
+        self.structural_only = self.unproven and not self.derived.is_tagged
         self.unmarked_call = PYTHON_CALL if pythonic else json_call
         behind = self.fmt.call_id.position is CallIdPosition.POST_ARGS
         in_json = self.fmt.tools.format is ToolFormat.JSON_NATIVE
-        self.id_before_call = (in_json and self.facts.writes_ids) or behind
+        self.id_before_call = (in_json and self.derived.writes_ids) or behind
         function, code = self.fmt.function, self.fmt.code
         self.call_openers = CallOpeners(
-            function.name_prefix.strip() if self.fmt.facts.is_tagged else "",
+            function.name_prefix.strip() if self.fmt.derived.is_tagged else "",
             code.start.strip() if code.function else "",
             tools.section_start.strip(),
-            tools.separator.strip() if self.facts.separated_openers else "",
+            tools.separator.strip() if self.derived.separated_openers else "",
         )
         self.separators = marker_set([",", ";", tools.separator.strip()])
         own = own_fields(self.fmt.tools)
@@ -307,7 +307,7 @@ class MarkerTables:
     def usual_tags(self) -> UsualTags | None:
         """Patterns for a call in tags, None where there are none."""
         if not self._usual_tags:
-            told = self.fmt.facts.is_tagged and not (self.unproven or self.id_before_call)
+            told = self.fmt.derived.is_tagged and not (self.unproven or self.id_before_call)
             self._usual_tags.append(usual_tags(self.fmt) if told else None)
         return self._usual_tags[0]
 
@@ -371,7 +371,7 @@ def marker_tables(
     `calls`: whether tool syntax means something; `exact`: to the letter only; `constrained`:
     calls are unmarked JSON.
     """
-    made: dict[tuple[bool, bool, bool], MarkerTables] = fmt.facts.tables
+    made: dict[tuple[bool, bool, bool], MarkerTables] = fmt.derived.tables
     tables = made.get((calls, exact, constrained))
     if tables is None:
         tables = made[calls, exact, constrained] = _tables(
@@ -393,32 +393,32 @@ def _at_line_start(literals: Iterable[str]) -> frozenset[str]:
 
 
 def _that_begin(
-    openers: list[MarkerSpelling], facts: Facts
+    openers: list[MarkerSpelling], derived: DerivedFormat
 ) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
     """The openers that begin a call alone, and those that begin one behind another."""
-    inner = stripped(facts.inner_openers)
+    inner = stripped(derived.inner_openers)
     begins = [one for one in openers if one.literal.strip() not in inner]
-    return begins, openers if facts.token_sections else begins
+    return begins, openers if derived.token_sections else begins
 
 
 def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, Markers]:
     """The white space before plain content, and the marker of content that every turn has."""
     content = fmt.content
     plain = content.mode is ContentMode.PLAIN and not content.start.strip()
-    always = content.mode is ContentMode.ALWAYS_WRAPPED and not fmt.facts.next_ends_reasoning
+    always = content.mode is ContentMode.ALWAYS_WRAPPED and not fmt.derived.next_ends_reasoning
     return content.start if plain else "", as_markers(start if always else [])
 
 
 def _beside(fmt: WireFormat, *, constrained: bool) -> list[MarkerSpelling]:
     """What stands round the calls in a message of a channel, and so may stand round JSON there."""
-    facts = fmt.facts
-    markers = (*facts.openers, *facts.closers) if constrained and facts.has_channels else ()
+    derived = fmt.derived
+    markers = (*derived.openers, *derived.closers) if constrained and derived.has_channels else ()
     return spelled(Role.TOOL_START, markers)
 
 
 def _in_message(fmt: WireFormat, *, calls: bool) -> MarkerTables | None:
     """The tables of calls in a message, which ends where messages do."""
-    if not (calls and fmt.facts.calls_in_messages):
+    if not (calls and fmt.derived.calls_in_messages):
         return None
     none = WireFormat()
     inner = fmt.replace(

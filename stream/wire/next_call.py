@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from deltaparse.partial import Overrun, marker_set
+from deltaparse.partial import UnclosedString, marker_set
 
 from .format import ToolFormat, WireFormat
 from .spellings import GAP, stripped
@@ -35,17 +35,17 @@ NOT_BEHIND_STRING = r"[^\s,:}\]]"
 
 
 @lru_cache(maxsize=256)
-def next_call(fmt: WireFormat) -> Overrun | None:
+def next_call(fmt: WireFormat) -> UnclosedString | None:
     """What shows that a string in a call of this format was not closed; None if nothing does."""
-    facts = fmt.facts
+    derived = fmt.derived
     channels = fmt.channels
-    closers, openers = stripped(facts.closers), stripped(facts.openers)
-    if facts.has_channels:
+    closers, openers = stripped(derived.closers), stripped(derived.openers)
+    if derived.has_channels:
         closers = stripped([*channels.ends, *fmt.turn.ends])
         openers = stripped([channels.start])
-    if facts.in_section:
+    if derived.in_section:
         openers = stripped([fmt.function.name_prefix])
-    named = stripped([fmt.function.close]) if facts.closes_by_name else set()
+    named = stripped([fmt.function.close]) if derived.closes_by_name else set()
     first = closers | named or openers
     markers = [marker for marker in first if not re.match(r'["\\\x00-\x1f]', marker)]
     tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
@@ -57,15 +57,15 @@ def next_call(fmt: WireFormat) -> Overrun | None:
         """Up to the quote that would end the string, and what can follow none."""
         return begins + before + BEFORE_QUOTE + re.escape(quote) + NOT_BEHIND_STRING
 
-    if facts.has_channels:
+    if derived.has_channels:
         before = HEADER + re.escape(channels.message.strip()) + GAP + r"\{"
-    elif facts.is_tagged:
+    elif derived.is_tagged:
         start = re.escape(fmt.arguments.start.strip())
         before = _name(fmt) + GAP + start + GAP + r"\{"
     else:
         before = rf"\[?{GAP}\{{"
-    outside = closers | stripped([*facts.openers, *fmt.turn.ends])
-    return Overrun(marker_set(markers), beyond, outside=marker_set(outside))
+    outside = closers | stripped([*derived.openers, *fmt.turn.ends])
+    return UnclosedString(marker_set(markers), beyond, outside=marker_set(outside))
 
 
 def _name(fmt: WireFormat) -> str:
@@ -84,7 +84,7 @@ def _name(fmt: WireFormat) -> str:
 def _closers(closers: set[str], fmt: WireFormat) -> str:
     """What ends a call, as a pattern; the function's name may stand in it."""
     ways = [_one(closers)] if closers else []
-    if fmt.facts.closes_by_name:
+    if fmt.derived.closes_by_name:
         function = fmt.function
         close, suffix = re.escape(function.close.strip()), re.escape(function.close_suffix.strip())
         ways.append(close + NAME + suffix)

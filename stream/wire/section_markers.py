@@ -145,14 +145,14 @@ def heads_of_calls(fmt: WireFormat) -> list[MarkerSpelling]:
 
 def another_call(fmt: WireFormat) -> list[MarkerSpelling]:
     """What a call begins with behind another, where text separates them."""
-    return spelled(Role.TOOL_START, fmt.facts.separated_openers, leading(fmt.tools.separator))
+    return spelled(Role.TOOL_START, fmt.derived.separated_openers, leading(fmt.tools.separator))
 
 
 def reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
     """The starts and the ends of reasoning."""
-    pairs = fmt.reasoning.pairs if fmt.facts.has_reasoning else ()
+    pairs = fmt.reasoning.pairs if fmt.derived.has_reasoning else ()
     starts = [start for start, _ in pairs]
-    ends = [] if fmt.facts.next_ends_reasoning else [end for _, end in pairs]
+    ends = [] if fmt.derived.next_ends_reasoning else [end for _, end in pairs]
     return spelled(Role.REASONING_START, starts), spelled(Role.REASONING_END, ends)
 
 
@@ -161,7 +161,7 @@ def content_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerS
     content = fmt.content
     if content.mode is ContentMode.PLAIN:
         return [], []
-    gap = leading(fmt.reasoning.end) if fmt.facts.next_ends_reasoning else ""
+    gap = leading(fmt.reasoning.end) if fmt.derived.next_ends_reasoning else ""
     start = spelled(Role.CONTENT_START, [content.start], gap)
     return start, spelled(Role.CONTENT_END, [content.end])
 
@@ -170,10 +170,10 @@ def other_start(fmt: WireFormat) -> list[MarkerSpelling]:
     """The tag that begins reasoning with a word behind it, and other sections with other words."""
     start = fmt.reasoning.start.strip()
     word = behind_tag(start)
-    if not WORD.fullmatch(word) or fmt.facts.has_channels:
+    if not WORD.fullmatch(word) or fmt.derived.has_channels:
         return []
     tag = start.removesuffix(word)
-    others = (fmt.reasoning.end, fmt.content.start, *fmt.facts.openers, *fmt.turn.ends)
+    others = (fmt.reasoning.end, fmt.content.start, *fmt.derived.openers, *fmt.turn.ends)
     shared = any(text.strip().startswith(tag) for text in others)
     return [] if shared else spelled(Role.OTHER_START, [tag])
 

@@ -145,7 +145,7 @@ class TaggedMarkers:
         closing = _closing(arguments.value_suffix, repeats_key=bool(arguments.key_suffix))
         # Behind an element within a value stands the end of that value.
         inner = {closing} if arguments.item else set()
-        ends = stripped(fmt.facts.closers)
+        ends = stripped(fmt.derived.closers)
         own, behind = stripped([function.close, fmt.tools.per_call_end]), stripped([arguments.end])
         starts = _starts(fmt, closed=bool(own | behind))
         turn_ends = stripped(fmt.turn.ends)
@@ -153,13 +153,13 @@ class TaggedMarkers:
         self.name_escapes = escapes_of(function.name_escapes)
         self._mark_argument(arguments)
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
-        by_name = stripped([function.close]) if fmt.facts.closes_by_name else set()
+        by_name = stripped([function.close]) if fmt.derived.closes_by_name else set()
         outer = ends | starts | turn_ends | by_name
         whole = set(self.object_start.literals)
         around = key | whole | stripped([arguments.start]) or set("{" * (not tagged))
         suffix = stripped([function.name_suffix]) or {function.name_suffix}
         id_start, id_end = stripped([call_id.prefix]), stripped([call_id.suffix])
-        between = fmt.facts.id_before_arguments
+        between = fmt.derived.id_before_arguments
         if call_id.position is CallIdPosition.POST_ARGS:
             behind |= id_start
         # Models forget suffixes: then what stands behind the call may show it.
@@ -280,15 +280,15 @@ def _quoted(fmt: WireFormat) -> tuple[dict[str, int], dict[str, int]]:
 
 def _starts(fmt: WireFormat, *, closed: bool) -> set[str]:
     """What the next call may begin with; `closed`: something in it ends each call."""
-    starts, prefix, facts = stripped(fmt.facts.openers), fmt.function.name_prefix, fmt.facts
+    starts, prefix, derived = stripped(fmt.derived.openers), fmt.function.name_prefix, fmt.derived
     tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
-    if facts.in_section and not (tagged and closed and fmt.arguments.named_by(prefix)):
+    if derived.in_section and not (tagged and closed and fmt.arguments.named_by(prefix)):
         starts |= stripped([prefix])  # it begins with no more
     if not closed:
         # What separates calls ends the last. Alone it may stand in a value, but where calls
         # begin with nothing else.
-        unmarked = facts.in_section and not prefix.strip()
-        starts |= stripped([*facts.separated_openers, fmt.tools.separator * unmarked])
+        unmarked = derived.in_section and not prefix.strip()
+        starts |= stripped([*derived.separated_openers, fmt.tools.separator * unmarked])
     return starts
 
 

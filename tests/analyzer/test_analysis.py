@@ -22,7 +22,7 @@ from deltaparse import (
 )
 from deltaparse.analyzer import Trace, analysis
 from deltaparse.analyzer.analysis import prove_format
-from deltaparse.analyzer.phases.reasoning import ReasoningFinding
+from deltaparse.analyzer.phases.find_reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import PROBE_TEXTS
 from deltaparse.analyzer.proof.proof import Proof
 from deltaparse.analyzer.renderer import Renderer
@@ -267,7 +267,7 @@ def test_format_is_suggested_if_no_calls_were_found(monkeypatch):
     assert analyze(OWN.reasoning_beside_calls_only, trace=Trace()).suggested == ""
     assert analyze(OWN.channels, trace=Trace()).suggested == ""
     fmt = analyze(CHANNELS, trace=Trace())
-    assert fmt.facts.has_channels
+    assert fmt.derived.has_channels
     assert (fmt.tools.format, fmt.suggested) == ("NONE", "")
 
 
@@ -358,7 +358,7 @@ def test_object_content_is_an_issue_if_no_calls_are_shown():
 def test_object_content_is_not_an_issue_with_channels():
     blocks = "{{ m.content.blocks if m.content is mapping else m.content }}"
     fmt = analyze(CHANNELS.replace("{{ m.content }}<|end|>{% else", blocks + "<|end|>{% else"))
-    assert (fmt.verified, fmt.facts.has_channels, fmt.tools.format) == (True, True, "NONE")
+    assert (fmt.verified, fmt.derived.has_channels, fmt.tools.format) == (True, True, "NONE")
 
 
 SIMPLE = (

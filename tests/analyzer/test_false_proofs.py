@@ -212,7 +212,7 @@ def test_calls_under_a_switch_are_proved_with_one_call_per_turn():
 
 def test_reasoning_that_no_rendering_shows_is_not_proved():
     fmt = analyze(SOURCES["reasoning_asked_for"])
-    assert fmt.facts.has_reasoning
+    assert fmt.derived.has_reasoning
     assert (fmt.proved.reasoning, bool(fmt.proved.content)) == ((), True)
 
 
@@ -221,7 +221,7 @@ def test_ids_round_trip(ids):
     call = "<c>" + ids + "<n>{{ c.function.name }}<j>{{ c.function.arguments | tojson }}</c>"
     calls = "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}</a>"
     fmt = analyze(TURNS + "<a>{{ m.content }}" + calls + END + "{% endif %}")
-    assert not fmt.verified or fmt.facts.writes_ids
+    assert not fmt.verified or fmt.derived.writes_ids
     assert judged(TURNS + "<a>{{ m.content }}" + calls + END + "{% endif %}") == []
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from deltaparse import ChatTemplate, TemplateError, analyze
 from deltaparse.analyzer import renderer
-from deltaparse.analyzer.brackets import PREFIX, Brackets
 from deltaparse.analyzer.probes import ABSENT, NEXT_USER, TOOLS, USER, assistant, call, result, user
 from deltaparse.analyzer.renderer import CallStyle, Renderer
+from deltaparse.analyzer.split_markers import PREFIX, Brackets
 from deltaparse.analyzer.template.budget import Limits
 from deltaparse.analyzer.trace import Trace
 

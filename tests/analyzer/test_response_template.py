@@ -21,10 +21,10 @@ from deltaparse import (
     to_response_template,
 )
 from deltaparse.analyzer import response_template
+from deltaparse.analyzer.abbreviate import value_of
 from deltaparse.analyzer.probes import call
 from deltaparse.analyzer.proof.conversations import NAMED_AS_MARKERS, PROOF_TOOLS, Turn
-from deltaparse.analyzer.proof.shown import Shown, Wire
-from deltaparse.analyzer.quoting import value_of
+from deltaparse.analyzer.proof.proved_turn import Shown, Wire
 from deltaparse.analyzer.response_template import CUT_CALL, IDS, _problems, _Trial
 from deltaparse.analyzer.transformers_parser import Judge
 

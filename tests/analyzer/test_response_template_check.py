@@ -198,7 +198,7 @@ class TestOfTransformers:
     def test_all_are_read_by_us_too(self):
         for value in of_transformers().values():
             fmt = from_response_template(value)
-            assert fmt.facts.openers
+            assert fmt.derived.openers
 
     def test_qwen3_keeps_all(self):
         assert any(one.ok for one in self.checked("json", "Qwen-Qwen3-0.6B.jinja"))

@@ -92,7 +92,7 @@ def assert_same(fmt, template, text, tools, prompt):
     assert [call["function"]["name"] for call in found] == [call.name for call in calls]
     for mine, call in zip(calls, found, strict=True):
         assert same(json.loads(mine.arguments), call["function"]["arguments"])
-        if fmt.facts.writes_ids and NO_IDS not in limits:
+        if fmt.derived.writes_ids and NO_IDS not in limits:
             assert str(call["id"]) == mine.id
 
 

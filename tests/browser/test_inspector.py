@@ -334,9 +334,9 @@ def test_tokens(opened):
     )
     opened.open([made], after=f"#0,,{ids.index(0xC3 + 2) + 1}")
     assert opened.text(".side .card h3 span") == "token 32 of 41, id 197"
-    assert opened.text(".facts dd") == ""  # the first half of a character
+    assert opened.text(".derived dd") == ""  # the first half of a character
     opened.press(RIGHT)
-    assert opened.text(".facts dd") == "é"
+    assert opened.text(".derived dd") == "é"
     assert opened.run("return document.querySelector('.raw').textContent").count("é") == 1
 
 

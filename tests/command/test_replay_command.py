@@ -17,7 +17,7 @@ from deltaparse.command.replay_command import KINDS
 from deltaparse.command.replay_progress import ProgressLine
 from deltaparse.replay import LAYOUTS
 from deltaparse.replay.classes import CLASSES
-from deltaparse.replay.layouts import FIELDS
+from deltaparse.replay.log_schemas import FIELDS
 
 from ..replay.records import FORMAT, TEXT, lines, record
 from .plain import OUTPUT

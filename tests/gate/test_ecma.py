@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from deltaparse import UsageError
 from deltaparse.gate import ToolGate
 from deltaparse.gate.ecma import NotAPattern, NotTranslated, compiled, is_pattern
-from deltaparse.grammar.text.both import matches
+from deltaparse.grammar.text.intersection import matches
 from deltaparse.grammar.text.patterns import NotRegular, pattern_text
 
 from ..grammar.machines import Sampler, grammar_of

@@ -662,7 +662,7 @@ def test_a_value_that_holds_a_marker_of_its_format_is_refused():
     assert "ambiguous_marker" in decision.detail
 
 
-LIKE_TEXT = [name for name in list_formats() if get_format(name).facts.like_text]
+LIKE_TEXT = [name for name in list_formats() if get_format(name).derived.like_text]
 WORDS = st.text("ab ?.,:;!#>$`'\n", min_size=1, max_size=12).filter(str.strip)
 
 

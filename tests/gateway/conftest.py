@@ -16,10 +16,10 @@ uvicorn = pytest.importorskip("uvicorn")
 from deltaparse import ChatTemplate, analyze  # noqa: E402
 from deltaparse.gateway import Gateway, HttpClient, Model, Records, Settings  # noqa: E402,F401
 from deltaparse.gateway.http_server import LimitedHttp  # noqa: E402
-from deltaparse.gateway.upstreams.llama_cpp import LlamaCpp  # noqa: E402
-from deltaparse.gateway.upstreams.openai import OpenAI  # noqa: E402
-from deltaparse.gateway.upstreams.sglang import SGLang  # noqa: E402
-from deltaparse.gateway.upstreams.tgi import TGI  # noqa: E402
+from deltaparse.gateway.upstreams.llama_cpp_upstream import LlamaCpp  # noqa: E402
+from deltaparse.gateway.upstreams.openai_upstream import OpenAI  # noqa: E402
+from deltaparse.gateway.upstreams.sglang_upstream import SGLang  # noqa: E402
+from deltaparse.gateway.upstreams.tgi_upstream import TGI  # noqa: E402
 
 from .asking import CLIENT  # noqa: E402
 from .scripted import ScriptedUpstream  # noqa: E402

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from deltaparse import ContentDelta, StreamParser, get_format
 from deltaparse.gateway import Model
+from deltaparse.gateway.choice_stream import Turn
 from deltaparse.gateway.faults import Fault
 from deltaparse.gateway.logprobs import TokenTexts
 from deltaparse.gateway.model import Thinking
-from deltaparse.gateway.turn import Turn
 from deltaparse.gateway.upstreams.upstream import Received
 from deltaparse.protocols import read_chat_completions_request
 from deltaparse.replay import Replayer
@@ -254,7 +254,7 @@ def used(value):
 
 
 def test_numbers_that_do_not_come_are_not_waited_for(gateway, upstream, monkeypatch):
-    monkeypatch.setattr("deltaparse.gateway.turn.AFTER_END", 0.2)
+    monkeypatch.setattr("deltaparse.gateway.choice_stream.AFTER_END", 0.2)
     upstream.plays(chunks=["one "], after=20.0)
     answer = gateway.post(CHAT, ASKED[CHAT])
     assert answer.elapsed.total_seconds() < 10
@@ -343,7 +343,7 @@ def test_what_ends_reasoning_ends_it_in_every_format(name):
     prompt = model.prompt(read_chat_completions_request({"messages": HI}), Thinking(on=True))
     for start, end in fmt.reasoning.pairs:
         opened = start if not StreamParser(fmt, prompt=prompt).in_reasoning else ""
-        if fmt.facts.has_channels:
+        if fmt.derived.has_channels:
             channels = fmt.channels
             opened = channels.channel + channels.reasoning[0] + channels.message
         parser = StreamParser(fmt, prompt=prompt)
@@ -351,7 +351,7 @@ def test_what_ends_reasoning_ends_it_in_every_format(name):
         parser.feed(output)
         assert parser.in_reasoning
         forced = model.forced_end(output, prompt)
-        assert fmt.facts.has_channels or opened == "" or forced == end
+        assert fmt.derived.has_channels or opened == "" or forced == end
         parser.feed(forced)
         assert not parser.in_reasoning
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse.gateway.asked import read_body, value_count
 from deltaparse.gateway.exchange import client_of
 from deltaparse.gateway.faults import Fault
+from deltaparse.gateway.parsed_request import read_body, value_count
 
 from .asking import ASKED, CHAT, CLIENT, HI, MESSAGES, PATHS, READERS, RESPONSES, streamed
 from .conftest import Running

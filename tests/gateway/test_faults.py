@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from deltaparse.gateway.upstreams.llama_cpp import LlamaCpp
-from deltaparse.gateway.upstreams.sglang import SGLang
-from deltaparse.gateway.upstreams.tgi import TGI
+from deltaparse.gateway.upstreams.llama_cpp_upstream import LlamaCpp
+from deltaparse.gateway.upstreams.sglang_upstream import SGLang
+from deltaparse.gateway.upstreams.tgi_upstream import TGI
 from deltaparse.protocols import read_chat_completions
 
 from .asking import ASKED, CLIENT, KINDS, PATHS, READERS, TOOL, error_of, streamed

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 
 from deltaparse.gateway import HttpClient, Settings
 from deltaparse.gateway.answers import StreamedAnswer
-from deltaparse.gateway.asked import asked, read_body
 from deltaparse.gateway.faults import Fault
+from deltaparse.gateway.parsed_request import asked, read_body
 from deltaparse.gateway.protocol import PROTOCOLS
 from deltaparse.gateway.upstreams.http_client import BadAnswer
-from deltaparse.gateway.upstreams.openai import OpenAI
+from deltaparse.gateway.upstreams.openai_upstream import OpenAI
 
 from .asking import (
     ASKED,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deltaparse import parse
 from deltaparse.gateway.faults import Fault
-from deltaparse.gateway.stops import Stops
+from deltaparse.gateway.stop_strings import Stops
 from deltaparse.gateway.upstreams.events import EventReader
 
 from .asking import ASKED, KINDS, PATHS, READERS, TOOL, TOOLS

@@ -8,9 +8,9 @@ import pytest
 
 from deltaparse import ChatTemplate, UsageError, WireFormat
 from deltaparse.gateway import HttpClient, Model, Settings
-from deltaparse.gateway.upstreams.openai import OpenAI
+from deltaparse.gateway.upstreams.openai_upstream import OpenAI
 from deltaparse.protocols import read_chat_completions
-from deltaparse.protocols.requests.request import STATE
+from deltaparse.protocols.requests.chat_request import STATE
 from deltaparse.stream import CallPlace, StreamParser
 
 from .asking import (

@@ -123,7 +123,7 @@ def test_what_a_lazy_grammar_allows_comes_back(family, data, request, seed):
     assume(grammar.rules is not None)
     text = Sampler(grammar.rules).text(random.Random(seed))
     start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
-    so_far = fmt.facts.turn_so_far()
+    so_far = fmt.derived.turn_so_far()
     reasons = fmt.reasoning.mode is not ReasoningMode.NONE and not fmt.channels.message
     if reasons and end not in so_far:
         text = (start if start not in so_far else "") + fmt.reasoning.end + text

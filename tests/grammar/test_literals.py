@@ -25,7 +25,7 @@ SCHEMAS = [
 ]
 
 
-@pytest.mark.parametrize("name", [n for n in list_formats() if get_format(n).facts.has_calls])
+@pytest.mark.parametrize("name", [n for n in list_formats() if get_format(n).derived.has_calls])
 def test_sampled_literals_of_each_format_are_read_as_meant(name):
     properties = {f"a{i}": schema for i, (schema, _) in enumerate(SCHEMAS)}
     parameters = {"type": "object", "properties": properties, "required": [*properties]}

@@ -25,7 +25,7 @@ from .reading_back import TOOLS, read
 if llama() is None:
     pytest.skip("make test-llama installs llama.cpp", allow_module_level=True)
 
-NAMED = [name for name in list_formats() if get_format(name).facts.has_calls]
+NAMED = [name for name in list_formats() if get_format(name).derived.has_calls]
 ANSWER = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 REQUESTS = {
     "required": {"tool_choice": "required"},

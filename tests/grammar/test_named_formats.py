@@ -109,7 +109,7 @@ def test_a_trigger_finds_headers_with_spaces(header):
     assert any(one and one.start(1) == 0 for one in found)
 
 
-WITHOUT_CALLS = [name for name in FORMATS if not get_format(name).facts.has_calls]
+WITHOUT_CALLS = [name for name in FORMATS if not get_format(name).derived.has_calls]
 
 
 @pytest.mark.parametrize("name", WITHOUT_CALLS)

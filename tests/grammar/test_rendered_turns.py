@@ -91,8 +91,8 @@ def test_a_grammar_takes_what_its_template_renders(name):
     trace = Trace()
     source = SOURCES[name] if name in SOURCES else corpus.template(name)
     fmt = analyze(ChatTemplate(source), trace=trace)
-    shown = {one.turn.label: one for one in trace.shown if one.tools and fmt.facts.has_calls}
-    assert shown or not fmt.facts.has_calls
+    shown = {one.turn.label: one for one in trace.shown if one.tools and fmt.derived.has_calls}
+    assert shown or not fmt.derived.has_calls
     tools = tools_of([one.turn for one in shown.values()])
 
     @cache

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningMode, analyze, gbnf
-from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.phases.find_frame import find_frame
 from deltaparse.analyzer.probes import USER
 from deltaparse.analyzer.renderer import Renderer
 
@@ -110,7 +110,7 @@ def names():
 @pytest.mark.parametrize("name", all_names())
 def test_those_without_proved_calls_are_left_out(name):
     fmt = analyze(template_of(name))
-    assert (fmt.facts.has_calls and fmt.verified) is (name not in WITHOUT_PROVED_CALLS)
+    assert (fmt.derived.has_calls and fmt.verified) is (name not in WITHOUT_PROVED_CALLS)
 
 
 @cache
@@ -154,7 +154,7 @@ def rendered(name, calls):
 
 def before_end(fmt, body, end):
     """What stands before an end of the turn, which calls may begin with too."""
-    openers = [opener.strip() for opener in fmt.facts.openers if opener.strip()]
+    openers = [opener.strip() for opener in fmt.derived.openers if opener.strip()]
     at = body.find(end)
     while at >= 0 and any(body.startswith(opener, at) for opener in openers):
         at = body.find(end, at + 1)

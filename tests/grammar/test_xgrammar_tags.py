@@ -22,7 +22,7 @@ pytestmark = [
     vocabularies.needs_vocabularies,
     needs("xgrammar"),
 ]
-NAMED = [name for name in list_formats() if get_format(name).facts.has_calls]
+NAMED = [name for name in list_formats() if get_format(name).derived.has_calls]
 EVERY = bool(os.environ.get("DELTAPARSE_EVERY_TEMPLATE"))
 REAL = NAMED if EVERY else ["deepseek_v41", "glm45", "gpt_oss", "hermes", "pythonic", "qwen3_coder"]
 """Formats that are judged with a real vocabulary: `make test-templates` has all."""

@@ -12,9 +12,9 @@ from deltaparse.partial import (
     Markers,
     StringSink,
     Window,
-    at,
+    consume_marker,
     peek,
-    skip,
+    peek_marker,
     skip_if_here,
     until,
     whitespace,
@@ -33,8 +33,8 @@ def up_to(markers):
 
 def skipped(src, space):
     """A marker, and white space after it."""
-    marker = yield from at(src, CALL)
-    return (yield from skip(src, marker, space))
+    marker = yield from peek_marker(src, CALL)
+    return (yield from consume_marker(src, marker, space))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_marked_text_does_not_bypass_until():
     def steps(src, emit):
         mark = src.mark()
         marker = yield from until(src, CALL, emit)
-        kept.append(src.since(mark))
+        kept.append(src.text_since(mark))
         src.release()
         return marker
 
@@ -143,18 +143,18 @@ def test_a_marker_may_begin_in_the_prompt(prompt):
     ],
 )
 def test_at(text, marker):
-    three_ways(silent(at, CALL), text, (marker, "", text))
+    three_ways(silent(peek_marker, CALL), text, (marker, "", text))
 
 
 @pytest.mark.parametrize(("text", "marker"), [("", ""), ("<call", ""), ("<call>", "<call>")])
 def test_at_the_end(text, marker):
-    three_ways(silent(at, CALL), text, (marker, "", text), at_end=True)
+    three_ways(silent(peek_marker, CALL), text, (marker, "", text), at_end=True)
 
 
 @given(st.text("ab<", max_size=8), st.data())
 def test_peeked_marker_agrees_with_a_match(text, data):
     found = re.match("abab|aab|ab|b<", text)
-    read = drive(silent(at, NESTED), data.draw(cuts(text)))
+    read = drive(silent(peek_marker, NESTED), data.draw(cuts(text)))
 
     assert read == (found[0] if found else "", [], text)
 
@@ -163,7 +163,7 @@ def test_marker_after_read_text():
     src = Window("x</s>")
     src.pos = 1
     with pytest.raises(StopIteration) as done:
-        next(at(src, CALL))
+        next(peek_marker(src, CALL))
     assert done.value.value == "</s>"
     src = Window("x    y")
     src.pos = 1
@@ -173,7 +173,7 @@ def test_marker_after_read_text():
 
 
 def test_where_a_marker_may_stand_the_reader_is_not_resumed_before_it_does():
-    driver = Driver(silent(at, CALL))
+    driver = Driver(silent(peek_marker, CALL))
     driver.feed("<", "cal", "l", "")
     assert (driver.running, driver.resumes) == (True, 1)
     driver.feed(">x")
@@ -202,7 +202,7 @@ def test_until_waits_where_the_text_of_a_string_goes():
 
 
 def test_empty_marker_set_never_matches():
-    assert drive(silent(at, NOTHING), ["x"]) == ("", [], "x")
+    assert drive(silent(peek_marker, NOTHING), ["x"]) == ("", [], "x")
     three_ways(up_to(NOTHING), "x<call>", ("", "x<call>", ""), at_end=True)
 
 
@@ -280,7 +280,7 @@ def test_consumed_text_is_released():
 def test_consumed_text_does_not_depend_on_chunks(cut, prompt, emits_prompt):
     def steps(src, emit):
         src.emits_prompt = emits_prompt
-        return skip(src, "<a>", " \n")
+        return consume_marker(src, "<a>", " \n")
 
     text = "<a> \nb"
     read = drive(steps, [text[:cut], text[cut:]], prompt=prompt)

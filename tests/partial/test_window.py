@@ -51,7 +51,7 @@ class WindowAndModel(RuleBasedStateMachine):
     @rule(count=COUNT)
     def take(self, count):
         count = min(count, len(self.whole) - self.read)
-        got = self.src.take(self.src.pos + count)
+        got = self.src.consume(self.src.pos + count)
         assert got == self.whole[max(self.read, self.prompt) : self.read + count]
         self.read += count
         self.check()
@@ -73,14 +73,14 @@ class WindowAndModel(RuleBasedStateMachine):
     def since(self, data):
         mark = data.draw(st.sampled_from(self.marks))
         expected = self.whole[max(mark, self.prompt) : self.read]
-        assert self.src.since(mark - self.prompt) == expected
+        assert self.src.text_since(mark - self.prompt) == expected
         self.check()
 
     @precondition(lambda self: self.marks)
     @rule(data=st.data())
     def back(self, data):
         self.read = data.draw(st.integers(self.marks[-1], self.read))
-        self.src.back(self.read - self.prompt)
+        self.src.rewind_to(self.read - self.prompt)
         self.check()
 
     @precondition(lambda self: self.marks)
@@ -122,7 +122,7 @@ def test_a_new_window_is_open_and_at_zero():
 
 def test_feed_removes_read_text():
     src = Window("read, unread")
-    src.take(6)
+    src.consume(6)
     src.feed("!")
 
     assert (src.text, src.pos, src.offset) == ("unread!", 0, 6)
@@ -136,61 +136,61 @@ def test_prompt_is_never_emitted(end, emitted):
     src = Window("<p>\nmodel", offset=-4)
     mark = src.mark()
 
-    assert src.take(end) == emitted
-    assert src.since(mark) == emitted
+    assert src.consume(end) == emitted
+    assert src.text_since(mark) == emitted
     assert (mark, src.offset) == (-4, end - 4)
 
 
 def test_marks_nest():
     src = Window("a")
     outer = src.mark()
-    src.take(1)
+    src.consume(1)
     src.feed("bc")
-    src.take(1)
+    src.consume(1)
     inner = src.mark()
     src.feed("d")
-    src.take(2)
+    src.consume(2)
 
-    assert (src.since(outer), src.since(inner)) == ("abcd", "cd")
+    assert (src.text_since(outer), src.text_since(inner)) == ("abcd", "cd")
 
     src.release()
     src.feed("e")
-    src.take(1)
+    src.consume(1)
 
-    assert src.since(outer) == "abcde"
+    assert src.text_since(outer) == "abcde"
 
 
 def test_new_mark_drops_text_of_an_old_one():
     src = Window("ab")
     src.mark()
-    src.take(1)
-    src.since(0)
+    src.consume(1)
+    src.text_since(0)
     src.release()
     mark = src.mark()
-    src.take(2)
+    src.consume(2)
 
-    assert src.since(mark) == "b"
+    assert src.text_since(mark) == "b"
 
 
 def test_mark_holds_the_text_also_before_the_prompt_ends():
     src = Window("pr", offset=-4)
     mark = src.mark()
-    src.take(2)
+    src.consume(2)
     src.feed("om")
-    src.take(1)
+    src.consume(1)
 
-    assert src.since(mark) == ""
+    assert src.text_since(mark) == ""
 
     src.feed("pt!")
-    src.take(3)
+    src.consume(3)
 
-    assert src.since(mark) == "pt"
+    assert src.text_since(mark) == "pt"
 
 
 def test_bypassing_text_does_not_resume():
     def steps(src, emit):
         while not src.closed:
-            emit(src.take(len(src.text)))
+            emit(src.consume(len(src.text)))
             src.wait(emit, LANE)
             yield
 
@@ -245,13 +245,13 @@ def test_who_gives_up_goes_back_to_the_first_mark(cuts, marks, prompt):
     end = src.end
     src.rewind()
     assert src.previous == "abcdef"[: src.offset + prompt][-1:]
-    rest = src.take(len(src.text))
+    rest = src.consume(len(src.text))
 
     # What was the prompt's is never the model's.
     assert rest == "abcdef"[max(1 if marks else 4, prompt) :]
     assert src.end == src.offset == end
     src.feed("g")
-    assert src.take(1) == "g"[: max(end + 1, 0)]
+    assert src.consume(1) == "g"[: max(end + 1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_a_waiter_that_cannot_read_on_is_gone():
         src.waiter = Waiter(print, step, print)
         assert src.step() is None
         assert src.waiter is None
-    src.waiter = waiter = Waiter(print, lambda src: src.take(1), print)
+    src.waiter = waiter = Waiter(print, lambda src: src.consume(1), print)
     assert src.step() == "a"
     assert src.waiter is waiter
 
@@ -299,7 +299,7 @@ def test_a_lane_is_opened_past_a_waiter_that_has_read_all():
     src.waiter = Waiter(print, None, print)
     src.let_pass(LANE)
     assert src.waiter.lane is None
-    src.take(1)
+    src.consume(1)
     src.mark()
     src.let_pass(LANE)
     assert src.waiter.lane is None
@@ -335,14 +335,17 @@ def test_kept_text_after_a_rewind(outer, size):
                     src.pos += 1
             if src.marks < 2:
                 continue
-            assert src.since(inner) == text[inner:end]
-            src.back(back)
+            assert src.text_since(inner) == text[inner:end]
+            src.rewind_to(back)
             assert (src.unread, src.previous) == (text[back:], text[:back][-1:])
-            assert (src.since(outer), src.since(inner)) == (text[outer:back], text[inner:back])
-            src.take(len(src.text))
-            assert (src.since(outer), src.since(inner)) == (text[outer:], text[inner:])
+            assert (src.text_since(outer), src.text_since(inner)) == (
+                text[outer:back],
+                text[inner:back],
+            )
+            src.consume(len(src.text))
+            assert (src.text_since(outer), src.text_since(inner)) == (text[outer:], text[inner:])
             src.release()
-            assert src.since(outer) == text[outer:]
+            assert src.text_since(outer) == text[outer:]
 
 
 @pytest.mark.parametrize("emits_prompt", [False, True])
@@ -359,9 +362,9 @@ def test_clipped_text_excludes_the_prompt(prompt, emits_prompt):
 def test_text_after_the_prompt_is_not_clipped():
     src = Window("abc")
     assert (src.clipped(0, 2), src.clipped(1, 3), src.prompt_end) == ("ab", "bc", 0)
-    src.take(2)
+    src.consume(2)
     src.feed("de")
-    assert (src.clipped(0, 2), src.take(2)) == ("cd", "cd")
+    assert (src.clipped(0, 2), src.consume(2)) == ("cd", "cd")
 
 
 def test_previous_character_survives_empty_text():
@@ -391,7 +394,7 @@ def test_marks_are_released_from_the_last_on():
     src.release()
     assert (src.marks, src.held_from) == (3, 0)
     src.release(to=1)
-    assert (src.marks, src.held_from, src.since(0)) == (1, 0, "abcd")
+    assert (src.marks, src.held_from, src.text_since(0)) == (1, 0, "abcd")
     src.release(to=0)
     assert (src.marks, src.held_from) == (0, 4)
 

@@ -78,7 +78,7 @@ NAMED = Tools([{"name": name} for name in ("f", *(f"w{at}w" for at in range(400)
 
 def tools_for(fmt):
     """The tools without which a call is text: where only names tell calls, and no code is."""
-    return NAMED if fmt.facts.unproven_calls and not fmt.code.start else None
+    return NAMED if fmt.derived.unproven_calls and not fmt.code.start else None
 
 
 def read(fmt, text, size=WHOLE, reason="stop", **options):

@@ -350,7 +350,7 @@ def difference(fmt, setting, case, prompt, output):
     if reasoning.mode == "DELIMITER" and not thought and reasoning.end.strip() not in output:
         output = reasoning.end + output
     start, end = reasoning.start.strip(), reasoning.end.strip()
-    so_far = fmt.facts.turn_so_far(prompt)
+    so_far = fmt.derived.turn_so_far(prompt)
     opened = bool(start) and start in so_far and end not in so_far.rpartition(start)[2]
     if opened and not thought and end not in output:
         output, thought = FILLED_IN + reasoning.end + output, FILLED_IN
@@ -363,7 +363,7 @@ def difference(fmt, setting, case, prompt, output):
     called = list(case.calls)[:shown]
     # Some templates show content beside calls as the reasoning before them.
     allowed = [[content, thought, called], *([["", content, called]] if called else [])]
-    if got in allowed and fmt.facts.writes_ids:
+    if got in allowed and fmt.derived.writes_ids:
         got.append([call.id for call in message.tool_calls])
         ids = [case.id(at) for at in range(len(called))]
         pairs = zip(ids, got[3], strict=False)

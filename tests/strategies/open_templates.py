@@ -9,11 +9,11 @@ import pytest
 
 from deltaparse import ChatTemplate, TemplateError, WireFormat, parse
 from deltaparse.analyzer import analysis
-from deltaparse.analyzer.phases.reasoning import ReasoningFinding
+from deltaparse.analyzer.assistant_turns import Turns
+from deltaparse.analyzer.phases.find_reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import USER
 from deltaparse.analyzer.proof.conversations import Turn, turns_without
-from deltaparse.analyzer.proof.wires import answer_in, wire_for
-from deltaparse.analyzer.turns import Turns
+from deltaparse.analyzer.proof.expected_output import answer_in, wire_for
 
 from .. import corpus
 from .templates import SOURCES
@@ -52,11 +52,11 @@ class Open(NamedTuple):
     @property
     def has_calls(self):
         """Whether the format has calls."""
-        return self.fmt.tools.format != "NONE" or self.fmt.facts.has_channels
+        return self.fmt.tools.format != "NONE" or self.fmt.derived.has_channels
 
     def messages(self):
         """Awkward turns, as far as the template shows them."""
-        from deltaparse.analyzer.format_texts import confusing
+        from deltaparse.analyzer.format_markers import confusing
 
         return turns_without(confusing(self.fmt), self.lost)
 

@@ -33,7 +33,7 @@ def section(fmt, *calls):
 def turn(fmt, name, **arguments):
     """The output with one call, behind reasoning that the format begins with, if any."""
     made = section(fmt, call(fmt, name, **arguments))
-    start, so_far = fmt.reasoning.start.strip(), fmt.facts.turn_so_far().strip()
+    start, so_far = fmt.reasoning.start.strip(), fmt.derived.turn_so_far().strip()
     if start and so_far.endswith(start):
         made = fmt.reasoning.end + made
     channels = fmt.channels

@@ -20,7 +20,7 @@ from deltaparse import (
     TurnFormat,
     WireFormat,
 )
-from deltaparse.stream.reading.tool_calls.schema import type_of
+from deltaparse.stream.wire.argument_types import type_of
 
 from .wire_parts import (
     HEADER,

@@ -100,7 +100,7 @@ def names_alone(draw, fmt, prefix=""):
     arguments, function = fmt.arguments, fmt.function
     if arguments.alternatives or arguments.type_suffix:
         return fmt
-    ends = [arguments.end, *fmt.facts.closers, function.close * fmt.facts.closes_by_name]
+    ends = [arguments.end, *fmt.derived.closers, function.close * fmt.derived.closes_by_name]
     end = arguments.end if any(map(str.strip, ends)) else "<|/arguments|>"
     suffix = function.name_suffix.strip() or "<|named|>"
     made = {"name_prefix": prefix, "end": end, "name_suffix": arguments.name_suffix.strip()}

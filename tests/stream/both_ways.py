@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 from deltaparse import Policies, StreamParser, ToolCallDelta
 from deltaparse.partial.json_text import lexer
-from deltaparse.stream.reading.tool_calls import json_native
-from deltaparse.stream.wire.usual import Usual
+from deltaparse.stream.reading.tool_calls import json_object_calls
+from deltaparse.stream.wire.fast_patterns import FastPattern
 
 
 def merged(deltas):
@@ -52,9 +52,9 @@ def read(fmt, chunks, reason, given):
 
 @contextmanager
 def the_long_way():
-    never = patch.object(Usual, "match", lambda *_: None)
-    no_wait = patch.object(Usual, "may_follow", lambda *_: False)
-    no_call = patch.object(json_native, "_whole_call", lambda *_: False)
+    never = patch.object(FastPattern, "match", lambda *_: None)
+    no_wait = patch.object(FastPattern, "may_follow", lambda *_: False)
+    no_call = patch.object(json_object_calls, "_whole_call", lambda *_: False)
     no_object = patch.object(lexer, "small_object", lambda *_: None)
     with never, no_wait, no_call, no_object:
         yield

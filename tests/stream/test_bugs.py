@@ -58,9 +58,9 @@ def raising_window(fuse):
     class RaisingWindow(Window):
         __slots__ = ()
 
-        def take(self, end):
+        def consume(self, end):
             fuse.burn()
-            return super().take(end)
+            return super().consume(end)
 
         def mark(self):
             fuse.burn()

@@ -110,7 +110,7 @@ def test_a_call_that_was_cut_is_not_complete(name, form):
 @pytest.mark.parametrize("begins", ['[{"name": "f"', "[", '{"name": "f", "arguments": {}', '"f"'])
 def test_what_begins_like_a_value_is_no_name(name, begins):
     fmt = get_format(name)
-    text = "".join(fmt.facts.openers) + begins + '{"a": 1}'
+    text = "".join(fmt.derived.openers) + begins + '{"a": 1}'
     for tools in (None, TOOLS):
         message = parse(text, fmt, tools=tools, finish_reason="stop")
         assert message.tool_calls == []

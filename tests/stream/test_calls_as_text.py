@@ -96,7 +96,7 @@ EXTRA = [
     name
     for name in WIRES
     # Where no marker ends calls, what follows them says whether they are any.
-    if get_format(name).facts.closers and WIRES[name].two.startswith(WIRES[name].one)
+    if get_format(name).derived.closers and WIRES[name].two.startswith(WIRES[name].one)
 ]
 
 

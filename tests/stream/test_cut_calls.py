@@ -17,7 +17,7 @@ TOOLS = [
     {"name": "f", "parameters": {"properties": {"city": {"type": "string"}}}},
     {"name": "g", "parameters": {"properties": {"n": {"type": "integer"}}}},
 ]
-READ = [name for name in WIRES if get_format(name).facts.has_calls]
+READ = [name for name in WIRES if get_format(name).derived.has_calls]
 
 
 def read(fmt, text, reason, size=0):

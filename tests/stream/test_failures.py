@@ -19,7 +19,7 @@ from deltaparse import (
     ToolCallDelta,
     get_format,
     iter_deltas,
-    nine_character_id,
+    mistral_call_id,
     parse,
 )
 
@@ -841,7 +841,7 @@ def test_one_id_for_a_call_in_its_first_delta():
     made = [d for d in iter_deltas(CALL, TAGS) if isinstance(d, ToolCallDelta)]
     assert [bool(delta.id) for delta in made] == [True] + [False] * (len(made) - 1)
     assert re.fullmatch("call_[0-9a-z]{24}", made[0].id)
-    nine = parse(CALL, TAGS, id_factory=nine_character_id).tool_calls[0].id
+    nine = parse(CALL, TAGS, id_factory=mistral_call_id).tool_calls[0].id
     assert re.fullmatch("[0-9a-zA-Z]{9}", nine)
 
 

@@ -164,7 +164,7 @@ def ended(fmt, text, reason="stop", **options):
 )
 def test_a_closer_that_is_missing_at_a_natural_end_is_reported(fmt, text, kinds):
     assert ended(fmt, text) == (True, kinds)
-    closers = get_format(fmt).facts.closers
+    closers = get_format(fmt).derived.closers
     if closers and not text.endswith("<"):
         named = [kind for kind in kinds if text[-1:] in "/l"]
         assert ended(fmt, text, stop_reason=closers[-1]) == (True, named)

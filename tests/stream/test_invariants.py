@@ -117,7 +117,7 @@ def test_6_white_space_behind_a_call_is_content(family, data):
     same = parser.message.tool_calls == alone.message.tool_calls
     kept = parser.message.content.endswith(GAP + "Word")
     # Behind the message of a channel there is a header.
-    assert kept or not (same and told) or fmt.facts.has_channels
+    assert kept or not (same and told) or fmt.derived.has_channels
 
 
 @in_families()

@@ -90,7 +90,7 @@ def test_9_nor_does_one_that_ends_where_a_turn_would(family, data):
 def test_9_nor_what_a_template_makes_of_it(name, data):
     template = ChatTemplate(SOURCES[name])
     fmt = analyze(template)
-    parts = [fmt.reasoning.start, fmt.reasoning.end, *fmt.facts.openers, *fmt.facts.closers]
+    parts = [fmt.reasoning.start, fmt.reasoning.end, *fmt.derived.openers, *fmt.derived.closers]
     answer = data.draw(mixed([*filter(None, parts), *WORDS], most=6))
     seen_of = []
     for said in (data.draw(messages_for(fmt)), "Hi"):
@@ -144,7 +144,7 @@ def test_9_a_prompt_of_another_format_sets_no_state(name, data):
     said = data.draw(st.sampled_from(headers)) + data.draw(st.sampled_from([begun, ""]))
     prompt = "Hi " + data.draw(messages_for(fmt)) + said + ("." + other if others else "")
     # Not the format's own generation prompt, as the very end of the prompt.
-    assume(others or fmt.facts.turn_in(prompt) is None)
+    assume(others or fmt.derived.turn_in(prompt) is None)
     answer = data.draw(st.sampled_from([wire.one, wire.thinks, wire.says, "}", '"}}</tool_call>']))
     deltas, message, issues, *ended = seen(fmt, prompt, answer, tools=NAMED_TOOLS)
     alone = seen(fmt, "", answer, tools=NAMED_TOOLS)
@@ -183,7 +183,7 @@ def test_an_answer_that_was_begun_is_of_the_turn(name, prefill):
     for begun in (prefill, fmt.reasoning.start + prefill, WIRES[name].one[:-1]):
         if any(text in begun for text in around):
             continue  # it is another message that was begun
-        assert fmt.facts.turn_in(f"Hi{fmt.turn.headers[0]}{begun}") == begun
+        assert fmt.derived.turn_in(f"Hi{fmt.turn.headers[0]}{begun}") == begun
 
 
 @pytest.mark.parametrize("name", NAMED)

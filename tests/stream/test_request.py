@@ -185,9 +185,9 @@ def test_a_choice_that_its_owner_changes_is_read_anew():
 def test_behind_reasoning_all_is_content(fmt, same):
     made, prompt = behind_reasoning(fmt)
     assert (made == fmt) is same
-    assert (prompt == "") is (fmt.facts.has_channels or not made.facts.has_reasoning)
+    assert (prompt == "") is (fmt.derived.has_channels or not made.derived.has_reasoning)
     assert made.reasoning == fmt.reasoning or not fmt.reasoning.start.strip()
-    if not fmt.facts.has_channels:
+    if not fmt.derived.has_channels:
         assert parse("a</think>b", made, prompt=prompt).content == "a</think>b"
 
 

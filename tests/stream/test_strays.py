@@ -66,7 +66,7 @@ def test_6_with_nothing_but_markers_behind_it_is_the_end(family, data, gap, behi
 @given(data=st.data(), gap=gaps)
 def test_7_a_marker_that_may_be_none_waits_with_some_white_space(family, data, gap):
     fmt, opening, text = data.draw(family.plain)
-    markers = [*fmt.turn.ends[:1], *fmt.facts.closers[:1]]
+    markers = [*fmt.turn.ends[:1], *fmt.derived.closers[:1]]
     marker = data.draw(st.sampled_from(markers or [""])).strip()
     parser = StreamParser(fmt)
     parser.feed(opening)

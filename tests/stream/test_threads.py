@@ -23,7 +23,7 @@ from deltaparse import (
 )
 from deltaparse.partial import Pattern, PatternSearch, markers
 from deltaparse.partial.patterns import pattern as patterns
-from deltaparse.stream.reading.tool_calls import code, python_head
+from deltaparse.stream.reading.tool_calls import code_calls, python_head
 from deltaparse.stream.wire import marker_tables
 from deltaparse.stream.wire import tag_markers as tagged_markers
 from deltaparse.stream.wire.named import registry
@@ -35,7 +35,7 @@ CACHES = (
     marker_tables._tables,
     markers._markers,
     tagged_markers.tagged_markers,
-    code._ends,
+    code_calls._ends,
     python_head._patterns,
     patterns._pattern,
     registry._built_in,
@@ -50,7 +50,7 @@ def often():
     for cache in CACHES:
         cache.cache_clear()
     for family in FAMILIES.values():
-        family.format.facts.tables.clear()
+        family.format.derived.tables.clear()
     yield
     sys.setswitchinterval(before)
 

@@ -25,7 +25,7 @@ from ..strategies.wire_by_hand import UNMARKED, calls, fed, kinds
 from ..support import as_joined, cuts, joined
 from .invariants import check_1_and_2, check_3, run
 
-FORMATS = [name for name in list_formats() if get_format(name).facts.unproven_calls]
+FORMATS = [name for name in list_formats() if get_format(name).derived.unproven_calls]
 JSON, PYTHON, RECIPIENTS = map(get_format, ("llama3_json", "pythonic", "functionary_v32"))
 LISTED = UNMARKED.replace(tools={"array_wrapped": True})
 ENDED = PYTHON.replace(tools={"section_end": "</calls>"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import CodeFormat, StreamParser, get_format
-from deltaparse.stream.reading.tool_calls.values import Value
+from deltaparse.stream.reading.tool_calls.typed_value import Value
 
 from ..strategies.wire_by_hand import CALL, KEYED, TAGS, UNMARKED
 from ..strategies.wire_channels import HARMONY

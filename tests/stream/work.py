@@ -15,7 +15,7 @@ def counted(monkeypatch):
     """
     seen = []
     find, scan, look = Markers.find, JsonLexer.scan, Pattern._look
-    feed, since = Window.feed, Window.since
+    feed, text_since = Window.feed, Window.text_since
 
     def counted_find(self, text, pos=0, *, final=False):
         start, end = find(self, text, pos, final=final)
@@ -37,7 +37,7 @@ def counted(monkeypatch):
         seen.append(len(self.text))
 
     def counted_since(self, mark, *, prompt=False):
-        text = since(self, mark, prompt=prompt)
+        text = text_since(self, mark, prompt=prompt)
         seen.append(len(text))
         return text
 
@@ -45,7 +45,7 @@ def counted(monkeypatch):
     monkeypatch.setattr(JsonLexer, "scan", counted_scan)
     monkeypatch.setattr(Pattern, "_look", counted_look)
     monkeypatch.setattr(Window, "feed", counted_feed)
-    monkeypatch.setattr(Window, "since", counted_since)
+    monkeypatch.setattr(Window, "text_since", counted_since)
     return seen
 
 

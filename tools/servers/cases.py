@@ -123,7 +123,7 @@ def cases_of(name: str, fmt: WireFormat) -> Iterator[Case]:
         own = fmt.turn.generation_prompt or header
         yield Case(name, fmt, "own", own, kind, text)
         start, end = fmt.reasoning.start, fmt.reasoning.end
-        if not start.strip() or fmt.facts.has_channels or not header:
+        if not start.strip() or fmt.derived.has_channels or not header:
             # Without a header our parser reads nothing of a prompt, and servers read its end.
             continue
         if "hm" in text and text.lstrip().startswith(start.strip()):

@@ -106,7 +106,7 @@ def differences(case: Case) -> list[str]:
     """Return each way of serving a case that gives something else than our parser."""
     fmt = case.fmt
     # Channels are read by the detector of calls alone, from the start of the answer.
-    channels = fmt.facts.has_channels
+    channels = fmt.derived.has_channels
     register_sglang_detector("driven", fmt, whole=channels)
     tokens, expected = Tokens(fmt), case.expected
     thinks = None if channels else "driven"

@@ -26,7 +26,7 @@ def request(**fields: Any) -> Any:
 def differences(case: Case) -> list[str]:
     """Return each way of serving a case that gives something else than our parser."""
     register_vllm_parsers("driven", case.fmt)
-    thinks = not case.fmt.facts.has_channels
+    thinks = not case.fmt.derived.has_channels
     parser_class = ParserManager.get_parser(
         "driven", "driven" if thinks else None, enable_auto_tools=True
     )

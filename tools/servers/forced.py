@@ -17,7 +17,7 @@ from tests.strategies.wire_named import WIRES
 
 import peers
 from deltaparse import WireFormat, get_format
-from deltaparse.servers.structural_tags import structural_tag_of
+from deltaparse.servers.xgrammar_tags import structural_tag_of
 
 __all__ = ["main"]
 

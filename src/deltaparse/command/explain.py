@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import deltaparse as dp
 
-from .layout import ebnf, sample, sample_call
+from .format_sample import ebnf, sample, sample_call
 
 if TYPE_CHECKING:
     from deltaparse.analyzer import Trace
@@ -98,7 +98,7 @@ def summary(fmt: dp.WireFormat, trace: Trace | None = None) -> Iterator[str]:
     """Yield one sentence each about tool calls, reasoning, content and switches."""
     counts = trace.conversations if trace is not None else {}
     yield f"Tool calls{_about_calls(fmt, counts.get('calls'))}"
-    if fmt.suggested and not fmt.facts.has_calls:
+    if fmt.suggested and not fmt.derived.has_calls:
         yield (
             f"The template's instructions resemble the built-in format {fmt.suggested}: "
             "use --accept to parse calls in it."
@@ -106,7 +106,7 @@ def summary(fmt: dp.WireFormat, trace: Trace | None = None) -> Iterator[str]:
     if fmt.proved.reasoning:
         said = _proved(fmt.proved.reasoning, counts.get("reasoning"))
         yield f"Reasoning will be separated from content: {said}."
-    elif fmt.facts.has_reasoning:
+    elif fmt.derived.has_reasoning:
         yield f"Reasoning: not verified: {_first(fmt, ABOUT_REASONING) or NO_REASONING_SHOWN}"
     elif (found := _first(fmt, ABOUT_REASONING)) and NOT_BACK not in found:
         yield f"Reasoning: not understood: {found}"
@@ -123,7 +123,7 @@ def _about_calls(fmt: dp.WireFormat, count: int | None) -> str:
     if fmt.proved.calls:
         said = _proved(fmt.proved.calls, count)
         return f": {said}, but: {found}" if found else f" will work: {said}."
-    if fmt.facts.has_calls:
+    if fmt.derived.has_calls:
         return f": not verified: {found or (fmt.issues or (NOTHING_RENDERED,))[0]}"
     if found.startswith(NOT_RENDERED):
         said = found.removeprefix(NOT_RENDERED).replace("it ", "the template ", 1)
@@ -195,7 +195,7 @@ def table(rows: Iterable[tuple[str, dp.WireFormat | str]]) -> Iterator[str]:
         if isinstance(fmt, str):
             yield f"{cut:<{NAME_WIDTH}}{fmt}"
             continue
-        tools = "CHANNELS" if fmt.facts.has_channels else str(fmt.tools.format)
+        tools = "CHANNELS" if fmt.derived.has_channels else str(fmt.tools.format)
         content = str(fmt.content.mode).replace("WRAPPED_WITH", "WITH")
         said = "yes" if fmt.verified else f"no: {fmt.issues[0] if fmt.issues else ''}"
         marks = [getattr(fmt.proved, part) for part in ("calls", "reasoning", "content")]

@@ -13,7 +13,7 @@ import deltaparse as dp
 
 from .inputs import BadInput, model_output, text_file, tools_list
 from .log_records import choice_of, id_of, log_outputs
-from .pages import write_page, write_text
+from .output_file import write_page, write_text
 from .replay_command import add_reading, count, replayer_of
 from .replay_hints import remedy
 from .subcommand import TEMPLATES, Subcommand, complain

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .inputs import BadInput
 from .log_records import choice_of, log_outputs
-from .pages import write_page
+from .output_file import write_page
 from .subcommand import complain
 
 if TYPE_CHECKING:

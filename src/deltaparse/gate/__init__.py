@@ -32,8 +32,8 @@ Users import what is here. The rules of each step stand at the top of its module
 primary format, `fallbacks`, `payload` for arguments, `schemas`, and `validation` for the decision.
 """
 
+from .decision import Candidate, Candidates, Decision, ExecutableCall, Reason
 from .gate import ToolGate
-from .records import Candidate, Candidates, Decision, ExecutableCall, Reason
 from .telemetry import ParseMode, ResultStatus, Telemetry, TelemetrySink
 
 __all__ = [

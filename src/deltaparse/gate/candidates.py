@@ -18,9 +18,9 @@ from math import inf
 
 from deltaparse.stream import Content, Issue, Message, Part, Reasoning, ToolCall
 
+from .decision import Candidate, Candidates, Reason
 from .fallbacks import DENIAL, after_intent, snippets, starts_with
-from .payload import SPACE
-from .records import Candidate, Candidates, Reason
+from .strict_arguments import SPACE
 from .tags import after_reasoning, ends_reasoning, others_speak, read_tags, sets_apart
 from .telemetry import ParseMode
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from .payload import SPACE
-from .records import Reason
+from .decision import Reason
+from .strict_arguments import SPACE
 from .telemetry import ParseMode
 
 __all__ = ["DENIAL", "Snippet", "after_intent", "size", "snippets"]

@@ -13,10 +13,10 @@ from deltaparse.stream import Issue, Message, StreamParser, ToolCall, WireFormat
 from deltaparse.stream.finish_reasons import Reason, StopReason
 
 from .candidates import ExtractionRules, extract_call, extract_message, extract_text
+from .decision import Candidates, Decision, ExecutableCall
 from .fallbacks import DENIAL
-from .payload import SPACE
-from .records import Candidates, Decision, ExecutableCall
 from .schemas import allow_list
+from .strict_arguments import SPACE
 from .telemetry import ResultStatus, Telemetry, TelemetrySink, emit
 from .validation import ValidationRules, decide
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from .ecma import NotAPattern, NotTranslated, compiled, is_pattern
-from .steps import counted, found, within
+from .work_budget import counted, found, within
 
 __all__ = ["allowing", "names_in", "schema_checker"]
 

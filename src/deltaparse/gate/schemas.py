@@ -23,11 +23,11 @@ from typing import Any, Protocol
 from deltaparse.partial import UsageError
 from deltaparse.stream.tools import read_tools
 
+from .decision import Refusal
 from .ecma import NotAPattern, NotTranslated, compiled
 from .keywords import allowing, names_in, schema_checker
-from .records import Refusal
-from .steps import counting
 from .tags import NAME
+from .work_budget import counting
 
 __all__ = ["Tool", "allow_list"]
 

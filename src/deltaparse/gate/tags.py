@@ -29,6 +29,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from unicodedata import category, normalize
 
+from .decision import Reason
 from .known_markers import (
     BOUNDARY,
     CLOSES,
@@ -40,7 +41,6 @@ from .known_markers import (
     known_markers,
 )
 from .other_speech import begins_turn, begins_with_prompt, ends_in_prompt
-from .records import Reason
 
 __all__ = [
     "NAME",

@@ -20,12 +20,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .decision import Candidate, Candidates, Decision, ExecutableCall, Reason, Refusal
 from .fallbacks import size
-from .payload import arguments_json, bracket_arguments, strict_json
-from .records import Candidate, Candidates, Decision, ExecutableCall, Reason, Refusal
 from .schemas import Tool
-from .steps import counting
+from .strict_arguments import arguments_json, bracket_arguments, strict_json
 from .telemetry import Telemetry
+from .work_budget import counting
 
 __all__ = ["ValidationRules", "decide"]
 

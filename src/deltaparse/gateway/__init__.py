@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from .discovery import Found, discover
     from .gateway import Gateway
     from .model import Model
-    from .records import Records
     from .settings import Settings
+    from .turn_log import Records
     from .upstreams.http_client import HttpClient
 else:
     __getattr__, __dir__ = lazy_names(
@@ -21,7 +21,7 @@ else:
             ".discovery": "Found discover",
             ".gateway": "Gateway",
             ".model": "Model",
-            ".records": "Records",
+            ".turn_log": "Records",
             ".settings": "Settings",
             ".upstreams.http_client": "HttpClient",
         },

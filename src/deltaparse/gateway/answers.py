@@ -11,14 +11,14 @@ from typing import Any
 from starlette.types import Send
 
 from deltaparse.protocols import ChatCompletions, Encoder
-from deltaparse.protocols.wire_text import json_bytes
+from deltaparse.protocols.sse_writer import json_bytes
 from deltaparse.stream import Delta
 
-from .asked import Asked
+from .choice_stream import Turn
 from .faults import Fault
 from .logprobs import TokenTexts
+from .parsed_request import ParsedRequest
 from .protocol import Protocol
-from .turn import Turn
 
 __all__ = ["Answer", "ClientGone", "StreamedAnswer", "WholeAnswer", "whole_response"]
 
@@ -36,7 +36,7 @@ class Answer(ABC):
 
     def __init__(
         self,
-        asked: Asked,
+        asked: ParsedRequest,
         protocol: Protocol,
         head: Mapping[str, Any],
         send: Send,

@@ -12,10 +12,10 @@ from deltaparse.partial import UsageError
 
 from .model import Model
 from .upstreams.http_client import HttpClient
-from .upstreams.llama_cpp import LlamaCpp
-from .upstreams.openai import Grammars, OpenAI
-from .upstreams.sglang import SGLang
-from .upstreams.tgi import TGI
+from .upstreams.llama_cpp_upstream import LlamaCpp
+from .upstreams.openai_upstream import Grammars, OpenAI
+from .upstreams.sglang_upstream import SGLang
+from .upstreams.tgi_upstream import TGI
 from .upstreams.upstream import Upstream, token_count
 
 __all__ = ["KINDS", "Found", "discover"]
@@ -78,8 +78,8 @@ def _said(client: HttpClient, upstream: Upstream, model: Model, source: str) -> 
     proof = "proved by parsing back what it renders"
     if not fmt.verified:
         proof = f"NOT proved: {fmt.issues[0] if fmt.issues else 'nothing proves it'}"
-    parts = [fmt.tools.format.value if fmt.facts.has_calls else "no tool calls"]
-    if fmt.reasoning.start or fmt.reasoning.end or fmt.facts.has_channels:
+    parts = [fmt.tools.format.value if fmt.derived.has_calls else "no tool calls"]
+    if fmt.reasoning.start or fmt.reasoning.end or fmt.derived.has_channels:
         parts.append("reasoning")
     held = ", ".join(sorted(upstream.ways)) or "none: --grammars names a way, if it has one"
     bos = f"; it adds {model.template.bos_token!r} itself" if upstream.adds_bos else ""

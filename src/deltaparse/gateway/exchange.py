@@ -23,11 +23,11 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from .answers import Answer, ClientGone, StreamedAnswer, WholeAnswer, whole_response
-from .asked import Asked
+from .choice_stream import Turn
+from .context import Shared
 from .faults import Fault
+from .parsed_request import ParsedRequest
 from .protocol import Protocol
-from .shared import Shared
-from .turn import Turn
 from .uploads import Upload
 from .upstreams.connection import opened
 from .upstreams.upstream import Generation
@@ -116,12 +116,12 @@ class Exchange:
         self._answer = self._answer_of(understood, understood.named or name or "")
         await self._choices(self._answer, name)
 
-    async def _understood(self, body: bytes) -> Asked:
+    async def _understood(self, body: bytes) -> ParsedRequest:
         gateway = self.gateway
         found = await gateway.pool.run(
             self.client, None, understand, gateway.served, self.protocol.path, body
         )
-        return Asked(model=gateway.model, upstream=gateway.upstream, **found)
+        return ParsedRequest(model=gateway.model, upstream=gateway.upstream, **found)
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
         """End a request whose client has gone, or takes nothing for too long."""
@@ -233,7 +233,7 @@ class Exchange:
                 turn.fault, asking = fault, None  # what came before stays
         await turn.finish(emit)
 
-    def _answer_of(self, understood: Asked, model: str) -> Answer:
+    def _answer_of(self, understood: ParsedRequest, model: str) -> Answer:
         head = {
             "id": f"{self.protocol.id_prefix}{self.id}",
             "model": model,

@@ -19,12 +19,12 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from deltaparse.protocols.wire_text import json_bytes
+from deltaparse.protocols.sse_writer import json_bytes
 
+from .context import Shared
 from .exchange import Exchange, unknown_model
 from .faults import Fault
 from .protocol import PROTOCOLS, Protocol
-from .shared import Shared
 
 __all__ = ["Gateway"]
 

@@ -17,7 +17,7 @@ from deltaparse.stream import (
     IdFactory,
     StreamParser,
     WireFormat,
-    nine_character_id,
+    mistral_call_id,
     random_call_id,
 )
 
@@ -89,12 +89,12 @@ class Model:
             prompt: the rendered prompt.
         """
         fmt = self.fmt
-        if fmt.facts.has_channels:
+        if fmt.derived.has_channels:
             # The message ends, and another begins.
             ends = [end for end in fmt.channels.ends if end not in fmt.turn.ends]
             return ends[0] + fmt.turn.headers[0] if ends and fmt.turn.headers else ""
-        turn = fmt.facts.turn_so_far(prompt) + output
-        return fmt.facts.reasoning_in(turn)[1]
+        turn = fmt.derived.turn_so_far(prompt) + output
+        return fmt.derived.reasoning_in(turn)[1]
 
     def prepare(self) -> None:
         """Find out what requests will ask for, before the first one waits for it."""
@@ -173,7 +173,7 @@ class Model:
 
 
 def _random_short_id(place: CallPlace) -> str:
-    return nine_character_id(replace(place, prompt=secrets.token_hex(12)))
+    return mistral_call_id(replace(place, prompt=secrets.token_hex(12)))
 
 
 def shown_tools(request: Request) -> list[Mapping[str, Any]] | None:

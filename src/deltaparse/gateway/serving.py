@@ -27,8 +27,8 @@ from .discovery import Found
 from .gateway import Gateway
 from .http_server import LimitedHttp
 from .metrics import forget_process, share_numbers
-from .records import Records
 from .settings import Settings
+from .turn_log import Records
 from .upstreams.http_client import HttpClient
 
 __all__ = ["Service", "bound_socket", "serve"]

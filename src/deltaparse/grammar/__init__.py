@@ -25,7 +25,7 @@ from .rules.rules import (
     seq,
     token,
 )
-from .rules.until import text_until, until_rules
+from .rules.text_until import text_until, until_rules
 from .schema.json_schema import NotExpressed, SchemaRules, schema_rules
 from .text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE, JsonText, Spacing
 from .turn.structural_tags import structural_tag

@@ -13,7 +13,7 @@ from .inspection import Held, InspectedPart, Inspection, Span, inspect_output
 from .live import live_page
 from .outputs import inspect_record
 from .svg import svg_picture
-from .terminal import text_picture
+from .terminal_view import text_picture
 
 __all__ = [
     "POLICY",

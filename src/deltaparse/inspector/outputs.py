@@ -96,10 +96,10 @@ def _title(id: object) -> str:
 
 def _words(fmt: WireFormat) -> str:
     """Return a short description of a format without a name."""
-    facts = fmt.facts
+    derived = fmt.derived
     kinds = [
-        "channels" if facts.has_channels else "",
-        "reasoning" if facts.has_reasoning else "",
-        f"calls {fmt.tools.format.value}" if facts.has_calls else "",
+        "channels" if derived.has_channels else "",
+        "reasoning" if derived.has_reasoning else "",
+        f"calls {fmt.tools.format.value}" if derived.has_calls else "",
     ]
     return ", ".join(filter(None, kinds))

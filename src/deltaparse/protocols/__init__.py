@@ -12,41 +12,44 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .decoders.anthropic_messages import read_messages
-    from .decoders.chat_completions import read_chat_completions
-    from .decoders.responses import read_responses
-    from .encoders.anthropic_messages import AnthropicMessages
-    from .encoders.chat_completions import (
+    from .decoders.chat_completions_decoder import read_chat_completions
+    from .decoders.messages_decoder import read_messages
+    from .decoders.responses_decoder import read_responses
+    from .encoders.chat_completions_encoder import (
         ChatCompletions,
         achat_completion_chunks,
         chat_completion_chunks,
     )
     from .encoders.encoder import Encoder
-    from .encoders.responses import Responses
+    from .encoders.messages_encoder import AnthropicMessages
+    from .encoders.responses_encoder import Responses
     from .message_parts import message_deltas
-    from .requests.anthropic_messages import messages_request, read_messages_request
-    from .requests.chat_completions import chat_completions_request, read_chat_completions_request
-    from .requests.request import Request
-    from .requests.responses import read_responses_request, responses_request
-    from .wire_text import sse
+    from .requests.chat_completions_request import (
+        chat_completions_request,
+        read_chat_completions_request,
+    )
+    from .requests.chat_request import Request
+    from .requests.messages_request import messages_request, read_messages_request
+    from .requests.responses_request import read_responses_request, responses_request
+    from .sse_writer import sse
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            ".decoders.anthropic_messages": "read_messages",
-            ".decoders.chat_completions": "read_chat_completions",
-            ".decoders.responses": "read_responses",
-            ".encoders.anthropic_messages": "AnthropicMessages",
-            ".encoders.chat_completions": "ChatCompletions achat_completion_chunks "
+            ".decoders.messages_decoder": "read_messages",
+            ".decoders.chat_completions_decoder": "read_chat_completions",
+            ".decoders.responses_decoder": "read_responses",
+            ".encoders.messages_encoder": "AnthropicMessages",
+            ".encoders.chat_completions_encoder": "ChatCompletions achat_completion_chunks "
             "chat_completion_chunks",
             ".encoders.encoder": "Encoder",
-            ".encoders.responses": "Responses",
+            ".encoders.responses_encoder": "Responses",
             ".message_parts": "message_deltas",
-            ".requests.anthropic_messages": "messages_request read_messages_request",
-            ".requests.chat_completions": "chat_completions_request read_chat_completions_request",
-            ".requests.request": "Request",
-            ".requests.responses": "read_responses_request responses_request",
-            ".wire_text": "sse",
+            ".requests.messages_request": "messages_request read_messages_request",
+            ".requests.chat_completions_request": "chat_completions_request read_chat_completions_request",
+            ".requests.chat_request": "Request",
+            ".requests.responses_request": "read_responses_request responses_request",
+            ".sse_writer": "sse",
         },
     )
 

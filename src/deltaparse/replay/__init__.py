@@ -15,8 +15,8 @@ Import the public names from this package.
 from .blocks import Interrupted
 from .classes import CLASSES, Difference, difference
 from .expected import Call, Made, made_of, read_expected
-from .layouts import FIELDS, LAYOUTS
 from .local_engine import replay_file, replay_stream
+from .log_schemas import FIELDS, LAYOUTS
 from .minimize import breaks_peer, minimal
 from .records import BadRecord
 from .replayer import Replayer, verdict

@@ -19,7 +19,7 @@ from typing import BinaryIO
 from uuid import uuid4
 
 from .blocks import Block, Done, Interrupted, written
-from .kept import asked, results_at
+from .checkpoints import asked, results_at
 from .paths import found_sources
 from .replayer import Replayer
 from .sources import blocks_of, blocks_of_stream

@@ -24,7 +24,7 @@ from uuid import uuid4
 from deltaparse.partial import UsageError
 
 from .blocks import BOM, Block, Done, Function, Place, json_blocks, written
-from .kept import asked, results_at
+from .checkpoints import asked, results_at
 from .local_engine import Progress
 from .parquet_files import parquet_blocks, read_note, row_groups, write_results
 from .paths import Source, file_system, found_sources, is_parquet, is_remote, open_binary

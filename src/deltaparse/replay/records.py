@@ -11,7 +11,7 @@ from typing import Any
 from deltaparse.partial import UsageError
 from deltaparse.stream.finish_reasons import reason_text
 
-from .choices import choices_of
+from .record_choices import choices_of
 
 __all__ = ["BadRecord", "Record", "plain_id", "read_record"]
 

@@ -26,12 +26,12 @@ from deltaparse.stream import (
 )
 from deltaparse.stream.message.fields import REASONING_KEYS
 from deltaparse.stream.parser import TurnParser
-from deltaparse.stream.wire.given import FormatGiven, as_format
+from deltaparse.stream.wire.format_source import FormatGiven, as_format
 
-from .choices import by_choice
 from .classes import Difference, difference
 from .expected import Made, made_of, read_expected
-from .layouts import Mapped
+from .log_schemas import Mapped
+from .record_choices import by_choice
 from .records import BadRecord, Record, plain_id, read_record
 
 __all__ = ["Replayer", "Verdict", "in_text", "verdict"]

@@ -12,9 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deltaparse.partial import Steps, UsageError, Window, at, skip, until, whitespace
+from deltaparse.partial import (
+    Steps,
+    UsageError,
+    Window,
+    consume_marker,
+    peek_marker,
+    until,
+    whitespace,
+)
 from deltaparse.stream import StreamParser, WireFormat
-from deltaparse.stream.reading.content import stands_alone
+from deltaparse.stream.reading.content import followed_by_marker_or_end
 from deltaparse.stream.wire.marker_tables import MarkerTables, marker_tables
 from deltaparse.stream.wire.section_markers import Role
 
@@ -28,20 +36,20 @@ def turn_behind_calls(fmt: WireFormat, prompt: str) -> str:
     header stands in the prompt, its last marker of reasoning says whether that is open, as in the
     servers' own parsers.
     """
-    facts = fmt.facts
-    if not prompt or not facts.has_reasoning:
-        return facts.turn_so_far(prompt)
-    turn = facts.turn_in(prompt)
+    derived = fmt.derived
+    if not prompt or not derived.has_reasoning:
+        return derived.turn_so_far(prompt)
+    turn = derived.turn_in(prompt)
     start, end = fmt.reasoning.start, fmt.reasoning.end
     if turn is None:
         opened = prompt.rfind(start.strip()) if start.strip() else -1
         ended = prompt.rfind(end.strip()) if end.strip() else -1
         if opened == ended:
-            return facts.turn_so_far(prompt)
+            return derived.turn_so_far(prompt)
         if ended < opened:
             return prompt[opened:]
         return f"{start}{end}"
-    if not start.strip() or not any(opener.strip() in turn for opener in facts.openers):
+    if not start.strip() or not any(opener.strip() in turn for opener in derived.openers):
         return turn
     parser = StreamParser(fmt, prompt=next(iter(fmt.turn.headers), ""))
     parser.feed(turn)
@@ -82,7 +90,7 @@ class ReasoningSplit:
     def __init__(
         self, fmt: WireFormat, *, prompt: str = "", call_ends_reasoning: bool = False
     ) -> None:
-        if fmt.facts.has_channels:
+        if fmt.derived.has_channels:
             raise UsageError("reasoning in channels cannot be split off: use StreamParser")
         tail = turn_behind_calls(fmt, prompt)
         self._source = Window(offset=-len(tail))
@@ -91,7 +99,7 @@ class ReasoningSplit:
         self.span = (0, 0)
         self.rest_at = 0
         self.opened = False
-        self.closed = self.ended = not fmt.facts.has_reasoning
+        self.closed = self.ended = not fmt.derived.has_reasoning
         tables = marker_tables(fmt, calls=True)
         self._markers = tables.in_reasoning if call_ends_reasoning else tables.in_reasoning_only
         self._steps = self._read(tables)
@@ -129,7 +137,7 @@ class ReasoningSplit:
             source = self._source
             self.ended = self.closed = bool(done.value)
             self.rest_at = max(source.offset, 0)
-            self._rest.append(source.take(len(source.text)))
+            self._rest.append(source.consume(len(source.text)))
 
     def _taken(self) -> tuple[str, str]:
         taken = "".join(self._reasoning), "".join(self._rest)
@@ -140,9 +148,9 @@ class ReasoningSplit:
     def _read(self, tables: MarkerTables) -> Steps[bool]:
         """Read up to the rest; return whether reasoning ended there."""
         src = self._source
-        repeated = yield from at(src, tables.at_start)
+        repeated = yield from peek_marker(src, tables.at_start)
         if repeated:
-            yield from skip(src, repeated, tables.trailing(repeated))
+            yield from consume_marker(src, repeated, tables.trailing(repeated))
         opened = ""
         if not tables.opens_reasoning:
             opened = yield from _opened(src, tables, self._rest.append)
@@ -150,10 +158,10 @@ class ReasoningSplit:
                 # The end of an output that may still have become reasoning ends none.
                 return not src.closed
         self.opened = True
-        again = yield from at(src, tables.reasoning_start)
+        again = yield from peek_marker(src, tables.reasoning_start)
         if again:
             opened = again
-            yield from skip(src, again, tables.trailing(again))
+            yield from consume_marker(src, again, tables.trailing(again))
         start = max(src.offset, 0)
         marker = yield from until(src, self._markers, self._reasoning.append)
         own_ends = tables.reasoning_ends.get(opened.strip())
@@ -164,14 +172,16 @@ class ReasoningSplit:
             # An end of the turn that text follows is none, nor is the end of another pair.
             if not strange and marker not in tables.turn_ends:
                 break
-            if not strange and (yield from stands_alone(src, tables, marker, tables.after_end)):
+            if not strange and (
+                yield from followed_by_marker_or_end(src, tables, marker, tables.after_end)
+            ):
                 break
-            self._reasoning.append(src.take(src.pos + len(marker)))
+            self._reasoning.append(src.consume(src.pos + len(marker)))
             marker = yield from until(src, self._markers, self._reasoning.append)
         self.span = (start, max(src.offset, start))
         self.closed = bool(marker)
         if marker and tables.role(marker) not in (Role.TOOL_START, Role.CONTENT_START):
-            yield from skip(src, marker, tables.trailing(marker))
+            yield from consume_marker(src, marker, tables.trailing(marker))
         return bool(marker)
 
 
@@ -179,10 +189,10 @@ def _opened(src: Window, tables: MarkerTables, text: Callable[[str], None]) -> S
     """Read and return a start of reasoning, and the space before it; without one, that is text."""
     mark = src.mark()
     yield from whitespace(src, tables.longest)
-    marker = yield from at(src, tables.reasoning_start)
+    marker = yield from peek_marker(src, tables.reasoning_start)
     if marker:
-        yield from skip(src, marker, tables.trailing(marker))
+        yield from consume_marker(src, marker, tables.trailing(marker))
     else:
-        text(src.since(mark))
+        text(src.text_since(mark))
     src.release()
     return marker

@@ -103,7 +103,7 @@ class SglangDetector(CallsSoFar):
         self._buffer = ""
         self._tokenizer = tokenizer
         self._strays = self.options.strays(self.wire_format, tokenizer)
-        self._ids = self.wire_format.facts.writes_ids
+        self._ids = self.wire_format.derived.writes_ids
 
     def has_tool_call(self, text: str) -> bool:
         """Return whether the text is to be parsed: for a call, or what is round content.

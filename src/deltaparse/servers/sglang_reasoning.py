@@ -133,7 +133,7 @@ class SglangReasoningDetector:
         self._strays = self.options.strays(fmt, self._tokenizer)
         self._split: ReasoningSplit | None = None
         self._answer: StreamParser | None = None
-        if self._reader_follows and not fmt.facts.has_channels:
+        if self._reader_follows and not fmt.derived.has_channels:
             self._split = ReasoningSplit(
                 fmt, prompt=self._prompt, call_ends_reasoning=self.call_ends_reasoning
             )

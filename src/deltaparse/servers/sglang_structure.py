@@ -10,7 +10,7 @@ from typing import Any
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
 from deltaparse.stream.wire.escapes import escapes_of
 
-from .structural_tags import structural_tag_of
+from .xgrammar_tags import structural_tag_of
 
 __all__ = ["PROBE", "StructureInfo", "around", "sglang_tag"]
 
@@ -66,7 +66,7 @@ def around(fmt: WireFormat, name: str) -> tuple[str, str, str]:
     ):
         name = escapes_of(function.name_escapes).write(name)
         begin = before + function.name_prefix + name + function.name_suffix
-        end = function.close + (name + function.close_suffix) * fmt.facts.closes_by_name + behind
+        end = function.close + (name + function.close_suffix) * fmt.derived.closes_by_name + behind
         trigger = trigger or (function.name_prefix).strip()
     else:
         raise NotImplementedError("the arguments are no JSON between two texts")

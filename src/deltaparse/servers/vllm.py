@@ -217,7 +217,7 @@ def register_vllm_parsers(
     tool_parser = vllm_tool_parser(source, **options)
     tools[0].register_module(name=name, force=True, module=tool_parser)
     fmt = source if callable(source) else format_of(source, None)
-    if callable(fmt) or not fmt.facts.has_channels:
+    if callable(fmt) or not fmt.derived.has_channels:
         made = vllm_reasoning_parser(source, call_ends_reasoning=call_ends_reasoning, **options)
         reasoning[0].register_module(name=name, force=True, module=made)
 

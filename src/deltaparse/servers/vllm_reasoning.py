@@ -184,7 +184,7 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
 
         `input_ids` are the output so far, or the prompt with it.
         """
-        if not self.wire_format.facts.has_reasoning:
+        if not self.wire_format.derived.has_reasoning:
             return True
         since = max(len(input_ids) - len(list(delta_ids)), 0)
         if self._steps is None or not self._steps.go_on(input_ids, since):
@@ -280,7 +280,7 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         """Return whether a text tells more than an output that has said nothing of reasoning."""
         reasoning, turn = self.wire_format.reasoning, self.wire_format.turn
         markers = filter(None, (reasoning.start.strip(), reasoning.end.strip()))
-        shown = self.wire_format.facts.turn_in(text) is not None
+        shown = self.wire_format.derived.turn_in(text) is not None
         return bool(text) and (
             shown or not turn.headers or any(marker in text for marker in markers)
         )

@@ -15,7 +15,7 @@ from deltaparse.stream import WireFormat
 
 from .plugin import imported
 from .requests import forces_calls, named_function
-from .structural_tags import structural_tag_of
+from .xgrammar_tags import structural_tag_of
 
 __all__ = ["calls_of", "constrain_to_json", "tag_of"]
 

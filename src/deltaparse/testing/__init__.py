@@ -18,11 +18,11 @@ except ImportError as error:
     ) from error
 
 from .cuts import chunkings
+from .drawn_messages import messages
+from .grammar_samples import Sampler, texts_of
 from .invariants import check_invariants
 from .model_outputs import outputs
-from .sampling import Sampler, texts_of
 from .templates import check_template
-from .turns import messages
 
 __all__ = [
     "Sampler",

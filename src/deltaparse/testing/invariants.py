@@ -28,7 +28,7 @@ from deltaparse.stream import (
     ToolCallDelta,
     WireFormat,
 )
-from deltaparse.stream.wire.given import as_format
+from deltaparse.stream.wire.format_source import as_format
 
 from .cuts import cut_at
 from .model_outputs import markers_of
@@ -175,7 +175,7 @@ LAST_WORD = re.compile(r"(?<=\W)\w+\Z")
 
 
 def _check_plain(fmt: WireFormat, text: str, message: Message) -> None:
-    by_itself = fmt.reasoning.mode in ("NONE", "TAG_BASED") and not fmt.facts.has_channels
+    by_itself = fmt.reasoning.mode in ("NONE", "TAG_BASED") and not fmt.derived.has_channels
     parts = message.tool_calls or message.reasoning_content
     marked = parts or any(marker in text for marker in markers_of(fmt))
     # A prompt may contain the start of the content marker: `>>>`, with `all` in the output.

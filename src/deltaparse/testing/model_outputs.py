@@ -8,12 +8,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from deltaparse.analyzer.format_texts import confusing
+from deltaparse.analyzer.format_markers import confusing
 from deltaparse.grammar import gbnf
 from deltaparse.stream import ReasoningMode, WireFormat
-from deltaparse.stream.wire.given import as_format
+from deltaparse.stream.wire.format_source import as_format
 
-from .sampling import free_text, texts_of
+from .grammar_samples import free_text, texts_of
 
 __all__ = ["markers_of", "outputs"]
 

@@ -9,7 +9,7 @@ from deltaparse.analyzer import Trace, analyze
 from deltaparse.analyzer.analysis import prove_format
 from deltaparse.analyzer.proof.conversations import PROOF_TOOLS
 from deltaparse.stream import Message, WireFormat, parse
-from deltaparse.stream.wire.given import as_format
+from deltaparse.stream.wire.format_source import as_format
 
 from .invariants import check_invariants
 
@@ -48,7 +48,7 @@ def check_template(
     given = found if fmt is None else as_format(fmt)
     if fmt is None:
         assert found.verified, "not verified: " + "; ".join(found.issues)
-    elif not found.verified or (given.facts.has_calls and not found.facts.has_calls):
+    elif not found.verified or (given.derived.has_calls and not found.derived.has_calls):
         # The derived format is unverified or lacks calls, so it cannot serve as the reference.
         found, trace = given, Trace()
         wrong = "; ".join(prove_format(template, given, trace, **switches))

@@ -9,7 +9,7 @@ with `register_tool_parser`. Import the public names from this package.
 
 from .base import BaseToolParser, ParseResult, ToolCallItem
 from .factory import create_tool_parser, register_tool_parser, tool_parser_from_config
-from .values import safe_value
+from .text_value import safe_value
 from .wire_parser import WireToolParser
 
 __all__ = [

@@ -62,7 +62,7 @@ class WireToolParser(BaseToolParser):
         self._tools = tools
         self._prompt = prompt
         self._policies = policies
-        self._any_namespace = self.wire_format.facts.has_channels and tools is None
+        self._any_namespace = self.wire_format.derived.has_channels and tools is None
         self._read_as = self.wire_format
         if self._any_namespace:
             self._read_as = self.wire_format.replace(function={"namespace": ""})
@@ -88,8 +88,8 @@ class WireToolParser(BaseToolParser):
         if not calls:
             return None
         start, last = calls[0].span[0], calls[-1]
-        facts = self.wire_format.facts
-        in_messages = facts.has_channels and bool(facts.openers)
+        derived = self.wire_format.derived
+        in_messages = derived.has_channels and bool(derived.openers)
         if in_messages:
             start = self._message(text, start)[0]
         end = len(text)
@@ -144,7 +144,7 @@ class WireToolParser(BaseToolParser):
         return ParseResult(items or None, is_valid=bool(calls) and len(whole) == len(calls))
 
     def _item(self, call: ToolCall) -> ToolCallItem:
-        has_id = self.wire_format.facts.writes_ids or self._prompt
+        has_id = self.wire_format.derived.writes_ids or self._prompt
         return ToolCallItem(
             id=call.id if has_id else f"call_{uuid4().hex}",
             type="function",

@@ -9,8 +9,8 @@ from typing import Literal
 from deltaparse.partial import Emit, Window, nowhere
 
 from ...message.message import Attempt
-from ...message.sink import Verdict
-from ...message.trail import Said
+from ...message.policy_sink import Verdict
+from ...message.provenance import TextRole
 from ...wire.call_fields import Field
 from ...wire.spellings import stripped
 from ...wire.tag_markers import TaggedMarkers
@@ -54,7 +54,7 @@ class Call:
         "_held",
         "_name_span",
         "_reading",
-        "_told_by_look",
+        "_structural_only",
         "_verdict",
         "ambiguous",
         "checkpoint",
@@ -88,7 +88,7 @@ class Call:
         self.tables = tables = reading.tables
         self.fmt = tables.fmt
         self.overrun = tables.overrun
-        self._told_by_look = tables.told_by_look
+        self._structural_only = tables.structural_only
         self.listed = self.opened = False
         self.reads: Window = reading.src
         self._begin(checkpoint)
@@ -131,7 +131,7 @@ class Call:
         trail = self.sink.trail
         if trail is not None:
             self._name_span = self._place_of_name()
-            trail.said(*self._name_span, Said.NAME)
+            trail.said(*self._name_span, TextRole.NAME)
 
     def _place_of_name(self) -> tuple[int, int]:
         """Where the name stands, without what stands round it; empty where it is not written."""
@@ -139,7 +139,9 @@ class Call:
         # What was repaired was read from a window of its own, whose offsets mean nothing here.
         start = max(start, self.checkpoint.start)
         word = re.compile(rf"(?<!\w){re.escape(self.name)}(?!\w)")
-        found = word.search(self._reading.src.since(start, prompt=True)) if end > start else None
+        found = (
+            word.search(self._reading.src.text_since(start, prompt=True)) if end > start else None
+        )
         return (start + found.start(), start + found.end()) if found else self._name_span
 
     def _reported_at(self) -> tuple[int, int]:
@@ -160,7 +162,7 @@ class Call:
         if trail is None or start is None or self._verdict == "text":
             return
         end = max(self._read_to() - but, start)
-        trail.said(start, end, Said.ARGUMENTS)
+        trail.said(start, end, TextRole.ARGUMENTS)
         first, last = self._arguments_span
         self._arguments_span = (start if first == last else first), end
         self._arguments_from = None
@@ -224,13 +226,13 @@ class Call:
 
         Where it stands in no markers at all, the name of a tool says so too.
         """
-        if not self.name or not self._told_by_look:
+        if not self.name or not self._structural_only:
             return bool(self.name)
         by_name = self._reading.tables.unmarked and self.name in (self.sink.tools or ())
         return self.started or by_name
 
     @property
-    def is_stray(self) -> bool:
+    def is_unknown_unmarked(self) -> bool:
         """Whether only the name could say that this is a call, and it is that of no tool.
 
         For readers that know calls to be unproven (`MarkerTables.unproven`).
@@ -270,10 +272,10 @@ class Call:
         sink, tables = self.sink, self._reading.tables
         waits_for_id = tables.id_before_call and not self.id
         waits_for_all = sink.policies.malformed_arguments == "text" and not self.whole
-        waits_for_arguments = self._told_by_look and not self.started
+        waits_for_arguments = self._structural_only and not self.started
         if not last and (waits_for_id or waits_for_all or waits_for_arguments):
             return
-        self._verdict = sink.admit(self.name, self._reported_at)
+        self._verdict = sink.decide(self.name, self._reported_at)
         if self._verdict == "call" and not waits_for_all:
             self._note_text_beside()
             if self.id and sink.is_repeated(self.id):
@@ -354,7 +356,7 @@ class Call:
         elif self._verdict == "drop":
             sink.issue("extra_call", self.checkpoint.span, f"dropped: {self.checkpoint.text()!r}")
             if sink.trail is not None:
-                sink.trail.said(*self.checkpoint.span, Said.DROPPED)
+                sink.trail.said(*self.checkpoint.span, TextRole.DROPPED)
         else:
             self._emit_text("")
         self.attempted()
@@ -374,8 +376,8 @@ class Call:
     @property
     def closers(self) -> set[str]:
         """The markers of which each may close this call."""
-        closers = stripped(self.tables.facts.closers)
-        if self.tables.facts.closes_by_name:
+        closers = stripped(self.tables.derived.closers)
+        if self.tables.derived.closes_by_name:
             function = self.fmt.function
             closers.add(function.close.strip() + self.written + function.close_suffix.strip())
         return closers

@@ -5,18 +5,27 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from deltaparse.partial import Emit, Steps, at, is_whole, json_space, marker_set, match_end, skip
+from deltaparse.partial import (
+    Emit,
+    Steps,
+    consume_marker,
+    is_whole,
+    json_space,
+    marker_set,
+    match_end,
+    peek_marker,
+)
 
 from ...message.message import Attempt
 from ...wire.format import ToolFormat
 from ...wire.spellings import GAP, stripped
 from ..checkpoint import Checkpoint
 from ..reading import Reading
-from .code import coded_calls
+from .code_calls import coded_calls
 from .ending import is_text
-from .json_native import json_calls
-from .pythonic import python_calls
-from .tagged import more_in_section, tagged_calls
+from .json_object_calls import json_calls
+from .python_calls import python_calls
+from .tagged_calls import more_in_section, tagged_calls
 
 __all__ = ["tool_calls"]
 
@@ -47,14 +56,16 @@ def tool_calls(
     begun = reading.sink.calls
     start = end = src.offset
     marker, strays, in_section = "", list[str](), False
-    while marker != (prefix or None) and (more := (yield from at(src, tables.call_starts))):
+    while marker != (prefix or None) and (
+        more := (yield from peek_marker(src, tables.call_starts))
+    ):
         marker = more.strip().removeprefix(separator).lstrip()
         if section and marker == section:
             reading.before_section = begun
-            in_section = tables.facts.in_section
-            reading.in_section = tables.facts.token_sections
+            in_section = tables.derived.in_section
+            reading.in_section = tables.derived.token_sections
         if code and marker == code:
-            yield from skip(src, more, tables.trailing(more))
+            yield from consume_marker(src, more, tables.trailing(more))
             break
         src.pos += len(more)
         strays.append(marker)
@@ -72,7 +83,7 @@ def tool_calls(
         called = yield from python_calls(reading, checkpoint)
     else:
         form = _form_here(reading) if tables.also else reading
-        if form.tables.facts.is_tagged:
+        if form.tables.derived.is_tagged:
             prefixed = marker == prefix and form is reading
             called = yield from tagged_calls(form, checkpoint, prefixed=prefixed, several=several)
         else:
@@ -100,7 +111,7 @@ def _form_here(reading: Reading) -> Reading:
     src, tables = reading.src, reading.tables
     char = src.text[src.pos : src.pos + 1]
     in_json = bool(char) and char in "[{"
-    if not char or in_json is not tables.facts.is_tagged:
+    if not char or in_json is not tables.derived.is_tagged:
         return reading
     return replace(reading, tables=tables.other_form())
 
@@ -117,13 +128,13 @@ def _closers_as_text(reading: Reading) -> Steps[None]:
     """Emit the markers that end a call which is text, and the section's if all in it is text."""
     src, fmt = reading.src, reading.fmt
     section = fmt.tools.section_end.strip()
-    markers = marker_set(stripped(fmt.facts.closers))
+    markers = marker_set(stripped(fmt.derived.closers))
     while True:
         start = match_end(SPACE, src.text, src.pos)
         end = markers.match(src.text, start, final=src.closed)
         if end > start:
             marker = src.text[start:end]
-            text = src.take(end)
+            text = src.consume(end)
             reading.closes(marker)
             if marker == section and not is_text(reading, reading.before_section):
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deltaparse.partial import Steps, Window, at
+from deltaparse.partial import Steps, Window, peek_marker
 
 from ...wire.element_heads import LONGEST_HEAD, ElementHead
 from .call import Call
@@ -19,7 +19,7 @@ def attributes_before(src: Window, head: ElementHead | None) -> Steps[Attributes
 
     Returns None, and reads nothing, if no such head stands here.
     """
-    if head is None or not (opened := (yield from at(src, head.open))):
+    if head is None or not (opened := (yield from peek_marker(src, head.open))):
         return None
     return (yield from _attributes(src, head, head.before, len(opened)))
 

@@ -28,18 +28,18 @@ from deltaparse.partial import (
     Markers,
     Steps,
     Window,
-    at,
     json_space,
     json_value,
     marker_set,
     nowhere,
+    peek_marker,
     until,
 )
 
 from ...wire.section_markers import Role
 from ..checkpoint import Checkpoint
 from ..content import content
-from ..content_writer import Before, ContentWriter
+from ..content_writer import ContentWriter, PrecededBy
 from ..reading import Reading
 from .call import Call
 
@@ -120,14 +120,14 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
     start = src.offset
     # What ends the turn is left unread, as is what follows it.
     takes = src.closed and not _turn_ends(reading)
-    rest = "".join(call.not_emitted) + (src.take(len(src.text)) if takes else "")
+    rest = "".join(call.not_emitted) + (src.consume(len(src.text)) if takes else "")
     if reading.recipient and not call.name:
         call.called(reading.recipient, call.checkpoint.start)
     if not call.is_call:
-        if reading.tables.told_by_look and sink.calls:
+        if reading.tables.structural_only and sink.calls:
             call.fault = "truncated"
             call.attempted()
-        if sink.natural or reading.tables.told_by_look:
+        if sink.natural or reading.tables.structural_only:
             return False
         text = call.checkpoint.text()
         sink.issue("truncated_call", call.checkpoint.span, f"no name: {text!r}")
@@ -161,7 +161,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     if not call.is_call:
-        if call.listed and not tables.told_by_look and ending.brackets is not None:
+        if call.listed and not tables.structural_only and ending.brackets is not None:
             brackets = "{" + ending.brackets
             yield from _skip_element(src, tables.after_bad_call, brackets, nowhere)
         return False
@@ -169,7 +169,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     start = src.offset
     problem = ending.problem + (f", not emitted: {ending.held};" if ending.held else "")
     closers = "" if ending.held else ending.closers
-    marker = yield from at(src, tables.after_bad_call)
+    marker = yield from peek_marker(src, tables.after_bad_call)
     role = tables.role(marker) if marker else None
     repairs = not call.started or (closers and call.may_repair)
     if role is not None and (call.whole or (repairs and role is Role.TOOL_END)):
@@ -198,7 +198,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     if unmarked:
         call.checkpoint.commit()
         src.emits_prompt = False
-        writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
+        writer = ContentWriter(reading, PrecededBy.CALL if sink.calls else PrecededBy.START)
         yield from content(reading, tables.in_content, writer.emit)
         writer.end()
     return called
@@ -223,7 +223,7 @@ def _skip_element(src: Window, markers: Markers, brackets: str, emit: Emit) -> S
             continue
         if len(found) != 1:
             return
-        emit(src.take(src.pos + 1))
+        emit(src.consume(src.pos + 1))
         opener = OPENED_BY.get(found)
         if opener is None:
             still_open.append(found)
@@ -241,7 +241,7 @@ def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
 
     A call may stand in what is text now, where another would be looked for.
     """
-    writer = ContentWriter(reading, Before.CALL if reading.sink.calls else Before.START)
+    writer = ContentWriter(reading, PrecededBy.CALL if reading.sink.calls else PrecededBy.START)
     writer.emit(checkpoint.text())
     checkpoint.commit()
     tables = reading.tables

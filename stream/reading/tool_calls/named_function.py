@@ -35,8 +35,8 @@ from deltaparse.partial import (
     nowhere,
 )
 
-from ...message.sink import Sink
-from .schema import argument_names
+from ...message.policy_sink import Sink
+from ...wire.argument_types import argument_names
 
 __all__ = ["is_arguments"]
 
@@ -50,7 +50,7 @@ def is_arguments(src: Window, sink: Sink) -> Steps[bool]:
     mark = src.mark()
     src.pos += 1
     alone = yield from _is_arguments(src, sink)
-    src.back(mark)
+    src.rewind_to(mark)
     src.release()
     return alone
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from deltaparse.partial import Steps, Window, is_python_name
 
+from ...wire.fast_patterns import FastPattern, so_far, whole
 from ...wire.spellings import GAP
-from ...wire.usual import Usual, so_far, whole
 
 if TYPE_CHECKING:
     import regex
@@ -88,11 +88,11 @@ def python_head(
 
 
 @lru_cache(maxsize=1)
-def usual_call() -> Usual:
+def usual_call() -> FastPattern:
     """What stands between two calls of a list and begins the second; the group is its name."""
     gap, name = r"[ \t\n\r]{0,16}+", r"[A-Za-z_][-.\w]{0,127}+"
     between = [gap, r"(?:[,;]" + gap + ")?+"]
-    return Usual(rf"{whole(between)}({name})\(", so_far([*between, name]))
+    return FastPattern(rf"{whole(between)}({name})\(", so_far([*between, name]))
 
 
 @lru_cache(maxsize=64)

@@ -14,13 +14,14 @@ from deltaparse.partial import (
     LONGEST_MARKER,
     Steps,
     Window,
-    at,
     json_space,
     nowhere,
+    peek_marker,
     skip_if_here,
     until,
 )
 
+from ...wire.argument_types import argument_names
 from ...wire.spellings import swallowed
 from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
@@ -28,12 +29,11 @@ from ..reading import Reading
 from .call import Call
 from .element_heads import attributes_before
 from .ending import CUT, WHOLE, End, Ending
+from .fast_argument import usual_argument
 from .given_names import NONE, Given
-from .schema import argument_names
-from .tagged_elements import Argument, argument_name, argument_value, odd_keys
+from .nested_values import Argument, argument_name, argument_value, odd_keys
 from .tagged_head import argument_stands, names_without_marker
-from .tagged_value import up_to_end
-from .usual_argument import usual_argument
+from .tagged_value import read_to_suffix
 
 __all__ = ["end_of_arguments", "tagged_arguments"]
 
@@ -104,7 +104,7 @@ def _next_argument(
     attributes = yield from attributes_before(src, m.argument_head)
     if attributes is not None:
         return "", attributes
-    if m.may_be_ended and not (yield from at(src, m.in_arguments)):
+    if m.may_be_ended and not (yield from peek_marker(src, m.in_arguments)):
         if not m.names_unmarked or not (yield from argument_stands(src, m, names)):
             yield from _junk(src, call, m)
     prefix = yield from _argument_here(src, m, schema)
@@ -127,7 +127,7 @@ def _unread_arguments(
     if len(argument.end(m).name) > LONGEST_MARKER:
         return
     start, before = src.mark(), len(call.not_emitted)
-    ending = yield from up_to_end(src, call, m, argument.end(m, names), nowhere)
+    ending = yield from read_to_suffix(src, call, m, argument.end(m, names), nowhere)
     while ending is WHOLE:
         yield from json_space(src)
         yield from skip_if_here(src, m.separator)
@@ -137,8 +137,8 @@ def _unread_arguments(
         read = yield from argument_name(src, call, m, prefix, given)
         if isinstance(read, Ending) or len(read.end(m).name) > LONGEST_MARKER:
             break
-        ending = yield from up_to_end(src, call, m, read.end(m, names), nowhere)
-    call.not_emitted[before:] = [src.since(start, prompt=True)]
+        ending = yield from read_to_suffix(src, call, m, read.end(m, names), nowhere)
+    call.not_emitted[before:] = [src.text_since(start, prompt=True)]
     src.release()
 
 
@@ -158,7 +158,7 @@ def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str |
     It must not be a longer marker that ends arguments; what may begin an argument as well as the
     next call does so if the `schema` has that argument. "" where nothing stands before names.
     """
-    here = yield from at(src, m.in_arguments)
+    here = yield from peek_marker(src, m.in_arguments)
     if here in m.as_arguments and m.as_arguments[here] in (argument_names(schema) or ()):
         here = next((key for key in m.key.literals if here.startswith(key)), "")
         src.pos += len(here)
@@ -191,7 +191,7 @@ def _ends_here(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[bool]:
     none, what follows the call ends it.
     """
     src, sink = reading.src, reading.sink
-    closed = yield from at(src, m.closers)
+    closed = yield from peek_marker(src, m.closers)
     if closed or (not m.has_ends and src.unread):
         # What stands between arguments may begin as a closer does.
         return not (may_become(src, m.key) or may_become(src, m.separator))

@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, skip, skip_if_here
+from deltaparse.partial import (
+    Markers,
+    Steps,
+    Window,
+    consume_marker,
+    json_space,
+    peek,
+    peek_marker,
+    skip_if_here,
+)
 
+from ...wire.argument_types import argument_names
 from ...wire.escapes import Escapes, escapes_of
 from ...wire.format import CallIdPosition
 from ...wire.spellings import trailing
@@ -17,7 +27,6 @@ from .call import Call
 from .element_heads import attributes_before, attributes_behind, leave_out
 from .ending import CUT, WHOLE, Ending
 from .given_names import NONE, Given, given_name, odd_names
-from .schema import argument_names
 
 __all__ = [
     "LONGEST_NAME",
@@ -78,7 +87,7 @@ def tagged_head(
     name = _named(reading, call, m, name, start, given)
     suffix = yield from _name_suffix(src, call, m)
     cut = not suffix and _is_cut(src, m.after_name)
-    if fmt.facts.id_before_arguments:
+    if fmt.derived.id_before_arguments:
         cut |= yield from _id_between(src, call, m)
     yield from json_space(src)
     begun = yield from skip_if_here(src, m.arguments_start)
@@ -118,19 +127,19 @@ def _name_prefix(src: Window, call: Call, m: TaggedMarkers) -> Steps[bool]:
 
 def _name_suffix(src: Window, call: Call, m: TaggedMarkers) -> Steps[str]:
     """Read and return the marker behind a name, and attributes before it; "" if none stands."""
-    suffix = yield from at(src, m.after_name)
+    suffix = yield from peek_marker(src, m.after_name)
     if not suffix:  # a closer that is a word has ended the name, before the white space
         yield from json_space(src)
-        suffix = yield from at(src, m.after_name)
+        suffix = yield from peek_marker(src, m.after_name)
     space = trailing(call.fmt.function.name_suffix)
     if suffix:
-        yield from skip(src, suffix, space)
+        yield from consume_marker(src, suffix, space)
         return suffix
     attributes = yield from attributes_behind(src, m.function_head)
     if attributes is None:
         return ""
     leave_out(call, attributes)
-    yield from skip(src, "", space)
+    yield from consume_marker(src, "", space)
     return call.fmt.function.name_suffix
 
 
@@ -320,6 +329,8 @@ def _arguments_stand_here(src: Window, m: TaggedMarkers, known: Collection[str])
     if not char or (char in '{"' and not m.key.literals):
         return True
     head = m.argument_head
-    if (yield from at(src, m.in_arguments)) or (head and (yield from at(src, head.open))):
+    if (yield from peek_marker(src, m.in_arguments)) or (
+        head and (yield from peek_marker(src, head.open))
+    ):
         return True
     return m.names_unmarked and (yield from argument_stands(src, m, known))

@@ -17,26 +17,26 @@ from deltaparse.partial import (
     Steps,
     StringSink,
     Window,
-    at,
     json_space,
     marker_set,
+    peek_marker,
     skip_if_here,
     until,
 )
 
+from ...wire.argument_types import Kinds, argument_names
 from ...wire.next_call import MOST_CLOSERS
 from ...wire.spellings import GAP, MOST_GAP, has_word
 from ...wire.tag_markers import TaggedMarkers
-from ..content import may_become, stands_alone
-from .arguments import closers_of, object_value
+from ..content import followed_by_marker_or_end, may_become
 from .call import Call
 from .ending import CUT, WHOLE, Ending
+from .json_arguments import closers_of, object_value
 from .quoted_calls import QuotedCalls
-from .schema import Kinds, argument_names
 from .tagged_head import LONGEST_NAME, name_in
-from .values import Value
+from .typed_value import Value
 
-__all__ = ["ValueEnd", "followed", "name_stands", "space_behind", "text_value", "up_to_end"]
+__all__ = ["ValueEnd", "followed", "name_stands", "read_to_suffix", "space_behind", "text_value"]
 
 SPACE = re.compile(GAP)
 INDENT = re.compile(rf"[ \t]{{0,{MOST_GAP}}}+")
@@ -67,7 +67,7 @@ def text_value(
     arguments = call.fmt.arguments
     if call.traces:
         call.begin_arguments()
-    if m.escape_start.literals and (yield from at(src, m.escape_start)):
+    if m.escape_start.literals and (yield from peek_marker(src, m.escape_start)):
         return (yield from _escaped(src, call, m, end))
     if src.unread and may_become(src, m.escape_start):
         return CUT
@@ -77,7 +77,7 @@ def text_value(
     if openers:
         char = yield from json_space(src)
         # A marker may begin with a bracket, too: behind no value at all.
-        if char in openers and not (yield from at(src, end.markers)):
+        if char in openers and not (yield from peek_marker(src, end.markers)):
             return (yield from _json_in_tags(src, call, m, end))
 
     def note(how: str) -> None:
@@ -86,7 +86,7 @@ def text_value(
     escapes, python = m.value_escapes, arguments.python_literals
     value = Value(call.emit, note, types, python=python, escapes=escapes)
     call.sink.held = value.chunks
-    ending = yield from up_to_end(src, call, m, end, value.write, value.string)
+    ending = yield from read_to_suffix(src, call, m, end, value.write, value.string)
     if ending is CUT:
         call.not_emitted.append(value.held)
         return CUT
@@ -106,7 +106,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
             value.end()
             yield from skip_if_here(src, m.escape_end)
             return (yield from _behind_whole(src, call, m, end))
-        emit(src.take(src.pos + 1))
+        emit(src.consume(src.pos + 1))
     return CUT
 
 
@@ -115,7 +115,7 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> S
     lexer = yield from object_value(src, call, call.emit)
     if lexer.state is JsonState.BROKEN:
         closers = closers_of(lexer)
-        marker = yield from at(src, end.markers)
+        marker = yield from peek_marker(src, end.markers)
         if not (closers and call.may_repair and marker) or marker in m.quoted_openers:
             return Ending.broken(lexer.problem)
         call.emit(closers)
@@ -130,14 +130,14 @@ def _behind_whole(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> S
     rest: list[str] = []
     call.sink.held = rest
     start = src.offset
-    ending = yield from up_to_end(src, call, m, end, rest.append, whole=True)
+    ending = yield from read_to_suffix(src, call, m, end, rest.append, whole=True)
     if "".join(rest).strip():
         detail = f"left out behind an argument: {''.join(rest)!r}"
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
     return ending
 
 
-def up_to_end(
+def read_to_suffix(
     src: Window,
     call: Call,
     m: TaggedMarkers,
@@ -162,10 +162,10 @@ def up_to_end(
         ends_turn = core in m.turn_ends and core != suffix
         if suffix and ends_turn and not (yield from _turn_ends(src, call, len(marker))):
             quoted.unmatched += 1
-            emit(src.take(src.pos + gap + 1))
+            emit(src.consume(src.pos + gap + 1))
             continue
         if marker and not suffix and _quotes(quoted, core, m):
-            emit(src.take(src.pos + len(marker)))
+            emit(src.consume(src.pos + len(marker)))
             continue
         if not marker or ends_turn or not suffix:
             whole = not suffix and bool(marker or call.sink.natural)
@@ -184,10 +184,10 @@ def up_to_end(
         if core != suffix and core in m.key.literals:
             if (yield from _argument_begins(src, call, len(marker), end, m, quoted)):
                 quoted.arguments += 1
-            emit(src.take(src.pos + len(marker)))
+            emit(src.consume(src.pos + len(marker)))
             continue
         if core != suffix and quoted.opens(core):
-            emit(src.take(src.pos + len(marker)))
+            emit(src.consume(src.pos + len(marker)))
             continue
         if core != suffix and not quoted.closes(core):
             if (yield from _closed_turn(src, call, m, gap)):
@@ -198,7 +198,7 @@ def up_to_end(
                 return ending
             # A line end, or what would be a suffix with the name, is text like any other.
             quoted.unmatched += not named and core != "\n"
-        emit(src.take(src.pos + gap + 1))
+        emit(src.consume(src.pos + gap + 1))
 
 
 def _quotes(quoted: QuotedCalls, core: str, m: TaggedMarkers) -> bool:
@@ -326,7 +326,7 @@ def _closed_turn(src: Window, call: Call, m: TaggedMarkers, length: int) -> Step
 def _turn_ends(src: Window, call: Call, length: int) -> Steps[bool]:
     """Whether nothing but a marker stands behind so many characters that end the turn."""
     text = src.text[src.pos : src.pos + length]
-    return stands_alone(src, call.tables, text, call.tables.after_end)
+    return followed_by_marker_or_end(src, call.tables, text, call.tables.after_end)
 
 
 def space_behind(text: str, pos: int, space: re.Pattern[str] = SPACE) -> int:

@@ -12,7 +12,7 @@ The other way, what transformers' parser reads through a template that was writt
 that our parser makes, but for what `response_template_limits` names.
 """
 
-from .reading import from_response_template
-from .writing import response_template_limits, to_response_template
+from .read_template import from_response_template
+from .write_template import response_template_limits, to_response_template
 
 __all__ = ["from_response_template", "response_template_limits", "to_response_template"]

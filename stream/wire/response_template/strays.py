@@ -33,7 +33,7 @@ def with_strays(fmt: WireFormat, content: Mapping[str, Any] | None) -> WireForma
         tag = f"</{text.removeprefix('<')}"
         closed = tag in fmt.turn.ends
         behind = condition.text.strip()
-        over = behind in {closer.strip() for closer in fmt.facts.closers}
+        over = behind in {closer.strip() for closer in fmt.derived.closers}
         thought = condition.kind is PartKind.EDGE and behind in ("", fmt.reasoning.end.strip())
         if over and fmt.tools.section_start and not fmt.tools.section_end:
             fmt = fmt.replace(tools={"section_end": text})
@@ -50,7 +50,7 @@ def with_strays(fmt: WireFormat, content: Mapping[str, Any] | None) -> WireForma
 
 def _may_be_wrapped(fmt: WireFormat) -> bool:
     """Whether what stands behind reasoning may be what content starts with."""
-    has = fmt.facts.has_reasoning and bool(fmt.turn.ends)
+    has = fmt.derived.has_reasoning and bool(fmt.turn.ends)
     return has and fmt.content.mode is ContentMode.PLAIN
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import ChatTemplate
+from deltaparse.analyzer.assistant_turns import Turns
 from deltaparse.analyzer.phases.call_texts import (
     CallMarkers,
     CallTexts,
@@ -19,10 +20,9 @@ from deltaparse.analyzer.phases.call_texts import (
     markers_of,
     parts_of,
 )
-from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.phases.find_frame import find_frame
 from deltaparse.analyzer.probes import ARGUMENT, CALL_IDS, FUNCTIONS, VALUE, call
 from deltaparse.analyzer.renderer import Renderer
-from deltaparse.analyzer.turns import Turns
 from deltaparse.stream import ContentFormat, ReasoningFormat
 
 from ...strategies.templates import OWN

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningMode, analyze, parse
-from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.assistant_turns import Turns
+from deltaparse.analyzer.phases.find_frame import find_frame
 from deltaparse.analyzer.phases.reasoning_prompts import (
     OPENED_ONLY,
     _closed_pair,
@@ -18,7 +19,6 @@ from deltaparse.analyzer.phases.reasoning_prompts import (
 from deltaparse.analyzer.phases.switch_values import Holder
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.trace import Trace
-from deltaparse.analyzer.turns import Turns
 
 from .small_templates import CALLS, THOUGHT, turns
 

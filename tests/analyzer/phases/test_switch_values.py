@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import ChatTemplate
-from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.assistant_turns import Turns
+from deltaparse.analyzer.phases.find_frame import find_frame
+from deltaparse.analyzer.phases.find_switches import find_settings
 from deltaparse.analyzer.phases.switch_values import Holder, holders
-from deltaparse.analyzer.phases.switches import find_settings
 from deltaparse.analyzer.renderer import Renderer
-from deltaparse.analyzer.turns import Turns
 
 KNOWN = "{% if x in ['low', 'high'] %}PART{% endif %}"
 ONE = "{% if x == 'low' %}PART{% endif %}"

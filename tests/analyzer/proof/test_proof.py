@@ -8,9 +8,10 @@ import pytest
 
 from deltaparse import ChatTemplate, ReasoningFormat, analyze
 from deltaparse.analyzer import Trace
-from deltaparse.analyzer.phases.frame import find_frame
-from deltaparse.analyzer.phases.reasoning import find_reasoning
-from deltaparse.analyzer.phases.switches import Setting
+from deltaparse.analyzer.assistant_turns import Turns
+from deltaparse.analyzer.phases.find_frame import find_frame
+from deltaparse.analyzer.phases.find_reasoning import find_reasoning
+from deltaparse.analyzer.phases.find_switches import SwitchSetting
 from deltaparse.analyzer.proof.conversations import FEW, NAMED_AS_MARKERS, TURNS, TWO
 from deltaparse.analyzer.proof.proof import (
     NOT_BACK,
@@ -20,10 +21,9 @@ from deltaparse.analyzer.proof.proof import (
     by_cause,
     prove,
 )
-from deltaparse.analyzer.proof.shown import Wire
-from deltaparse.analyzer.proof.trial import Trial
+from deltaparse.analyzer.proof.proved_turn import Wire
+from deltaparse.analyzer.proof.round_trip import RoundTrip
 from deltaparse.analyzer.renderer import Renderer
-from deltaparse.analyzer.turns import Turns
 
 from ...strategies.templates import OWN
 from ..phases.small_templates import turns
@@ -32,7 +32,7 @@ from ..phases.small_templates import turns
 def proof(source, fmt):
     render = Renderer(ChatTemplate(source))
     turns = Turns(render, find_frame(render))
-    found = prove(turns, find_reasoning(turns), fmt, Setting(), [])
+    found = prove(turns, find_reasoning(turns), fmt, SwitchSetting(), [])
     return found.labels, found.failed
 
 
@@ -126,7 +126,7 @@ def test_arguments_that_are_null_may_be_left_out():
 def test_what_came_back_is_counted_and_what_did_not_is_said_once():
     made, turn = Proof(), TURNS[2]
     wire = Wire("", "text", "", "content", "", 1)
-    default, switched = Setting(), Setting((("deep", True),), ("prompt",))
+    default, switched = SwitchSetting(), SwitchSetting((("deep", True),), ("prompt",))
     for _ in range(3):
         made.add(turn, wire, "", default, tools=False, first=True)
     made.add(turn, wire, "", default, tools=True, first=True)
@@ -173,14 +173,14 @@ SWITCHED = OWN.reasoning_beside_calls_only + "{% if brief %}[brief]{% endif %}"
 
 def test_all_turns_are_tried_under_the_first_setting_and_few_under_others(monkeypatch):
     asked = {}
-    is_asked = Trial.is_asked
+    is_asked = RoundTrip.is_asked
 
     def noted(self, turn, *, tools, first):
         context = tuple(self.render.switched.items())
         asked.setdefault((first, context), set()).add(turn.label)
         return is_asked(self, turn, tools=tools, first=first)
 
-    monkeypatch.setattr(Trial, "is_asked", noted)
+    monkeypatch.setattr(RoundTrip, "is_asked", noted)
     analyze(SWITCHED)
     first, *others = asked.items()
     assert first[0][0]
@@ -190,7 +190,7 @@ def test_all_turns_are_tried_under_the_first_setting_and_few_under_others(monkey
 
 
 def test_it_is_said_what_calls_are_written_like_under_a_switch():
-    two = Setting((("deep", True), ("mode", "x")), ("calls",))
+    two = SwitchSetting((("deep", True), ("mode", "x")), ("calls",))
     content, _, called, *_ = TURNS
     for turn, first, words in (
         (called, False, "calls are written in another way: analyze(template, deep=True, mode='x')"),
@@ -221,7 +221,7 @@ def test_a_turn_counts_as_proved_where_its_reasoning_came_back():
     ):
         made = Proof()
         wire = Wire("", "text", "", "content", reasoning, 0)
-        made.add(both, wire, "", Setting(), tools=False, first=first)
+        made.add(both, wire, "", SwitchSetting(), tools=False, first=first)
         assert made.labels == labels
         assert len(made.shown) == 1
 
@@ -251,14 +251,14 @@ def test_it_is_said_under_which_setting_a_turn_does_not_come_back():
 def contexts(monkeypatch, source):
     """The switches under which turns are tried, with the number of turns."""
     asked = {}
-    is_asked = Trial.is_asked
+    is_asked = RoundTrip.is_asked
 
     def noted(self, turn, **given):
         context = tuple(self.render.switched.items())
         asked.setdefault(context, set()).add(turn.label)
         return is_asked(self, turn, **given)
 
-    monkeypatch.setattr(Trial, "is_asked", noted)
+    monkeypatch.setattr(RoundTrip, "is_asked", noted)
     analyze(source, trace=Trace())
     monkeypatch.undo()
     return {context: len(labels) for context, labels in asked.items()}
@@ -276,13 +276,13 @@ def test_no_more_pairs_are_tried_where_much_was_rendered(monkeypatch):
 
 def test_turns_are_gone_through_under_the_first_setting(monkeypatch):
     thorough = {}
-    outcome = Trial.outcome
+    outcome = RoundTrip.outcome
 
     def noted(self, turn, **given):
         thorough.setdefault(bool(self.render.switched), set()).add(given["thorough"])
         return outcome(self, turn, **given)
 
-    monkeypatch.setattr(Trial, "outcome", noted)
+    monkeypatch.setattr(RoundTrip, "outcome", noted)
     analyze(OWN.reasoning_beside_calls_only + "{% if deep %}[deep]{% endif %}", trace=Trace())
     assert {True} in thorough.values()
     assert {False} in thorough.values()
@@ -301,7 +301,7 @@ def test_arguments_that_have_names_of_markers_are_proved_where_no_value_is_lost(
     made = Turns(render, find_frame(render))
     fmt = analyze(source)
     for lost in ((), ("numbers",)):
-        found = prove(made, find_reasoning(made), fmt, Setting(), [], lost)
+        found = prove(made, find_reasoning(made), fmt, SwitchSetting(), [], lost)
         assert (NAMED_AS_MARKERS in found.labels) is not bool(lost)
 
 

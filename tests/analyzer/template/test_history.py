@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError, ToolCall
 from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, USER, user
-from deltaparse.analyzer.proof.trial import Trial, beside, difference
-from deltaparse.analyzer.proof.wires import answer_in, wire_for
+from deltaparse.analyzer.proof.expected_output import answer_in, wire_for
+from deltaparse.analyzer.proof.round_trip import RoundTrip, beside, difference
 from deltaparse.analyzer.template.history import as_read
-from deltaparse.analyzer.template.what_is_read import NO_CONTENT, CallsRead
+from deltaparse.analyzer.template.template_capabilities import NO_CONTENT, CallsRead
 
 from ...corpus import needs_corpus, newer_templates, templates
 from ...strategies.open_templates import NAMES, SOURCES, opened
@@ -66,7 +66,7 @@ def problem(one, turn):
 
 def shown(one):
     """Yield the turns that round-trip with messages adapted to the template by hand."""
-    trial = Trial(one.turns, one.turns.render, one.reasoning, one.fmt)
+    trial = RoundTrip(one.turns, one.turns.render, one.reasoning, one.fmt)
     for turn in (beside(turn, one.turns.render) for turn in one.messages()):
         if not turn.calls or one.has_calls:
             wire, _ = trial.outcome(turn, tools=bool(turn.calls), thorough=False)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from deltaparse import ChatTemplate, TemplateError
-from deltaparse.analyzer.template.library import Refusal
+from deltaparse.analyzer.template.template_globals import Refusal
 
 from ... import corpus
 from .conversations import RESULT, TOOL, USER, calling

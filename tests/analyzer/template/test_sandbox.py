@@ -200,7 +200,7 @@ def test_long_templates_are_not_compiled(monkeypatch):
     assert len(run("a" * MAX_SOURCE)) == MAX_SOURCE
     with pytest.raises(LimitExceeded, match=f"more than {MAX_SOURCE} characters of source"):
         run("a" * (MAX_SOURCE + 1))
-    monkeypatch.setattr("deltaparse.analyzer.template.guards.MAX_NODES", 100)
+    monkeypatch.setattr("deltaparse.analyzer.template.instrumentation.MAX_NODES", 100)
     assert run("{{ [" + "1," * 90 + "] | length }}") == "90"
     with pytest.raises(LimitExceeded, match="more than 100 nodes in its syntax tree"):
         run("{{ [" + "1," * 100 + "] | length }}")

@@ -11,7 +11,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from deltaparse import gbnf, get_format, list_formats
-from deltaparse.grammar.turn.words import LONGEST_ID, WHITE
+from deltaparse.grammar.turn.free_names import LONGEST_ID, WHITE
 
 from ...strategies.typed_calls import cases
 from ...strategies.wire_json_and_tags import write, writes_ids

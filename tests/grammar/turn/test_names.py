@@ -14,7 +14,7 @@ from deltaparse import UsageError, gbnf, get_format, list_formats
 from ..machines import Sampler, accepts, read_gbnf
 from ..reading_back import check_back
 
-FORMATS = [name for name in list_formats() if get_format(name).facts.has_calls]
+FORMATS = [name for name in list_formats() if get_format(name).derived.has_calls]
 LETTERS = st.one_of(
     st.sampled_from(list("aZ_09-.")),
     st.sampled_from(list("é中π😀\u0301\u200d")),

@@ -16,7 +16,7 @@ from ...strategies.wire_families import FAMILIES
 from ..machines import Lark, Sampler, accepts, llguidance, read_gbnf
 from ..reading_back import check_back, read
 
-FORMATS = [name for name in list_formats() if get_format(name).facts.has_calls]
+FORMATS = [name for name in list_formats() if get_format(name).derived.has_calls]
 REST = {"path": "f#", "keyword": "additionalProperties"}
 NAMED = {
     "city": {"type": "string"},

@@ -18,7 +18,8 @@ from ..reading_back import check_back
 TAGGED = [
     name
     for name in list_formats()
-    if get_format(name).tools.format.name == "TAG_WITH_TAGGED" and get_format(name).facts.has_calls
+    if get_format(name).tools.format.name == "TAG_WITH_TAGGED"
+    and get_format(name).derived.has_calls
 ]
 OBJECT = {"type": "object", "properties": {"t": {"type": "integer"}}, "required": ["t"]}
 LIST = {"type": "array", "items": {"type": "string"}}

@@ -22,7 +22,7 @@ from ..machines import Lark, Sampler, accepts, has_tokens, read_gbnf
 from ..reading_back import TOOLS, check_back, other_issues
 from ..token_machines import TokenLark, TokenTag, encoder, large, small
 
-NAMED = [name for name in list_formats() if get_format(name).facts.has_calls]
+NAMED = [name for name in list_formats() if get_format(name).derived.has_calls]
 REQUIRED = {"tool_choice": "required"}
 FREE = {"lazy": False}
 

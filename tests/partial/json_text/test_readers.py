@@ -15,7 +15,7 @@ from deltaparse.partial import (
     JsonLexer,
     JsonState,
     Markers,
-    Overrun,
+    UnclosedString,
     Window,
     json_decoded,
     json_key,
@@ -165,7 +165,7 @@ def test_half_a_pair_at_the_end_of_the_input_is_not_emitted():
 
 # Where a string has overrun: behind a marker, and what would be its end, stands what follows none.
 MARKERS = ["x", "tx"]
-OVERRUN = Overrun(Markers(MARKERS), lambda quote: f"t?x{quote}!")
+OVERRUN = UnclosedString(Markers(MARKERS), lambda quote: f"t?x{quote}!")
 BITS = 'tx"!\\,'
 
 
@@ -237,7 +237,7 @@ def test_marker_without_proof_is_decoded_when_certain():
 
 @pytest.mark.parametrize("text", ["\\ud83d\\ude00x", "a\\ud83d\\ude00", "\\u00e9dex", "\\\\d"])
 def test_no_marker_begins_in_an_escape(text):
-    overrun = Overrun(Markers(["de", "u", "d", "e9"]), lambda _: "(?!)")
+    overrun = UnclosedString(Markers(["de", "u", "d", "e9"]), lambda _: "(?!)")
     for chunks in ([text + '"'], [*text, '"']):
         read = drive(lambda src, emit: json_decoded(src, emit, overrun), chunks)
         assert "".join(read.emitted) == json.loads(f'"{text}"')
@@ -286,7 +286,7 @@ def test_invalid_member_returns_its_fault(text, fault):
 
 @pytest.mark.parametrize("text", ["[1, 2, true]", "[11,1 ]", '{"a": 1, "t": [1]}'])
 def test_a_marker_may_begin_like_a_value(text):
-    overrun = Overrun(Markers(["1", "tr"]), lambda _: "(?!)")
+    overrun = UnclosedString(Markers(["1", "tr"]), lambda _: "(?!)")
 
     def steps(src, emit):
         return json_value(src, emit, JsonLexer(hold_commas=True), overrun)
@@ -297,7 +297,7 @@ def test_a_marker_may_begin_like_a_value(text):
 
 
 def test_only_strings_can_overrun():
-    overrun = Overrun(Markers(["1", "tr", "x"]), lambda _: "1|tr|x")
+    overrun = UnclosedString(Markers(["1", "tr", "x"]), lambda _: "1|tr|x")
     for text in ("[1, 2, true]", "[11,1 ]", "[true]"):
         for chunks in ([text], list(text)):
             read = drive(lambda src, emit: json_value(src, emit, overrun=overrun), chunks)
@@ -334,7 +334,7 @@ def test_prompt_part_of_a_value_is_not_emitted(size):
 
 @pytest.mark.parametrize("begun", ['["', '{"a": "'])
 def test_only_the_rest_of_a_long_string_is_left_to_the_lane_of_strings(begun):
-    overrun = Overrun(Markers(["<a>"]), lambda _: "(?!)")
+    overrun = UnclosedString(Markers(["<a>"]), lambda _: "(?!)")
     driver = Driver(lambda src, emit: json_value(src, emit, overrun=overrun))
     driver.feed(begun)
     assert driver.src.waiter.lane is not overrun.lane
@@ -358,7 +358,7 @@ def test_the_lane_of_a_value_is_kept_and_no_mark_stops_there():
 
 @pytest.mark.parametrize("markers", [["x"], ["x", "<"]])
 def test_where_no_marker_begins_the_reader_is_not_resumed(markers):
-    overrun = Overrun(Markers(markers), lambda _: "(?!)")
+    overrun = UnclosedString(Markers(markers), lambda _: "(?!)")
     driver = Driver(lambda src, emit: json_value(src, emit, overrun=overrun))
     driver.feed('["a', "b", '", tr', "ue, 1", "2, ", '"')
     assert (driver.text, driver.resumes) == ('["ab", true, 12, "', 1)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deltaparse.partial import MAX_TOKEN, JsonState, Markers, Overrun, Repairs, repaired_json
+from deltaparse.partial import MAX_TOKEN, JsonState, Markers, Repairs, UnclosedString, repaired_json
 
 from ...support import cuts, drive, is_json, json_texts, nearly_json
 
@@ -196,7 +196,7 @@ def test_truncated_repair_is_not_made(text, state, written):
 
 @pytest.mark.parametrize("marker", ["#", "//", "None", ","])
 def test_overrun_string_is_not_repaired(marker):
-    overrun, notes = Overrun(Markers([marker]), lambda _: marker), []
+    overrun, notes = UnclosedString(Markers([marker]), lambda _: marker), []
 
     def steps(src, emit):
         return repaired_json(src, emit, lambda *note: notes.append(note), overrun=overrun)

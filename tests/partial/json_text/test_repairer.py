@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from deltaparse.partial import MAX_TOKEN, JsonState, Markers, Overrun, Repairs, repaired_json
+from deltaparse.partial import MAX_TOKEN, JsonState, Markers, Repairs, UnclosedString, repaired_json
 
 from ...support import Driver, drive
 
@@ -151,14 +151,14 @@ def test_half_a_quote_at_the_end_is_not_text():
 
 @pytest.mark.parametrize("quote", ["'", QUOTE])
 def test_a_string_in_other_quotes_may_overrun(quote):
-    overrun = Overrun(Markers(["<a>"]), lambda _: "<a>!")
+    overrun = UnclosedString(Markers(["<a>"]), lambda _: "<a>!")
     broken, notes = "a string that does not end", ["single_quotes"] if quote == "'" else []
     found = at_each_cut(f"[{quote}x<a>y<a>!{quote}]", QUOTE, overrun)
     assert found == (broken, '["x<a>y', f"<a>!{quote}]", notes)
     found = at_each_cut(f"[{quote}x<a>y<{quote}]", QUOTE, overrun)
     assert found == (S.DONE, '["x<a>y<"]', "", notes)
     assert at_each_cut(f"[{quote}x<a>y", QUOTE, overrun) == (S.STRING, '["x<a>y', "", notes)
-    overrun = Overrun(Markers(["a"]), lambda quote: f"a(?:{re.escape(quote)})?!")
+    overrun = UnclosedString(Markers(["a"]), lambda quote: f"a(?:{re.escape(quote)})?!")
     for proof in ("a!", f"a{quote}!"):
         found = at_each_cut(f"[{quote}xa{proof}{quote}]", QUOTE, overrun)
         assert found == (broken, '["xa', f"{proof}{quote}]", notes)

@@ -202,7 +202,7 @@ def test_until_pattern_again_and_again(pattern, text, data):
         while match := (yield from until_pattern(src, look_for, emit)):
             found.append((match.text, match.groups))
             assert match.start == src.pos
-            look_for.read(src.take(match.end))
+            look_for.read(src.consume(match.end))
         return found
 
     expected = offline(pattern, text)
@@ -225,7 +225,7 @@ def test_until_pattern_lookbehind_sees_read_text_only(pattern, text):
         look_for, found = PatternSearch(Pattern(pattern)), []
         while match := (yield from until_pattern(src, look_for, emit)):
             found.append(match.text)
-            look_for.read(src.take(match.end))
+            look_for.read(src.consume(match.end))
         return found
 
     expected = [whole for _, whole, _ in offline(Pattern(pattern), text)]

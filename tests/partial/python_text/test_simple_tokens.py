@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse.partial import MAX_DEPTH, Window
+from deltaparse.partial.bypass import Waiter
 from deltaparse.partial.python_text import simple_tokens
 from deltaparse.partial.python_text import to_json as python_json
 from deltaparse.partial.python_text.to_json import PythonReading, python_arguments
 from deltaparse.partial.python_text.writer import OPENERS, Frame, Writer
-from deltaparse.partial.waiting import Waiter
 
 from ...support import cuts, drive
 

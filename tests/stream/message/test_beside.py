@@ -82,7 +82,7 @@ def test_a_parser_of_tokens_tells_it_too():
 
 
 def test_formats_whose_calls_look_like_text_are_these():
-    assert [name for name in list_formats() if get_format(name).facts.like_text] == [
+    assert [name for name in list_formats() if get_format(name).derived.like_text] == [
         *("firefunction_v2", "functionary_v32", "llama3_json", "llama4_json"),
         *("llama4_pythonic", "phi4_mini_json", "pythonic"),
     ]

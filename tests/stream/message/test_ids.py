@@ -15,7 +15,7 @@ from deltaparse import (
     UsageError,
     Vocabulary,
     call_id,
-    nine_character_id,
+    mistral_call_id,
     parse,
     random_call_id,
 )
@@ -42,7 +42,7 @@ def ids(message):
 def test_the_ready_ones_are_a_function_of_the_place(one, other):
     for factory, shape in (
         (call_id, r"call_[0-9a-zA-Z]{24}"),
-        (nine_character_id, r"[0-9a-zA-Z]{9}"),
+        (mistral_call_id, r"[0-9a-zA-Z]{9}"),
     ):
         assert re.fullmatch(shape, factory(one))
         assert (factory(one) == factory(other)) == (one == other)
@@ -88,7 +88,7 @@ def test_a_factory_is_given_the_place_and_asked_once():
 
 def test_the_model_s_own_id_is_kept():
     text = '[CALLS][{"name": "f", "arguments": {}, "id": "k3Qz81abC"}, {"name": "g"}]'
-    parser = fed(LIST, text, id_factory=nine_character_id)
+    parser = fed(LIST, text, id_factory=mistral_call_id)
     own, made = ids(parser.message)
     assert own == "k3Qz81abC"
     assert re.fullmatch("[0-9a-zA-Z]{9}", made)
@@ -155,7 +155,7 @@ def test_any_text_makes_an_id(text):
     """Names and prompts may come from JSON, which has halves of characters."""
     place = CallPlace(name=text, index=0, offset=0, prompt=text)
     assert re.fullmatch("call_[0-9a-f]{24}", call_id(place))
-    for made in (nine_character_id(place), nine_characters(text)):
+    for made in (mistral_call_id(place), nine_characters(text)):
         assert re.fullmatch("[0-9a-zA-Z]{9}", made)
     assert nine_characters(text) == nine_characters(text) != nine_characters(f"{text}.")
 

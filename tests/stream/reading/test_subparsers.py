@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Content, Policies, Reasoning, ToolCall
-from deltaparse.stream.message.rules import Rules
-from deltaparse.stream.message.sink import Sink
+from deltaparse.stream.message.policy_sink import Sink
+from deltaparse.stream.message.request_rules import Rules
 from deltaparse.stream.reading.assistant_turn import assistant_turn
 from deltaparse.stream.reading.reading import Reading
 from deltaparse.stream.reading.reasoning import reasoning

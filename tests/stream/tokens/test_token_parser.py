@@ -26,7 +26,7 @@ from deltaparse import (
     get_format,
 )
 from deltaparse.partial import is_whole
-from deltaparse.stream.feeding import MOST_PASSED
+from deltaparse.stream.fast_path import MOST_PASSED
 
 from ...strategies.requests import options, policies, reasons
 from ...strategies.token_texts import (
@@ -152,7 +152,7 @@ def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
 @given(data=st.data(), reason=reasons)
 def test_what_closes_no_call_is_left_out_of_tokens_and_of_text(family, data, reason):
     fmt, _, wire = data.draw(family.written)
-    closers = {closer.strip() for closer in fmt.facts.closers}.intersection(cores_of(fmt)) - {""}
+    closers = {closer.strip() for closer in fmt.derived.closers}.intersection(cores_of(fmt)) - {""}
     assume(closers)
     wire += data.draw(st.sampled_from(["", "\n", " and "])) + data.draw(st.sampled_from([*closers]))
     check_same_turn(family, data, fmt, wire, drawn_special(data, fmt) | closers, reason)
@@ -341,7 +341,7 @@ def check_groups(fmt, vocabulary, ids):
 
 def opener_tokens(fmt):
     """The markers of a format that stand in what its calls begin with."""
-    return [core for core in cores_of(fmt) if any(core in text for text in fmt.facts.openers)]
+    return [core for core in cores_of(fmt) if any(core in text for text in fmt.derived.openers)]
 
 
 MARKED = sorted(name for name in WIRES if opener_tokens(get_format(name)))

@@ -64,7 +64,7 @@ def test_all_formats_are_checked(name):
     fmt = get_format(name)
     found = check_tokenizer(dp.Vocabulary({0: b"<tool_call>"}, special=[0]), fmt)
     assert all(finding.detail for finding in found)
-    markers = {text.strip() for text in (*fmt.facts.openers, *fmt.facts.closers)}
+    markers = {text.strip() for text in (*fmt.derived.openers, *fmt.derived.closers)}
     assert {text for text in markers if len(text) > 2} <= set(kinds(found))
 
 

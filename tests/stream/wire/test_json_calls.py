@@ -26,5 +26,5 @@ def test_calls_are_json_and_the_rest_of_a_turn_is_as_it_was(name):
     for group in OF_CALLS:
         of_call = getattr(made, group)
         # A header names the function of a call in channels.
-        left = getattr(fmt, group) if fmt.facts.has_channels else type(of_call)()
+        left = getattr(fmt, group) if fmt.derived.has_channels else type(of_call)()
         assert of_call == left

@@ -187,7 +187,7 @@ def test_calls_that_no_marker_proves_are_told_by_their_look_or_by_a_name_before_
         (IN_TAGS, False, False),
         (FMT, False, False),
     ):
-        assert (made(fmt).unproven, made(fmt).told_by_look) == (unproven, by_look)
+        assert (made(fmt).unproven, made(fmt).structural_only) == (unproven, by_look)
         assert not made(fmt, constrained=True).unproven
         assert not made(fmt, calls=False).unproven
 

@@ -11,7 +11,7 @@ from deltaparse.grammar import Grammar
 from deltaparse.stream.finish_reasons import how_it_ended
 
 from ..faults import Fault
-from ..sampling import Sampling
+from ..sampling_parameters import Sampling
 
 __all__ = [
     "Constraint",

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ..asked import Asked, asked, read_body
 from ..model import HI, Model
+from ..parsed_request import ParsedRequest, asked, read_body
 from ..protocol import PROTOCOLS
 from ..settings import Settings
 from ..upstreams.upstream import Constraint, Traits, Upstream
@@ -61,7 +61,7 @@ def constrain(
     """
     del at
     model, traits, _ = _known(gateway)
-    return Asked(model=model, upstream=traits, **understood).constraint_behind(prompt)
+    return ParsedRequest(model=model, upstream=traits, **understood).constraint_behind(prompt)
 
 
 @lru_cache(maxsize=8)

@@ -42,8 +42,8 @@ from ..rules.rules import (
     class_ranges,
     is_special,
 )
-from ..rules.until import stands_apart, until_rules
-from .apart import APART
+from ..rules.text_until import stands_apart, until_rules
+from .split_special_tokens import APART
 
 __all__ = ["LLAMA_CPP", "XGRAMMAR", "Dialect", "to_gbnf"]
 

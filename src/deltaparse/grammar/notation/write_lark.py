@@ -31,7 +31,7 @@ from ..rules.rules import (
     is_special,
     walk,
 )
-from .apart import APART, tokens_apart
+from .split_special_tokens import APART, tokens_apart
 
 __all__ = ["to_lark"]
 

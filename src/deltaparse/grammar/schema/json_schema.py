@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from deltaparse.partial import UsageError
-from deltaparse.stream.reading.tool_calls.schema import COMBINING, pointed
+from deltaparse.stream.wire.argument_types import COMBINING, pointed
 
 from ..rules.rulebook import GrammarRules, RuleBook
 from ..rules.rules import NOTHING, Expr, Ref, choice

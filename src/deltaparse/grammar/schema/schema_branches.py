@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from deltaparse.partial import UsageError
-from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
+from deltaparse.stream.wire.argument_types import ALL_TYPES, type_of
 
 from ..rules.work import spend
 from .schema_document import MAX_DEPTH, Schema, canonical, check_schema, step

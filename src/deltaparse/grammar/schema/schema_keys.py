@@ -12,7 +12,7 @@ from itertools import chain, combinations
 from typing import Any, Protocol
 
 from ..rules.rules import ANY_CHAR, Expr, choice, literal, repeat
-from ..text.both import both, matches
+from ..text.intersection import both, matches
 from ..text.json_text import other_texts
 from ..text.patterns import NotRegular, pattern_text
 from .schema_document import Schema, step

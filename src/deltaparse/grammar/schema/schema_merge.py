@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deltaparse.stream.reading.tool_calls.schema import COMBINING
+from deltaparse.stream.wire.argument_types import COMBINING
 
 from ..rules.work import spend
 from .schema_document import TYPES, Schema, canonical

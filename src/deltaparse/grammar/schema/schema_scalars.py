@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from deltaparse.stream.reading.tool_calls.schema import COMBINING, type_of
+from deltaparse.stream.wire.argument_types import COMBINING, type_of
 
 from ..rules.rules import (
     ANY_CHAR,
@@ -25,9 +25,9 @@ from ..rules.rules import (
     repeat,
     token,
 )
-from ..text.both import both
+from ..text.intersection import both
 from ..text.json_text import JsonText
-from ..text.numbers import MAX_DIGITS, Bound, integers, numbers
+from ..text.number_ranges import MAX_DIGITS, Bound, integers, numbers
 from ..text.patterns import NotRegular, lengths, pattern_text
 from ..text.string_formats import format_text
 from .schema_document import Schema, canonical

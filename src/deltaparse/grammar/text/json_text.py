@@ -36,7 +36,7 @@ from ..rules.rules import (
     token,
 )
 from ..rules.work import spend
-from .numbers import digit_span
+from .number_ranges import digit_span
 
 __all__ = [
     "COMPACT",

@@ -33,8 +33,8 @@ from ..rules.rules import (
     seq,
     token,
 )
-from ..rules.until import text_until
-from .request import Tool
+from ..rules.text_until import text_until
+from .offered_tools import Tool
 
 __all__ = ["MAX_SPACES", "ChannelCalls"]
 

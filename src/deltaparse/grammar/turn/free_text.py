@@ -14,7 +14,7 @@ from deltaparse.stream import ContentMode, ToolFormat, WireFormat
 from deltaparse.stream.wire.marker_tables import marker_tables
 from deltaparse.stream.wire.spellings import leading, stripped, trailing, word_core
 
-from ..rules.leading import lead, without
+from ..rules.prefixes import lead, without
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
     EMPTY,
@@ -32,8 +32,8 @@ from ..rules.rules import (
     seq,
     token,
 )
-from ..rules.until import text_until
-from .request import Tool
+from ..rules.text_until import text_until
+from .offered_tools import Tool
 from .triggers import words
 from .turn_start import Thought, TurnStart
 
@@ -75,7 +75,7 @@ class FreeText:
         self._tools = tools
         self._rules = rules
         self._words = words(fmt, tools)
-        space = leading("".join(fmt.facts.openers))
+        space = leading("".join(fmt.derived.openers))
         ways = [without(space, own, rules.rules)]
         if code != EMPTY:
             ways.append(without(leading(fmt.code.start), code, rules.rules))
@@ -87,7 +87,7 @@ class FreeText:
         # A closer that closes nothing is reported, and so is the header once more.
         closers = marker_tables(fmt, calls=True).stray_closers
         strays = (*closers, *headers_in_markup(fmt))
-        cores = sorted(stripped((*fmt.facts.openers, *marks, *strays)))
+        cores = sorted(stripped((*fmt.derived.openers, *marks, *strays)))
         self._others = [core for core in cores if not any(core in word for word in self._words)]
 
     def turn(self, start: TurnStart) -> Expr:
@@ -121,7 +121,7 @@ class FreeText:
 
     def _plain(self) -> Expr:
         """Make text that stands in no markers, with calls behind it or without."""
-        if not self._fmt.facts.unmarked_calls:
+        if not self._fmt.derived.unmarked_calls:
             return optional(self._text())
         return optional(choice(self._calls, *self._other_text()))
 

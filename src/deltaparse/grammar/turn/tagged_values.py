@@ -2,7 +2,7 @@
 
 How a parser reads the text again is what decides: a value that may only be a string is one to its
 last character, so the marker behind it must not stand in it; what may be other things too is read
-as JSON where it is JSON of one of these types (`stream/reading/tool_calls/values.py`).
+as JSON where it is JSON of one of these types (`stream/reading/tool_calls/typed_value.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from deltaparse.partial.surrogates import is_whole
 from deltaparse.stream import WireFormat
-from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, Kinds, fits, type_of
+from deltaparse.stream.wire.argument_types import ALL_TYPES, Kinds, fits, type_of
 from deltaparse.stream.wire.escapes import escapes_of
 from deltaparse.stream.wire.spellings import stripped
 
@@ -33,12 +33,12 @@ from ..rules.rules import (
     token,
     walk,
 )
-from ..rules.until import is_counted, text_until
+from ..rules.text_until import is_counted, text_until
 from ..schema.json_schema import Compiler
 from ..schema.schema_keywords import BY_TYPE
 from ..schema.schema_merge import plain
 from ..schema.schema_scalars import STRING, fitting, string_text
-from ..text.both import both
+from ..text.intersection import both
 
 __all__ = ["TaggedValue", "ValueEnd", "says_nothing"]
 
@@ -74,7 +74,7 @@ class ValueEnd:
         # What opens an escape is none where a text is escaped already.
         opened = escaped.strip() and suffix.startswith(escaped)
         cores = stripped(
-            (suffix, *fmt.facts.closers, *fmt.turn.ends, *(() if opened else (escape,)))
+            (suffix, *fmt.derived.closers, *fmt.turn.ends, *(() if opened else (escape,)))
         )
         inside = {core for core in cores if core in self.marker}
         own = {core for core in inside if self.marker.endswith(core)} - {self.marker}

@@ -19,7 +19,7 @@ from deltaparse.stream.wire.escapes import escapes_of
 
 from ..rules.rulebook import Tokens
 from .channel_calls import MAX_SPACES
-from .request import Tool
+from .offered_tools import Tool
 from .turn_start import Thought, TurnStart
 
 __all__ = ["Trigger", "triggers", "words"]
@@ -44,7 +44,7 @@ class Trigger(NamedTuple):
 
 def _opening(fmt: WireFormat) -> str:
     """Return the marker that calls begin with, "" if there is none."""
-    return next(filter(None, map(str.strip, fmt.facts.openers)), "")
+    return next(filter(None, map(str.strip, fmt.derived.openers)), "")
 
 
 def triggers(
@@ -71,11 +71,11 @@ def _spelled(trigger: Trigger, tokens: Tokens) -> Trigger:
 
 
 def _triggers(fmt: WireFormat, tools: list[Tool], start: TurnStart) -> Iterable[Trigger]:
-    if fmt.facts.has_channels:
+    if fmt.derived.has_channels:
         return _in_headers(fmt, tools)
     marker = _opening(fmt)
     found = [_anywhere(fmt, start, word) for word in words(fmt, tools)]
-    if fmt.facts.unmarked_calls or (start.written and marker.startswith(start.written.strip())):
+    if fmt.derived.unmarked_calls or (start.written and marker.startswith(start.written.strip())):
         heads = map(_escaped, _confirmed(fmt, marker, tools)) if marker else ()
         head = "|".join(heads) or _bare_head(fmt, tools)
         past = _past_reasoning(fmt, start) + _past_content(fmt)

@@ -35,7 +35,7 @@ def with_opened_pair(fmt: WireFormat, prompt: str) -> WireFormat:
     """The format with the one pair of markers of reasoning that the prompt has opened."""
     if not fmt.reasoning.alternatives:
         return fmt
-    start, end = fmt.facts.reasoning_in(fmt.facts.turn_so_far(prompt))
+    start, end = fmt.derived.reasoning_in(fmt.derived.turn_so_far(prompt))
     return fmt.replace(reasoning={"start": start, "end": end, "alternatives": ()})
 
 
@@ -48,9 +48,9 @@ def turn_start(fmt: WireFormat, prompt: str, *, reasons: bool) -> TurnStart:
             format itself.
         reasons: whether reasoning is looked at; without, the turn begins behind it.
     """
-    so_far = fmt.facts.turn_so_far(prompt)
-    start, end = map(str.strip, fmt.facts.reasoning_in(so_far))
-    if not fmt.facts.has_reasoning:
+    so_far = fmt.derived.turn_so_far(prompt)
+    start, end = map(str.strip, fmt.derived.reasoning_in(so_far))
+    if not fmt.derived.has_reasoning:
         return TurnStart(Thought.NONE, so_far)
     if end in so_far and so_far.rfind(end) > (so_far.rfind(start) if start else -1):
         return TurnStart(Thought.NONE, so_far[so_far.rfind(end) + len(end) :].lstrip())

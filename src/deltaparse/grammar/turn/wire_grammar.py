@@ -23,12 +23,12 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import ContentMode, ReasoningMode, Vocabulary, WireFormat
 from deltaparse.stream.request import check_flag, check_response_schema
 from deltaparse.stream.tools import ToolChoice
-from deltaparse.stream.wire.given import as_format
+from deltaparse.stream.wire.format_source import as_format
 from deltaparse.stream.wire.spellings import leading, stripped, trailing
 
 from ..notation.write_gbnf import XGRAMMAR, to_gbnf
 from ..notation.write_lark import to_lark
-from ..rules.leading import lead, without
+from ..rules.prefixes import lead, without
 from ..rules.rulebook import GrammarRules, RuleBook, Tokens
 from ..rules.rules import (
     EMPTY,
@@ -42,15 +42,15 @@ from ..rules.rules import (
     seq,
     walk,
 )
-from ..rules.until import stands_apart, text_until
+from ..rules.text_until import stands_apart, text_until
 from ..rules.work import counted_work
 from ..schema.json_schema import NotExpressed, schema_rules
 from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
-from .calls import Calls
+from .call_rules import Calls
 from .channel_calls import ChannelCalls
+from .format_with_tokens import with_tokens
 from .free_text import FreeText, headers_in_markup, is_wrapped
-from .request import Tool, offered, with_sorted_names
-from .special_tokens import with_tokens
+from .offered_tools import Tool, offered, with_sorted_names
 from .triggers import Trigger, triggers
 from .turn_start import Thought, TurnStart, turn_start, with_opened_pair
 
@@ -182,23 +182,23 @@ def gbnf(
         check_response_schema(response_schema)
     found, asked = offered(tools, tool_choice)
     fmt, prompt, tokens = with_tokens(fmt, prompt, vocabulary)
-    facts = fmt.facts
+    derived = fmt.derived
     forced = asked.mode == "required"
-    if forced and not facts.has_calls:
+    if forced and not derived.has_calls:
         raise UsageError("a call is required, and the format has no tool calls")
-    if response_schema is not None and facts.unmarked_calls and not forced:
+    if response_schema is not None and derived.unmarked_calls and not forced:
         found = []
     pairs = fmt.reasoning.pairs
     fmt = with_opened_pair(fmt, prompt)
     start = turn_start(fmt, prompt, reasons=reasoning == "include")
-    offers = found if facts.has_calls else []
+    offers = found if derived.has_calls else []
     if fmt.arguments.sorted_names:
         offers = [with_sorted_names(tool) for tool in offers]
     turn = _TurnRules(fmt, offers, start, spacing, parallel_tool_calls, tokens)
     turn.known_pairs = pairs
     if start.thought is Thought.POSSIBLE:
         turn.pairs = pairs
-    reasons = facts.has_reasoning or bool(fmt.channels.reasoning)
+    reasons = derived.has_reasoning or bool(fmt.channels.reasoning)
     if reasoning_budget is not None and reasons and reasoning == "include":
         turn.budget = turn.channels.budget = reasoning_budget
         turn.not_expressed.append(BUDGET)
@@ -231,11 +231,11 @@ class _TurnRules:
         self.spacing = SPACINGS[spacing]
         self.rules = RuleBook(tokens)
         self.calls = Calls(fmt, tools, self.rules, self.spacing)
-        own = fmt.facts.calls_in_messages
+        own = fmt.derived.calls_in_messages
         body = self.calls.of if own else self.calls.arguments.json
         self.channels = ChannelCalls(fmt, tools, self.rules, body)
         self.known_pairs = fmt.reasoning.pairs
-        self.pairs = (fmt.reasoning.pairs[:1]) if fmt.facts.has_reasoning else ()
+        self.pairs = (fmt.reasoning.pairs[:1]) if fmt.derived.has_reasoning else ()
         self.budget: int | None = None
         self.not_expressed: list[NotExpressed] = [
             NotExpressed(f"{tool.name}#", "strict") for tool in tools if not tool.strict
@@ -268,7 +268,7 @@ class _TurnRules:
 
     def free(self) -> Expr:
         """Make the turn from its start: text, and calls or none."""
-        if self.fmt.facts.has_channels:
+        if self.fmt.derived.has_channels:
             return self.channels.free(self._calls())
         calls, code = self._own_calls(), self.calls.code()
         marks = [mark for pair in self.known_pairs for mark in pair]
@@ -280,7 +280,7 @@ class _TurnRules:
         calls = self._calls()
         code = self.calls.code()
         own = without(leading(self.fmt.code.start), code, self.rules.rules)
-        space = leading("".join(self.fmt.facts.openers))
+        space = leading("".join(self.fmt.derived.openers))
         ways = [without(space, calls if code == EMPTY else self._own_calls(), self.rules.rules)]
         ways += [own] if code != EMPTY else []
         rest = without(self.start.written.lstrip(), calls, self.rules.rules)
@@ -315,7 +315,7 @@ class _TurnRules:
         return own if code == EMPTY else choice(own, code)
 
     def _own_calls(self) -> Expr:
-        if self.fmt.facts.has_channels:
+        if self.fmt.derived.has_channels:
             return self.channels.text(parallel=self.parallel)
         return self.calls.text(parallel=self.parallel)
 
@@ -325,7 +325,7 @@ class _TurnRules:
         except UsageError as error:
             raise UsageError(f"response_schema: {error}") from None
         self.not_expressed += made.not_expressed
-        if self.fmt.facts.has_channels:
+        if self.fmt.derived.has_channels:
             return self.channels.content(made.value)
         content = self.fmt.content
         if not is_wrapped(self.fmt, self.start) or self.start.written.strip().endswith(
@@ -336,7 +336,7 @@ class _TurnRules:
 
     def _after_reasoning(self, rest: Expr, gap: str | None = None) -> Expr:
         """Put reasoning before the rest, and `gap` between, without it what the template writes."""
-        if self.fmt.facts.has_channels:
+        if self.fmt.derived.has_channels:
             return seq(self.channels.reasoning(), rest)
         if self.start.thought is Thought.NONE:
             return rest
@@ -358,9 +358,9 @@ class _TurnRules:
         # has begun does not begin again, nor end in another way.
         ends = [other for opener, other in self.known_pairs if opener.strip() == start.strip()]
         begun = (start, *headers_in_markup(fmt))
-        cores = stripped((*fmt.facts.openers, fmt.code.start, *fmt.turn.ends, *begun, *ends))
-        if fmt.facts.next_ends_reasoning:
-            nexts = dict.fromkeys([end.strip(), *stripped(fmt.facts.openers[:1])])
+        cores = stripped((*fmt.derived.openers, fmt.code.start, *fmt.turn.ends, *begun, *ends))
+        if fmt.derived.next_ends_reasoning:
+            nexts = dict.fromkeys([end.strip(), *stripped(fmt.derived.openers[:1])])
             behind = {core: without(core, rest, self.rules.rules) for core in nexts}
         else:
             behind = {end.strip(): lead(_between(end, gap), rest, self.rules)}

@@ -9,7 +9,7 @@ from typing import Any
 
 from deltaparse.partial import TextDecoder, UsageError
 
-from ..understood import understood
+from ..request_errors import understood
 
 __all__ = ["Objects", "read_objects"]
 

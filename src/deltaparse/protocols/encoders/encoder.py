@@ -29,9 +29,9 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import ContentDelta, Delta, Message, ReasoningDelta, ToolCallDelta
 from deltaparse.stream.finish_reasons import Reason, WhenEnded
 
-from ..finish_reasons import FinishReason, is_cut, read_reason
+from ..protocol_finish_reasons import FinishReason, is_cut, read_reason
+from ..sse_writer import Writer, frame_writer, sse
 from ..usage import Usage, known
-from ..wire_text import Writer, frame_writer, sse
 
 __all__ = ["Encoder", "Event", "Kind", "Logprobs"]
 

@@ -8,8 +8,8 @@ import pytest
 
 from deltaparse import Policies, StreamParser, get_format
 from deltaparse.partial import Window
-from deltaparse.stream.message.rules import Rules
-from deltaparse.stream.message.sink import Sink
+from deltaparse.stream.message.policy_sink import Sink
+from deltaparse.stream.message.request_rules import Rules
 from deltaparse.stream.reading.reading import Reading
 from deltaparse.stream.reading.tool_calls.call import Call
 from deltaparse.stream.reading.tool_calls.ending import CUT, settle

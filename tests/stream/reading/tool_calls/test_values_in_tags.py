@@ -19,7 +19,7 @@ TAGGED = [
     for fmt in map(get_format, list_formats())
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     # A call in a message, and values in elements, are written otherwise.
-    and not (fmt.facts.has_channels or fmt.arguments.item)
+    and not (fmt.derived.has_channels or fmt.arguments.item)
 ]
 UNTYPED = [fmt for fmt in TAGGED if not fmt.arguments.type_suffix]
 LINES = [
@@ -132,7 +132,7 @@ def test_a_number_that_json_has_not_is_reported(fmt, written, tools):
 @pytest.mark.parametrize("fmt", TAGGED, ids=lambda fmt: fmt.arguments.name_prefix)
 @given(data=st.data(), before=VALUES, behind=st.sampled_from(["x", " or so", ".", "\n\nx"]))
 def test_a_closer_that_is_not_the_values_own_is_part_of_it(fmt, data, before, behind):
-    closers = sorted({text.strip() for text in fmt.facts.closers})
+    closers = sorted({text.strip() for text in fmt.derived.closers})
     several = data.draw(st.lists(st.sampled_from(closers), min_size=1, max_size=3))
     gap = data.draw(st.sampled_from(["", "\n", " "]))
     value = before + gap.join(several) + behind

@@ -220,9 +220,9 @@ def test_a_name_reads_what_the_template_of_its_model_writes(template):
     tools = [{"type": "function", "function": {"description": "does", **tool}} for tool in TOOLS]
     asked = [{"role": "user", "content": "Hi"}]
     prompt = ChatTemplate(source).render(asked, tools=tools, add_generation_prompt=True)
-    assert get_format(name).facts.turn_in(prompt) is not None
+    assert get_format(name).derived.turn_in(prompt) is not None
     found = analyze(source)
-    if not found.verified or (found.tools.format == "NONE" and not found.facts.has_channels):
+    if not found.verified or (found.tools.format == "NONE" and not found.derived.has_channels):
         pytest.skip("the template does not tell how calls are written")
     check_template(source, fmt=name)
 

@@ -1,0 +1,1 @@
+"""Parsers for users: healing, pushed JSON values, reversed search."""

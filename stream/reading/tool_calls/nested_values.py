@@ -1,0 +1,406 @@
+"""An argument in markers of its own: its name, and its value, which may be made of elements.
+
+    argument = key-prefix key key-suffix [type type-suffix] value-prefix value value-suffix
+             | key-prefix type type-suffix key key-suffix value-prefix value value-suffix
+    value    = text | { element }                            element = argument
+
+Elements with the name that the format gives to items are a list, others are an object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from json.encoder import encode_basestring
+from typing import NamedTuple
+
+from deltaparse.partial import (
+    LONGEST_MARKER,
+    Steps,
+    Window,
+    json_space,
+    marker_set,
+    nowhere,
+    peek_marker,
+    skip_if_here,
+    until,
+)
+
+from ...wire.argument_types import (
+    ANY,
+    DEEPEST,
+    Kinds,
+    argument_names,
+    argument_types,
+    item_types,
+    schema_of_argument,
+    schema_of_items,
+    types_named,
+)
+from ...wire.escapes import Unescaped
+from ...wire.spellings import trailing
+from ...wire.tag_markers import TaggedMarkers, ValueMarkers
+from .call import Call
+from .element_heads import attributes_behind
+from .ending import CUT, WHOLE, Ending
+from .given_names import NONE, Given, given_name, odd_names
+from .tagged_head import LONGEST_NAME
+from .tagged_value import ValueEnd, followed, name_stands, space_behind, text_value
+
+__all__ = ["Argument", "argument_name", "argument_value", "odd_keys"]
+
+LINE_END = marker_set({"\n", "\r\n"})
+STRING: Kinds = {"string": None}
+WORD = re.compile(r"[^\s\"'`<>{}()]++")
+ATTRIBUTE = re.compile(r'([\w:.-]+)="([^"]*)"')
+TYPE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*+")
+STRUCTURES = frozenset({"object", "array"})
+NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
+
+
+class Argument(NamedTuple):
+    """What was read of an argument, and what stands between its name and its value.
+
+    `kinds` are the types that the markers say that the value has, none if they do not; `crlf`:
+    the line before the value ended with CRLF; `way`: the markers that end the value; `written`:
+    the name as it stands there.
+    """
+
+    name: str
+    kinds: Kinds
+    crlf: bool
+    way: ValueMarkers
+    written: str = ""
+
+    def end(self, m: TaggedMarkers, names: Collection[str] = ()) -> ValueEnd:
+        """What ends the value; `names` are those that arguments have."""
+        markers = self.way.ends_crlf if self.crlf else self.way.ends
+        name = "" if m.key_suffix is None else (self.written or self.name) + m.key_suffix
+        return ValueEnd(markers, name, self.way.suffix, names)
+
+
+class Typed(NamedTuple):
+    """The types that a value may have, and the schema that says it, for what is in the value."""
+
+    kinds: Kinds
+    schema: object
+
+    def inner(self, element: Argument, *, listed: bool) -> Typed:
+        """The same of an item of the list, or of a member of the object, that the value is."""
+        if listed:
+            return Typed(element.kinds or item_types(self.schema), schema_of_items(self.schema))
+        return Typed(
+            element.kinds or argument_types(self.schema, element.name),
+            schema_of_argument(self.schema, element.name),
+        )
+
+
+def argument_name(
+    src: Window,
+    call: Call,
+    m: TaggedMarkers,
+    prefix: str = "",
+    given: Given = NONE,
+    before: Sequence[tuple[str, str]] = (),
+) -> Steps[Argument | Ending]:
+    """Read an argument's name and what stands between it and the value.
+
+    `prefix` is the marker that was read before it, `given` are names that are read only if they
+    are known, `before` are the attributes before the name. Returns how the call ended where it ends
+    in it.
+    """
+    arguments = call.fmt.arguments
+    types = (yield from _type_before(src, call, m)) if m.type_first else {}
+    if isinstance(types, Ending):
+        return types
+    if call.traces:
+        call.begin_arguments()
+    key, written, marker, behind = yield from _key(src, call, m, given)
+    if call.traces:
+        call.end_arguments()
+    if before or behind:
+        types = _types_said(call, [*before, *behind])
+    if not marker:
+        call.not_emitted.append(key)
+        return CUT
+    if marker not in m.key_end.literals:
+        # What stands behind the name is read.
+        gap = trailing(arguments.type_suffix or arguments.name_suffix) + arguments.value_prefix
+        crlf = yield from _skip(src, "", gap * (marker.strip() != ""))
+        return Argument(key, types, crlf or marker == "\r\n", m.usual, written)
+    before_value = arguments.value_prefix.strip()
+    literal = arguments.literal_name_suffix
+    if marker == literal.strip():
+        types = NOT_STRING
+    elif literal.strip() and marker == arguments.name_suffix.strip():
+        types = STRING
+    way = m.usual
+    if m.ways:
+        way = m.ways.get((prefix, marker), m.usual)
+        types = types or _types_of(way, m)
+    crlf = False
+    if marker != before_value:
+        suffix = literal if types is NOT_STRING else arguments.name_suffix
+        gap = trailing(suffix)
+        crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
+        if m.type_end.literals and not m.type_first:
+            said = yield from _type_written(src, call, m)
+            if isinstance(said, Ending):
+                call.not_emitted.append(key + marker)
+                return said
+            ended = yield from peek_marker(src, m.type_end)
+            crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
+            types = said
+        if not before_value:
+            return Argument(key, types, crlf, way, written)
+        yield from json_space(src)
+        marker = yield from peek_marker(src, m.value_prefix)
+        if not marker and m.value_prefix.match(src.text, src.pos) == src.pos:
+            call.not_emitted.append(key)
+            return CUT
+    if marker:
+        crlf = yield from _skip(src, marker, trailing(arguments.value_prefix))
+    return Argument(key, types, crlf, way, written)
+
+
+def _key(
+    src: Window, call: Call, m: TaggedMarkers, given: Given
+) -> Steps[tuple[str, str, str, Sequence[tuple[str, str]]]]:
+    """Read a name up to what ends it.
+
+    Returns it, how it is written, the marker, and the attributes behind the name. The marker is
+    left unread if it is the format's own. If it is not, it is read with the rest of the head: a
+    line end in place of the marker, or the quote behind the name and attributes.
+    """
+    if given and (found := (yield from given_name(src, given, m.key_end))):
+        written, name = found
+        # White space may be what ends it.
+        marker = yield from peek_marker(src, m.key_end)
+        if not marker:
+            yield from json_space(src)
+            marker = yield from peek_marker(src, m.key_end)
+        return name, m.key_escapes.write(name) if name != name.strip() else written, marker, ()
+    texts = call.sink.held = list[str]()
+    unescaped = Unescaped(m.key_escapes, nowhere)
+
+    def write(text: str) -> None:
+        texts.append(text)
+        unescaped.write(text)
+
+    emit = write if m.key_escapes else texts.append
+    behind: Sequence[tuple[str, str]] | None = None
+    while True:
+        marker = yield from until(src, m.key_stops, emit, certain=True)
+        in_escape = unescaped.held and unescaped.goes_on(marker)
+        written = "".join(texts).strip()
+        if marker and not in_escape and marker not in m.key_end.literals:
+            if marker == "\n" and (yield from _ends_name(src, call, m, written)):
+                src.pos += 1
+                marker, behind = ("\r\n" if texts[-1].endswith("\r") else marker), ()
+            elif marker != "\n":
+                behind = yield from attributes_behind(src, m.argument_head)
+            in_escape = behind is None
+        if not in_escape:
+            return m.key_escapes.read(written), written, marker, behind or ()
+        emit(src.consume(src.pos + 1))
+
+
+def odd_keys(schema: object, m: TaggedMarkers) -> Given:
+    """List the names of arguments that are read only if they are known."""
+    return odd_names(argument_names(schema) or (), m.key_end, m.key_escapes)
+
+
+def _type_before(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | Ending]:
+    """Read the type of a value that stands before the name, and what ends it."""
+    if not m.type_end.literals:
+        return {}
+    types = yield from _type_written(src, call, m)
+    if not isinstance(types, Ending):
+        yield from skip_if_here(src, m.type_end)
+    return types
+
+
+def _ends_name(src: Window, call: Call, m: TaggedMarkers, name: str) -> Steps[bool]:
+    """Whether the line end that stands here ends a name whose marker is missing; report it."""
+    tools = call.sink.tools
+    known = (tools and argument_names(tools.get(call.name))) or ()
+    if not WORD.fullmatch(name) or any(one.startswith(name + "\n") for one in known):
+        return False
+    if (yield from followed(src, 1, m.key_end)):
+        return False
+    detail = f"the marker behind the name of the argument {name!r} is missing"
+    call.sink.issue("repaired_arguments", (src.offset - len(name), src.offset), detail)
+    return True
+
+
+def _types_said(call: Call, attributes: Sequence[tuple[str, str]]) -> Kinds:
+    """The types that attributes name as the format does; the others are left out."""
+    arguments, kinds = call.fmt.arguments, dict[str, frozenset[object] | None]()
+    typed = ATTRIBUTE.findall(arguments.name_suffix + '"') if arguments.type_suffix else []
+    own = dict.fromkeys(ATTRIBUTE.findall(arguments.literal_name_suffix), NOT_STRING)
+    own |= dict.fromkeys(ATTRIBUTE.findall(arguments.name_suffix), STRING) if own else {}
+    for name, value in attributes:
+        if (name, value) in own:
+            kinds |= own[name, value]
+        elif (name, "") in typed:
+            kinds |= types_named(value)
+        else:
+            _left_out(call, f"the attribute {name}")
+    return kinds
+
+
+def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | Ending]:
+    """Read the type of a value up to what ends it.
+
+    It is short, and no other marker stands in it: what does shows that its end was forgotten. One
+    plain word may be a type that we do not know; all else that means nothing is reported.
+    """
+    # The white space of the marker before it may be a marker itself, behind a value.
+    yield from json_space(src)
+    limit = LONGEST_NAME + m.behind_type.longest
+    while True:
+        text = src.text[src.pos : src.pos + limit]
+        full = len(text) == limit
+        start, end = m.behind_type.find(text, final=full)
+        if end > start or full:
+            break
+        if src.closed:
+            return CUT
+        yield
+    if m.type_end.match(text, start, final=True) < 0:
+        return Ending.broken("the type of an argument that does not end")
+    word = src.consume(src.pos + start)
+    types = types_named(word)
+    if word.strip() and not TYPE_WORD.fullmatch(word.strip()):
+        _left_out(call, f"the type {word.strip()}")
+    return types
+
+
+def _left_out(call: Call, what: str) -> None:
+    call.extra_members.append(", " * bool(call.extra_members) + what)
+
+
+def _types_of(way: ValueMarkers, m: TaggedMarkers) -> Kinds:
+    """The types of a value that is written so: those of no other way, if it is the usual one."""
+    if way.types:
+        return {
+            kind: kinds[kind] for kinds in map(types_named, way.types.split()) for kind in kinds
+        }
+    others = {kind for one in m.ways.values() for kind in _types_of(one, m)}
+    return {kind: None for kind in ANY if kind not in others}
+
+
+def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
+    """Read a marker and what of `space` follows; return whether a line ends in it with CRLF."""
+    src.pos += len(marker)
+    crlf = False
+    for char in space:
+        found = yield from peek_marker(src, LINE_END if char == "\n" else marker_set({char}))
+        src.pos += len(found)
+        crlf = crlf or found == "\r\n"
+        if not found:
+            break
+    return crlf
+
+
+# No generator itself: each that stands in another is resumed with every chunk.
+def argument_value(
+    src: Window,
+    call: Call,
+    m: TaggedMarkers,
+    argument: Argument,
+    schema: object,
+    names: Collection[str] = (),
+) -> Steps[Ending]:
+    """Read the value of an argument and what ends it.
+
+    `schema` is that of all arguments, `names` are theirs where no marker stands before them.
+    """
+    kinds, end = argument.kinds or argument_types(schema, argument.name), argument.end(m, names)
+    call.sink.held = []
+    if m.element_ends.literals or end.name:
+        typed = Typed(kinds, schema_of_argument(schema, argument.name))
+        return _named_value(src, call, m, end, typed, 0)
+    return text_value(src, call, m, kinds, end)
+
+
+def _named_value(
+    src: Window, call: Call, m: TaggedMarkers, end: ValueEnd, typed: Typed, depth: int
+) -> Steps[Ending]:
+    """Read a value and what ends it, which may be its name; it stands in `depth` others."""
+    if len(end.name) > LONGEST_MARKER:
+        return Ending.broken(f"a name of {len(end.name)} characters, which ends the value as well")
+    nests = depth < DEEPEST and m.element_ends.literals
+    if nests and (yield from _nests(src, m, typed.kinds, end)):
+        return (yield from _elements(src, call, m, end, typed, depth))
+    return (yield from text_value(src, call, m, typed.kinds, end))
+
+
+def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[bool]:
+    """Whether an element stands here, or nothing where an object or a list should."""
+    if "string" in kinds and len(kinds) < len(ANY):
+        return False
+    while True:
+        text = src.text
+        start = space_behind(text, src.pos)
+        stop = m.element_ends.match(text, start, final=src.closed)
+        if stop > start:
+            if text[start:stop] in m.key.literals:
+                # A call begins like an element; only a string may quote one.
+                return "string" not in kinds or not (yield from _call_stands(src, m, start))
+            empty = yield from name_stands(src, stop - src.pos, end)
+            return bool(empty) and all(kind in STRUCTURES for kind in kinds)
+        if stop < 0:
+            return False
+        yield
+
+
+def _call_stands(src: Window, m: TaggedMarkers, start: int) -> Steps[bool]:
+    """Whether an opener of calls stands at an index of the text, which is left unread."""
+    openers, length = marker_set(m.quoted_openers), start - src.pos
+    while (end := openers.match(src.text, src.pos + length, final=src.closed)) == src.pos + length:
+        yield
+    return end >= 0
+
+
+def _elements(
+    src: Window, call: Call, m: TaggedMarkers, end: ValueEnd, typed: Typed, depth: int
+) -> Steps[Ending]:
+    """Read the elements that a value is made of, and what ends it: an object, or a list."""
+    opened = ""
+    while True:
+        yield from json_space(src)
+        here = yield from peek_marker(src, m.element_ends)
+        if not here:
+            return CUT
+        if here not in m.key.literals:
+            if not (yield from name_stands(src, len(here), end)):
+                return CUT
+            src.pos += len(here) + len(end.name)
+            opened = opened or _open(call, listed="object" not in typed.kinds)
+            call.emit("}" if opened == "{" else "]")
+            return WHOLE
+        src.pos += len(here)
+        element = yield from argument_name(src, call, m, here, odd_keys(typed.schema, m))
+        if isinstance(element, Ending):
+            return element
+        if opened:
+            call.emit(", ")
+        else:
+            listed = element.name == call.fmt.arguments.item and "array" in typed.kinds
+            opened = _open(call, listed=listed)
+        if opened == "[" and element.name != call.fmt.arguments.item:
+            _left_out(call, f"the name {element.name}")
+        if opened == "{":
+            call.emit(encode_basestring(element.name) + ": ")
+        inner = typed.inner(element, listed=opened == "[")
+        call.sink.held = []
+        ending = yield from _named_value(src, call, m, element.end(m), inner, depth + 1)
+        if ending is not WHOLE:
+            return ending
+
+
+def _open(call: Call, *, listed: bool) -> str:
+    opened = "[" if listed else "{"
+    call.emit(opened)
+    return opened
