@@ -4,8 +4,8 @@ Users import these names from here. No import is lazy, because every module need
 """
 
 from .analysis import analyze
+from .chat_template import ChatTemplate
 from .response_template import ResponseTemplateCheck, check_response_template
-from .template.chat_template import ChatTemplate
 from .trace import Comparison, Evidence, Rendering, Trace
 
 __all__ = [

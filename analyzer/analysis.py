@@ -49,8 +49,8 @@ from .proof.proof import Proof, by_cause, prove
 from .renderer import MAX_SECONDS, Renderer
 from .split_markers import find_brackets
 from .template.budget import Limits
-from .template.chat_template import ChatTemplate
 from .template.clock import one_moment
+from .template.jinja_template import JinjaTemplate
 from .trace import Trace
 
 __all__ = ["analyze", "prove_format"]
@@ -58,7 +58,7 @@ __all__ = ["analyze", "prove_format"]
 PARTS = ("content", "reasoning", "calls")
 NEEDS_EOS_TOKEN = (
     "the template ends turns with eos_token, but none was given: pass it, "
-    "ChatTemplate(source, eos_token=...), or load the tokenizer, ChatTemplate.load(...)"
+    "JinjaTemplate(source, eos_token=...), or load the tokenizer, JinjaTemplate.load(...)"
 )
 IN_CONTENTS = (
     "the template reads {keys} of a content that is an object: calls or other parts that it "
@@ -70,7 +70,7 @@ TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for all renderings"
 
 
 def analyze(
-    template: ChatTemplate | str | object,
+    template: JinjaTemplate | str | object,
     *,
     cache: str | os.PathLike[str] | None = None,
     trace: Trace | None = None,
@@ -86,7 +86,7 @@ def analyze(
     the analysis ran out of time.
 
     Args:
-        template: the template, its source, or a `Path` or tokenizer for `ChatTemplate.load`.
+        template: the template, its source, or a `Path` or tokenizer for `JinjaTemplate.load`.
         cache: a directory for formats, shared between processes. It is created if missing.
         trace: an empty `Trace` that records the evidence. With a trace, cached results are not
             used.
@@ -119,8 +119,8 @@ def analyze(
     return accepted(found) if accept_suggestion else found
 
 
-def _template(given: object) -> ChatTemplate:
-    if isinstance(given, ChatTemplate):
+def _template(given: object) -> JinjaTemplate:
+    if isinstance(given, JinjaTemplate):
         return given
     if isinstance(given, str):
         if given.split() == [given] and "{" not in given:
@@ -128,9 +128,9 @@ def _template(given: object) -> ChatTemplate:
                 f"{given!r:.200} is not Jinja source: pass a Path for a template file or a model "
                 "folder, or call get_format(name) for a built-in format"
             )
-        return ChatTemplate(given)
+        return JinjaTemplate(given)
     if isinstance(given, os.PathLike) or hasattr(given, "chat_template"):
-        return ChatTemplate.load(given)
+        return JinjaTemplate.load(given)
     message = f"analyze() takes a ChatTemplate or its source, not {type(given).__name__}"
     raise UsageError(message)
 
@@ -143,7 +143,7 @@ class _OutOfTime(Exception):
         self.fmt = fmt
 
 
-def _analyze(template: ChatTemplate, switches: Mapping[str, Any]) -> WireFormat:
+def _analyze(template: JinjaTemplate, switches: Mapping[str, Any]) -> WireFormat:
     # The type is part of the key, because 1 == True and a template can distinguish them.
     given = tuple((name, value, type(value)) for name, value in sorted(switches.items()))
     try:
@@ -158,7 +158,7 @@ def _analyze(template: ChatTemplate, switches: Mapping[str, Any]) -> WireFormat:
 
 @lru_cache(maxsize=64)
 def _remembered(
-    template: ChatTemplate,
+    template: JinjaTemplate,
     limits: Limits,  # noqa: ARG001 - part of the key, because equal templates may differ in it
     switches: tuple[tuple[str, Any, type], ...],
 ) -> WireFormat:
@@ -170,7 +170,7 @@ def _remembered(
 
 @one_moment()
 def _found(
-    template: ChatTemplate, switches: Mapping[str, Any], trace: Trace | None = None
+    template: JinjaTemplate, switches: Mapping[str, Any], trace: Trace | None = None
 ) -> WireFormat:
     trace = trace or Trace()
     render = Renderer(template, trace, switches)
@@ -186,7 +186,7 @@ def _without_format(render: Renderer, issue: str) -> WireFormat:
 
 @one_moment()
 def prove_format(
-    template: ChatTemplate | str | object, fmt: WireFormat, trace: Trace, **switches: Any
+    template: JinjaTemplate | str | object, fmt: WireFormat, trace: Trace, **switches: Any
 ) -> tuple[str, ...]:
     """Prove a given format on a template and return the objections.
 

@@ -24,7 +24,7 @@ from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import WireFormat
 from deltaparse.version import __version__
 
-from .template.chat_template import ChatTemplate
+from .template.jinja_template import JinjaTemplate
 
 __all__ = ["OUT_OF_TIME", "load_or_analyze", "ran_out_of_time"]
 
@@ -36,7 +36,7 @@ CacheDirectory = str | os.PathLike[str]
 
 def load_or_analyze(
     directory: CacheDirectory,
-    template: ChatTemplate,
+    template: JinjaTemplate,
     switches: Mapping[str, Any],
     make: Callable[[], WireFormat],
 ) -> WireFormat:
@@ -69,7 +69,7 @@ def ran_out_of_time(fmt: WireFormat) -> bool:
     return any(issue.startswith(OUT_OF_TIME) for issue in fmt.issues)
 
 
-def _key(template: ChatTemplate, switches: Mapping[str, Any]) -> str:
+def _key(template: JinjaTemplate, switches: Mapping[str, Any]) -> str:
     parts = [__version__, WireFormat().to_json()]
     parts += [template.source, template.bos_token, template.eos_token]
     parts += template.added_tokens

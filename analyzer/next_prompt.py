@@ -42,8 +42,8 @@ from .next_prompt_turns import (
     squeezed,
     thoughts_in,
 )
-from .template.chat_template import ChatTemplate
 from .template.clock import one_moment
+from .template.jinja_template import JinjaTemplate
 
 __all__ = ["Bridge", "find_bridge"]
 
@@ -101,7 +101,7 @@ class _Suffix:
 
 @one_moment()
 def find_bridge(
-    template: ChatTemplate,
+    template: JinjaTemplate,
     output: str,
     new_messages: Sequence[Any],
     *,
@@ -133,7 +133,7 @@ class _Proof:
     """Renderings of conversations with the same switches, tools and new messages."""
 
     def __init__(
-        self, template: ChatTemplate, fmt: WireFormat, new: Chat, tools: Any, switches: Given
+        self, template: JinjaTemplate, fmt: WireFormat, new: Chat, tools: Any, switches: Given
     ) -> None:
         self._template, self._fmt, self._new = template, fmt, new
         self._tools, self._switches = tools, switches

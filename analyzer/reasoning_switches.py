@@ -27,7 +27,7 @@ from .probes import (
     user,
 )
 from .renderer import Renderer
-from .template.chat_template import ChatTemplate
+from .template.jinja_template import JinjaTemplate
 
 __all__ = ["reasoning_switches"]
 
@@ -45,7 +45,7 @@ USERS = re.compile(f"{USER}|{NEXT_USER}")
 PROBES = re.compile("|".join(text for text in PROBE_TEXTS if text != REASONING))
 
 
-def reasoning_switches(template: ChatTemplate, fmt: WireFormat) -> dict[str, bool]:
+def reasoning_switches(template: JinjaTemplate, fmt: WireFormat) -> dict[str, bool]:
     """Return the switches that turn reasoning on or off, each with its value for on.
 
     Args:

@@ -25,7 +25,7 @@ from .probes import (
     user,
 )
 from .split_markers import Brackets
-from .template.chat_template import ChatTemplate
+from .template.jinja_template import JinjaTemplate
 from .template.template_capabilities import in_parts
 from .trace import Trace
 
@@ -92,7 +92,7 @@ class Renderer:
 
     def __init__(
         self,
-        template: ChatTemplate,
+        template: JinjaTemplate,
         trace: Trace | None = None,
         context: Mapping[str, Any] | None = None,
     ) -> None:
@@ -143,7 +143,7 @@ class Renderer:
         other.style = style
         return other
 
-    def of(self, template: ChatTemplate) -> Renderer:
+    def of(self, template: JinjaTemplate) -> Renderer:
         """Return a renderer for another template with the same settings."""
         other = Renderer(template, self.trace, self.context)
         other.style, other.brackets = self.style, self.brackets

@@ -22,7 +22,7 @@ from .abbreviate import quoted, value_of
 from .analysis import analyze
 from .proof.conversations import NAMED_AS_MARKERS, PROOF_TOOLS
 from .proof.proved_turn import Shown
-from .template.chat_template import ChatTemplate
+from .template.jinja_template import JinjaTemplate
 from .trace import Trace
 from .transformers_parser import Judge, Reader, judge
 
@@ -66,7 +66,7 @@ class ResponseTemplateCheck:
 
 
 def check_response_template(
-    template: ChatTemplate | str | object,
+    template: JinjaTemplate | str | object,
     response_template: Mapping[str, Any] | None = None,
     **switches: Any,
 ) -> ResponseTemplateCheck:

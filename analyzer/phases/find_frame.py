@@ -30,7 +30,7 @@ from ..probes import (
     user,
 )
 from ..renderer import Renderer
-from ..template.chat_template import ChatTemplate
+from ..template.jinja_template import JinjaTemplate
 from .find_switches import views_with_reasoning
 
 __all__ = ["find_frame", "needs_eos_token", "with_first_ends", "without_start_of_calls"]
@@ -134,7 +134,7 @@ def needs_eos_token(render: Renderer) -> bool:
     template = render.template
     if template.eos_token or "eos_token" not in template.variables:
         return False
-    given = render.of(ChatTemplate(template.source, template.bos_token, EOS))
+    given = render.of(JinjaTemplate(template.source, template.bos_token, EOS))
     called = given.turn(content="", calls=[call()], then=[result(), user(NEXT_USER)])
     gaps = [_gap(given), between(called, FUNCTIONS[0], RESULT)]
     return any(gap is not None and EOS in gap for gap in gaps)

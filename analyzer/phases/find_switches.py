@@ -29,7 +29,7 @@ from ..probes import (
     user,
 )
 from ..renderer import Renderer
-from ..template.chat_template import ChatTemplate
+from ..template.jinja_template import JinjaTemplate
 from ..template.template_capabilities import NOT_SWITCHES
 from ..trace import phase
 
@@ -100,7 +100,7 @@ class SwitchSetting:
         return not self.switches or bool(set(self.changes) - {"instructions"})
 
 
-def names_of_switches(template: ChatTemplate) -> list[str]:
+def names_of_switches(template: JinjaTemplate) -> list[str]:
     """Return the variables of a template that may be switches, sorted."""
     return sorted(template.switches - NOT_SWITCHES)
 

@@ -12,7 +12,7 @@ import string
 from collections.abc import Callable, Iterator, Sequence
 
 from deltaparse.stream import ToolFormat
-from deltaparse.stream.reading.tool_calls.python_head import is_name
+from deltaparse.stream.wire.call_names import is_python_call_name
 
 from ..probes import FUNCTIONS, call
 from .conversations import WORDS, Turn
@@ -32,8 +32,8 @@ def lost_names(trial: RoundTrip) -> Iterator[str]:
     fmt = trial.fmt
     # In Python, a name is a word.
     python = fmt.tools.format is ToolFormat.PYTHONIC
-    functions = [odd for odd in ODD if not python or is_name(_function(odd))]
-    arguments = [odd for odd in ODD if not python or is_name(_argument(odd))]
+    functions = [odd for odd in ODD if not python or is_python_call_name(_function(odd))]
+    arguments = [odd for odd in ODD if not python or is_python_call_name(_argument(odd))]
     if not _problem(trial, functions, arguments):
         return
     lost = {

@@ -37,6 +37,7 @@ from ...wire.argument_types import (
     schema_of_items,
     types_named,
 )
+from ...wire.call_names import LONGEST_NAME
 from ...wire.escapes import Unescaped
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, ValueMarkers
@@ -44,7 +45,6 @@ from .call import Call
 from .element_heads import attributes_behind
 from .ending import CUT, WHOLE, Ending
 from .given_names import NONE, Given, given_name, odd_names
-from .tagged_head import LONGEST_NAME
 from .tagged_value import ValueEnd, followed, name_stands, space_behind, text_value
 
 __all__ = ["Argument", "argument_name", "argument_value", "odd_keys"]

@@ -15,18 +15,16 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from deltaparse.partial import Steps, Window, is_python_name
+from deltaparse.partial import Steps, Window
 
+from ...wire.call_names import LONGEST_NAME
 from ...wire.fast_patterns import FastPattern, so_far, whole
 from ...wire.spellings import GAP
 
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["BETWEEN", "cut_head", "is_name", "python_head", "usual_call"]
-
-LONGEST_NAME = 256
-"""Characters that a name may have."""
+__all__ = ["BETWEEN", "cut_head", "python_head", "usual_call"]
 
 BETWEEN = rf"{GAP}(?:[,;]{GAP})?+"
 """What stands between two calls."""
@@ -117,8 +115,3 @@ def _patterns(
         regex.compile(rf"{before}{name}(\()(?={argument})"),
         regex.compile(rf"{before}(?:{name}{begun})?"),
     )
-
-
-def is_name(text: str) -> bool:
-    """Whether a function or an argument of a call may be called so."""
-    return len(text) <= LONGEST_NAME and is_python_name(text)

@@ -17,6 +17,7 @@ from deltaparse.partial import (
 )
 
 from ...wire.argument_types import argument_names
+from ...wire.call_names import LONGEST_NAME, NAME_SO_FAR
 from ...wire.escapes import Escapes, escapes_of
 from ...wire.format import CallIdPosition
 from ...wire.spellings import trailing
@@ -29,21 +30,14 @@ from .ending import CUT, WHOLE, Ending
 from .given_names import NONE, Given, given_name, odd_names
 
 __all__ = [
-    "LONGEST_NAME",
     "argument_stands",
-    "is_readable",
     "name_in",
     "names_without_marker",
     "read_name",
     "tagged_head",
 ]
 
-LONGEST_NAME = 256
-"""Characters that the name of a function, or an id, may have."""
-
 NO_ESCAPES = escapes_of(())
-NAME_SO_FAR = re.compile(r"\s*+(?!\[)[^\s\"'`<>{}()]*+\s*+")
-"""A possible name: it does not start like a value of arguments."""
 IN_NAME = re.compile(r"[-.:/\w]")
 INDEX = re.compile(r"[^\w\s][0-9]+\Z")
 
@@ -260,13 +254,6 @@ def name_in(
     if end > start:
         return head if start <= LONGEST_NAME else ""
     return "" if len(text) >= LONGEST_NAME + ends.longest else None
-
-
-def is_readable(written: str, known: Collection[str], ends: Markers) -> bool:
-    """Whether `read_name` reads all of what is written as a name, whatever ends it."""
-    fits = len(written) <= LONGEST_NAME and written == written.strip()
-    plain = NAME_SO_FAR.fullmatch(written) or written in known
-    return fits and bool(plain) and not any(end in written for end in ends.literals)
 
 
 def _last_name(src: Window, tools: Collection[str]) -> str | None:

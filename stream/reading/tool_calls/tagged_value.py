@@ -25,6 +25,7 @@ from deltaparse.partial import (
 )
 
 from ...wire.argument_types import Kinds, argument_names
+from ...wire.call_names import LONGEST_NAME
 from ...wire.next_call import MOST_CLOSERS
 from ...wire.spellings import GAP, MOST_GAP, has_word
 from ...wire.tag_markers import TaggedMarkers
@@ -33,7 +34,7 @@ from .call import Call
 from .ending import CUT, WHOLE, Ending
 from .json_arguments import closers_of, object_value
 from .quoted_calls import QuotedCalls
-from .tagged_head import LONGEST_NAME, name_in
+from .tagged_head import name_in
 from .typed_value import Value
 
 __all__ = ["ValueEnd", "followed", "name_stands", "read_to_suffix", "space_behind", "text_value"]

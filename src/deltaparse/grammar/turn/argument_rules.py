@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from deltaparse.partial import LONGEST_MARKER, UsageError
 from deltaparse.stream import WireFormat
-from deltaparse.stream.reading.tool_calls.python_head import is_name
 from deltaparse.stream.wire.argument_types import (
     Kinds,
     argument_names,
@@ -17,6 +16,7 @@ from deltaparse.stream.wire.argument_types import (
     types_named,
     words_for,
 )
+from deltaparse.stream.wire.call_names import is_python_call_name
 from deltaparse.stream.wire.escapes import escapes_of
 
 from ..rules.prefixes import lead
@@ -135,7 +135,7 @@ class Arguments:
             value = compiler.value(parameter.schema, parameter.path, name)
             if parameter.others is not None:
                 return seq(token(seq(other_python_name(parameter.others), Literal("="))), value)
-            if not is_name(parameter.key):
+            if not is_python_call_name(parameter.key):
                 raise UsageError(f"{parameter.path}: this name cannot be written in Python")
             return seq(literal(f"{parameter.key}="), value)
 

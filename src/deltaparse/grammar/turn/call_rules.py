@@ -14,8 +14,7 @@ from json import loads
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
-from deltaparse.stream.reading.tool_calls.python_head import is_name
-from deltaparse.stream.reading.tool_calls.tagged_head import is_readable
+from deltaparse.stream.wire.call_names import is_python_call_name, is_readable_name
 from deltaparse.stream.wire.escapes import escapes_of
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
@@ -159,7 +158,7 @@ class Calls:
         function, marks, ids = fmt.function, fmt.arguments, fmt.call_id
         written = function.namespace + escapes_of(function.name_escapes).write(tool.name)
         index = ":0" if ids.holds_name else ""
-        if not is_readable(written + index, [tool.name], tagged_markers(fmt).name_ends):
+        if not is_readable_name(written + index, [tool.name], tagged_markers(fmt).name_ends):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
         name: Expr = literal(function.name_prefix + written)
         given: Expr = EMPTY
@@ -193,7 +192,7 @@ class Calls:
 
     def _python_call(self, tool: Tool, method: str = "") -> Expr:
         name = self.fmt.function.namespace + tool.name
-        if not is_name(name):
+        if not is_python_call_name(name):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in Python")
         return seq(literal(f"{name}{method}("), self.arguments.python(tool), token(Literal(")")))
 

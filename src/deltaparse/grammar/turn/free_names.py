@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from deltaparse.stream import WireFormat
-from deltaparse.stream.reading.tool_calls.python_head import LONGEST_NAME as LONGEST_PYTHON_NAME
-from deltaparse.stream.reading.tool_calls.tagged_head import LONGEST_NAME
+from deltaparse.stream.wire.call_names import LONGEST_NAME
 from deltaparse.stream.wire.spellings import stripped
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
@@ -48,7 +47,7 @@ IN_TOKENS = frozenset("[]")
 """What special tokens are written with, besides: to xgrammar one may be its letters, too."""
 
 PYTHON_NAME = Letters(
-    chars("az", "AZ", "_"), chars("az", "AZ", "_", "09", "-", "."), 1, LONGEST_PYTHON_NAME
+    chars("az", "AZ", "_"), chars("az", "AZ", "_", "09", "-", "."), 1, LONGEST_NAME
 )
 """Names of arguments in Python: those in ASCII, for the letters of all scripts are many ranges."""
 

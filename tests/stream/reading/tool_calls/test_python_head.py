@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deltaparse.partial import Window
-from deltaparse.stream.reading.tool_calls.python_head import LONGEST_NAME, is_name, python_head
+from deltaparse.stream.reading.tool_calls.python_head import python_head
+from deltaparse.stream.wire.call_names import LONGEST_NAME
 
 WAITS = "waits"
 
@@ -89,8 +90,3 @@ def test_a_name_and_a_parenthesis(text, options, found):
 )
 def test_what_a_name_begins_with_and_what_stands_before_it(text, options, found):
     assert read(text, **options) == found
-
-
-def test_a_name_has_so_many_characters_and_no_more():
-    assert is_name("f" * LONGEST_NAME)
-    assert not is_name("f" * (LONGEST_NAME + 1))

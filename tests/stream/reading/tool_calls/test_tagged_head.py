@@ -18,14 +18,13 @@ from deltaparse import (
 )
 from deltaparse.partial import marker_set
 from deltaparse.stream.reading.tool_calls.tagged_head import (
-    LONGEST_NAME,
     _without_namespace,
     argument_stands,
-    is_readable,
     name_in,
     names_without_marker,
     read_name,
 )
+from deltaparse.stream.wire.call_names import LONGEST_NAME
 
 from ....strategies.wire_by_hand import TURN, calls, fed, in_tags
 from ....support import Driver, silent
@@ -219,11 +218,6 @@ def test_what_may_begin_the_suffix_again_is_none_behind_it():
     )
 
 
-def test_a_name_with_a_blank_is_read_where_a_tool_is_called_so():
-    assert is_readable("my tool", ["my tool"], ENDS)
-    assert not is_readable("my tool", [], ENDS)
-
-
 SHORT = marker_set({">", "</n>"})
 
 
@@ -243,24 +237,6 @@ SHORT = marker_set({">", "</n>"})
 )
 def test_the_name_of_a_tool_may_hold_what_ends_names(text, final, name):
     assert name_in(text, SHORT, final, {"a>b", "c"}) == name
-
-
-@pytest.mark.parametrize(
-    ("written", "readable"),
-    [
-        ("f", True),
-        ("a b", True),
-        ("c d", False),
-        (" f", False),
-        ("f>", False),
-        ("f|", False),
-        ("f;n", False),
-        ("n" * LONGEST_NAME, True),
-        ("n" * LONGEST_NAME + "n", False),
-    ],
-)
-def test_which_names_are_read_whole(written, readable):
-    assert is_readable(written, {"a b"}, marker_set({"|", ";n"})) == readable
 
 
 @pytest.mark.parametrize("gap", ["", " "])

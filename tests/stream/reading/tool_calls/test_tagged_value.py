@@ -8,13 +8,13 @@ import pytest
 
 from deltaparse import Policies, StreamParser
 from deltaparse.partial import Window, marker_set
-from deltaparse.stream.reading.tool_calls.tagged_head import LONGEST_NAME
 from deltaparse.stream.reading.tool_calls.tagged_value import (
     ValueEnd,
     followed,
     name_stands,
 )
 from deltaparse.stream.tokens.traced_parser import TracedParser
+from deltaparse.stream.wire.call_names import LONGEST_NAME
 from deltaparse.stream.wire.next_call import MOST_CLOSERS
 from deltaparse.stream.wire.spellings import MOST_GAP
 

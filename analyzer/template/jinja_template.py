@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from jinja2 import Template
 from jinja2.exceptions import TemplateError as JinjaError
@@ -43,10 +43,7 @@ from .template_capabilities import (
 from .template_globals import Refusal
 from .tool_members import with_all_members
 
-if TYPE_CHECKING:
-    from ..next_prompt import Bridge
-
-__all__ = ["ChatTemplate"]
+__all__ = ["JinjaTemplate"]
 
 # Defaults for variables that the model card of Firefunction v2 asks the caller to pass: the tools
 # as JSON text, and the time of day.
@@ -62,38 +59,8 @@ Message = dict[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
-class ChatTemplate:
-    """A compiled Jinja chat template.
-
-    It renders the same text as transformers. It also accepts some input on which transformers
-    fails:
-
-    - The `arguments` of a tool call can be an object or JSON text. The template receives the form
-      in `arguments_shape`. Truncated JSON is completed. Missing arguments and arguments other than
-      objects are replaced by an empty object.
-    - Optional members of tools that the template requires are added: an empty description of a
-      tool or argument, and an empty object schema.
-    - `tojson` writes any iterable as a list.
-    - A template can `append` to and `pop` from lists that it created itself.
-    - `functions` and `datetime` have defaults if the template reads them: the tools as JSON text
-      ("" without tools), and the time of day. If the template reads parts of `functions`, it
-      receives a list.
-
-    Jinja's `lipsum` and the string method `encode` are not available.
-
-    Templates are equal, and have equal hashes, if their source and tokens are equal.
-
-    Attributes:
-        source: the Jinja source.
-        bos_token: the token at the beginning of a text, or "".
-        eos_token: the token at the end of a text, or "".
-        limits: limits on processor time, memory and nesting of each rendering.
-        added_tokens: tokens that the tokenizer adds to its base vocabulary, if known.
-
-    Raises:
-        TemplateError: `source` does not compile.
-        UsageError: an argument has the wrong type.
-    """
+class JinjaTemplate:
+    """A chat template that renders conversations; `ChatTemplate` documents its arguments."""
 
     source: str
     bos_token: str = ""
@@ -112,7 +79,7 @@ class ChatTemplate:
         self._program  # noqa: B018 - compiles now, so that errors are raised here
 
     @classmethod
-    def load(cls, source: object, name: str | None = None) -> ChatTemplate:
+    def load(cls, source: object, name: str | None = None) -> Self:
         """Load the chat template of a model, with its special tokens.
 
         Args:
@@ -187,63 +154,6 @@ class ChatTemplate:
             UsageError: `messages` is not a list of messages.
         """
         return with_shape(as_read(self, messages), self._known_shape)
-
-    def bridge(
-        self,
-        /,
-        output: str,
-        new_messages: Sequence[Mapping[str, Any] | ParsedMessage],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        messages: Sequence[Mapping[str, Any] | ParsedMessage] | None = None,
-        **switches: Any,
-    ) -> str | None:
-        """Return the text to append to a prompt and its output to get the next prompt.
-
-        The text consists of the end of the turn (if the output lacks it), the new messages and the
-        next generation prompt. The output is never rendered again, so its tokens do not change.
-
-        Args:
-            output: the sampled text, with or without its end-of-turn marker.
-            new_messages: the messages after the output: tool results or a user message.
-            tools: the tools of the prompt.
-            messages: the conversation of the prompt. If given, the proof covers only this
-                conversation. Default: the proof covers any conversation.
-            switches: the template variables of the prompt.
-
-        Returns:
-            The text, or None if it is not proved to be independent of the output. `why_no_bridge`
-            returns the reason.
-
-        Raises:
-            UsageError: an argument has the wrong type.
-        """
-        return self._bridge(output, new_messages, tools, messages, switches).text
-
-    def why_no_bridge(
-        self,
-        /,
-        output: str,
-        new_messages: Sequence[Mapping[str, Any] | ParsedMessage],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        messages: Sequence[Mapping[str, Any] | ParsedMessage] | None = None,
-        **switches: Any,
-    ) -> str:
-        """Return the reason why `bridge` returns None for these arguments, or ""."""
-        return self._bridge(output, new_messages, tools, messages, switches).reason
-
-    def _bridge(
-        self, output: str, new: Any, tools: Any, messages: Any, switches: Mapping[str, Any]
-    ) -> Bridge:
-        from ..next_prompt import find_bridge  # imported lazily, because it imports this module
-
-        if "add_generation_prompt" in switches:
-            raise UsageError(
-                "add_generation_prompt is not allowed here: a bridge always ends with the "
-                "generation prompt"
-            )
-        return find_bridge(self, output, new, tools=tools, messages=messages, switches=switches)
 
     def render_within(
         self,
@@ -440,18 +350,23 @@ class ChatTemplate:
         raise TemplateError(_explained(errors[0], program.template)) from errors[0]
 
     def __repr__(self) -> str:
-        return f"<ChatTemplate of {len(self.source)} characters>"
+        return f"<{type(self).__name__} of {len(self.source)} characters>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Compiled code cannot be pickled, so the template is compiled again after unpickling.
+        # Compiled code cannot be pickled; it is compiled again where it arrives.
         tokens = (self.bos_token, self.eos_token, self.added_tokens)
-        return _restored, (self.source, *tokens, self.limits)
+        return _restored, (type(self), self.source, *tokens, self.limits)
 
 
 def _restored(
-    source: str, bos_token: str, eos_token: str, added_tokens: tuple[str, ...], limits: Limits
-) -> ChatTemplate:
-    return ChatTemplate(source, bos_token, eos_token, limits=limits, added_tokens=added_tokens)
+    kind: type[JinjaTemplate],
+    source: str,
+    bos_token: str,
+    eos_token: str,
+    added_tokens: tuple[str, ...],
+    limits: Limits,
+) -> JinjaTemplate:
+    return kind(source, bos_token, eos_token, limits=limits, added_tokens=added_tokens)
 
 
 def _explained(error: Exception, template: Template | None = None) -> str:

@@ -13,8 +13,8 @@ from time import thread_time
 
 import pytest
 
+from deltaparse import ChatTemplate
 from deltaparse.analyzer.template.budget import LimitExceeded, Limits
-from deltaparse.analyzer.template.chat_template import ChatTemplate
 from deltaparse.analyzer.template.sandbox import MAX_SOURCE
 from deltaparse.partial import DeltaParseError, TemplateError, UsageError
 
