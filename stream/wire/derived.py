@@ -79,7 +79,6 @@ class DerivedFormat:
     __slots__ = (
         "_addressed",
         "_generated",
-        "_goes_on",
         "_pairs",
         "_start",
         "_turn",
@@ -149,11 +148,10 @@ class DerivedFormat:
             if not self.closes_by_name:
                 ends.append(function.close)
         self.openers = tuple(filter(None, starts))
-        self._goes_on = bool(tools.section_end.strip()) or tools.supports_parallel_calls
-        self._know_tokens(tools)
-        prefix = function.name_prefix if self.is_tagged else ""
-        opener = tools.per_call_start if tools.per_call_start.strip() else prefix
-        self.several_calls = self._goes_on or bool(opener.strip())
+        self._know_sections(tools)
+        inside = function.name_prefix if self.is_tagged else ""
+        opener = tools.per_call_start if tools.per_call_start.strip() else inside
+        self.several_calls |= bool(opener.strip())
         self.separated_openers = _separated(tools.separator, opener)
         self.closers = tuple(filter(None, ends))
         self.calls_in_messages = self.has_channels and any(map(str.strip, starts))
@@ -172,6 +170,10 @@ class DerivedFormat:
             preserved_tokens,
         )
         self._pairs, self._start = reasoning.pairs, reasoning.start.strip()
+        self._know_prompt(turn, reasoning)
+
+    def _know_prompt(self, turn: TurnFormat, reasoning: ReasoningFormat) -> None:
+        """Say which part of the generation prompt belongs to the turn."""
         generated = turn.generation_prompt
         last = max((at for at, _ in self._starts_in(generated)), default=len(generated))
         opener = generated[last:] if self._is_opener(generated[last:]) else ""
@@ -182,12 +184,13 @@ class DerivedFormat:
         if reasoning.mode is ReasoningMode.FORCED_OPEN and not (turn.headers or generated):
             self._generated = self._start
 
-    def _know_tokens(self, tools: ToolsFormat) -> None:
-        """Say which openers are special tokens, and what follows from it."""
+    def _know_sections(self, tools: ToolsFormat) -> None:
+        """Say which openers are special tokens, and whether a section holds several calls."""
         tokens = [at for at, opener in enumerate(self.openers) if not is_whole(opener)]
         self.needs_token = bool(tokens)
         self.inner_openers = self.openers[tokens[-1] + 1 :] if tokens else ()
-        self.token_sections = bool(tools.section_start) and self._goes_on and tokens == [0]
+        self.several_calls = bool(tools.section_end.strip()) or tools.supports_parallel_calls
+        self.token_sections = bool(tools.section_start) and self.several_calls and tokens == [0]
 
     def reasoning_in(self, turn: str) -> tuple[str, str]:
         """The markers of the reasoning that a beginning of the turn has opened last.
