@@ -7,6 +7,7 @@ import importlib
 import os
 import pickle
 import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -44,10 +45,10 @@ ROOMS = {"wire": set(), "message": set(), "reading": {"wire", "message"}}
 for module in (
     "tools",
     "finish_reasons",
-    "lost_markers",
+    "missing_marker",
     "request",
     "snapshot",
-    "feeding",
+    "fast_path",
     "parser",
     "iterate",
     "tokens",
@@ -123,6 +124,48 @@ def test_imports_run_down_only(name):
             assert part(imported, 2) in ROOMS[part(name, 2)], imported
 
 
+def cycles(graph):
+    """Return the groups of modules that import each other (Tarjan's algorithm)."""
+    numbers, lowest, stack, found = {}, {}, [], []
+
+    def visit(name):
+        numbers[name] = lowest[name] = len(numbers)
+        stack.append(name)
+        for imported in graph[name]:
+            if imported not in numbers:
+                visit(imported)
+            if imported in stack:
+                lowest[name] = min(lowest[name], lowest[imported])
+        if lowest[name] == numbers[name]:
+            group = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(group) > 1 or name in graph[name]:
+                found.append(group)
+
+    for name in graph:
+        if name not in numbers:
+            visit(name)
+    return found
+
+
+def test_cycles_are_found():
+    assert cycles({"a": ["b"], "b": ["c"], "c": ["b"], "d": ["a"]}) == [["b", "c"]]
+    assert cycles({"a": ["a"], "b": []}) == [["a"]]
+    assert cycles({"a": ["b", "c"], "b": ["c"], "c": []}) == []
+
+
+def test_no_modules_import_each_other():
+    graph = {name: sorted(FILES.keys() & set(imported_by(name))) for name in FILES}
+    assert sum(map(len, graph.values())) > len(FILES)
+    assert cycles(graph) == []
+
+
+def test_names_of_modules_occur_once():
+    names = Counter(path.stem for path in FILES.values())
+    repeated = {name for name, count in names.items() if count > 1}
+    assert repeated <= {"__init__", "__main__"}
+
+
 @pytest.mark.parametrize("name", PACKAGES)
 def test_packages_export_their_imports(name):
     relative = [node for node in ast.walk(tree(name)) if getattr(node, "level", 0)]
@@ -178,7 +221,7 @@ def test_the_contract_of_names():
     Issue get_format list_formats register_format suggest_formats Suggestion create_tool_parser
     BaseToolParser ToolCallItem ParseResult ToolGate Candidate Candidates Decision ExecutableCall
     Telemetry gbnf
-    Grammar structural_tag chat_completion_chunks call_id nine_character_id random_call_id
+    Grammar structural_tag chat_completion_chunks call_id mistral_call_id random_call_id
     from_response_template to_response_template partial DeltaParseError UsageError FormatError
     TemplateError MalformedOutput"""
     assert set(names.split()) <= set(deltaparse.__all__)

@@ -17,7 +17,7 @@ from deltaparse.stream.wire.argument_types import (
     words_for,
 )
 
-from ....hangs import no_hang
+from ...hangs import no_hang
 
 DEFINED = {
     "text": {"type": "string"},
