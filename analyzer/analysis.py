@@ -365,7 +365,7 @@ def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proof.labels or (calls and not proof.calls):
         yield NOTHING_CAME_BACK
-    if not calls and not fmt.derived.has_channels and (parts := render.template.keys_of_contents):
+    if not calls and not fmt.derived.has_channels and (parts := render.template.content_part_keys):
         yield IN_CONTENTS.format(keys=" and ".join(sorted(parts)))
     if known or fmt.derived.has_reasoning or proof.reasoning:
         return

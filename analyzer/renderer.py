@@ -206,7 +206,7 @@ class Renderer:
         """Return the messages, tools and settings as given to the template."""
         tools = self._tools if tools is None else tools
         said = [*self._first, *self.style.applied(messages)]
-        messages = in_parts(said, self.template.roles_in_parts)
+        messages = in_parts(said, self.template.roles_with_content_parts)
         return messages, self.described if tools is TOOLS else tools, {**self.context, **context}
 
     def turn(

@@ -75,13 +75,15 @@ TABLE = {
         f"{rulebook.MAX_SIZE:,} parts; a schema {schema_document.MAX_NODES:,} values,"
         f" depth {schema_document.MAX_DEPTH}; {work.MAX_WORK:,} steps"
     ),
-    "a payload at the gate": f"{GATE['max_payload_bytes'] >> 10} KiB, depth {strict_arguments.MAX_DEPTH}",
+    "a payload at the gate": (
+        f"{GATE['max_payload_bytes'] >> 10} KiB, depth {strict_arguments.MAX_DEPTH}"
+    ),
     "a call in a fallback format, and calls of one output, at the gate": (
         f"{GATE['max_snippet_bytes'] >> 10} KiB, {GATE['max_calls']}"
     ),
     "keywords of schemas applied to values of one output, at the gate": (
-        f"{work_budget.MAX_STEPS:,}, its searches of patterns among them, and these {work_budget.SECONDS:.0f} s"
-        " of processor time"
+        f"{work_budget.MAX_STEPS:,}, its searches of patterns among them,"
+        f" and these {work_budget.SECONDS:.0f} s of processor time"
     ),
 }
 

@@ -28,8 +28,8 @@ from ..probes import (
 from ..renderer import CallStyle, Renderer
 from ..trace import phase
 from .call_texts import CallTexts, ToolsFinding
-from .escapes import with_escapes
 from .find_channels import header_marks
+from .find_escapes import with_escapes
 from .find_json_calls import find_json_calls
 from .find_python_calls import find_pythonic
 from .find_tagged_calls import find_tagged, without_numbers

@@ -70,5 +70,5 @@ def other_ends(render: Renderer, end: str) -> Iterator[str]:
 
 def words_of(render: Renderer) -> list[str]:
     """Return the short texts for which the template may search in a message."""
-    short = (text for text in render.template.sought if len(text) <= LONGEST_SWITCH)
+    short = (text for text in render.template.searched_constants if len(text) <= LONGEST_SWITCH)
     return [text for text in short if text.strip() and "\n" not in text.strip()][:MOST_TRIED]

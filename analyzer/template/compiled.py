@@ -35,9 +35,9 @@ class Program:
         room: its sandbox.
         variables: names read but not defined.
         constants: its texts, in the order of the tree.
-        sought: the constants that it may search for in its input.
+        searched_constants: the constants that it may search for in its input.
         keys: names of the attributes and items read.
-        keys_of_contents: names read from a value called `content`.
+        content_part_keys: names read from a value called `content`.
         switches: the variables that it does not set itself.
         choices: the texts compared with each variable.
         taken_apart: variables that are not strings: it reads their parts or writes them as JSON.
@@ -47,9 +47,9 @@ class Program:
     room: Sandbox
     variables: frozenset[str]
     constants: tuple[str, ...]
-    sought: tuple[str, ...]
+    searched_constants: tuple[str, ...]
     keys: frozenset[str]
-    keys_of_contents: frozenset[str]
+    content_part_keys: frozenset[str]
     switches: frozenset[str]
     choices: Mapping[str, tuple[str, ...]]
     taken_apart: frozenset[str]

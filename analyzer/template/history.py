@@ -15,7 +15,14 @@ from deltaparse.stream.message.ids import nine_characters
 from deltaparse.stream.message.message import Message as Parsed
 
 from .plain_values import plain_dicts
-from .template_capabilities import PARTS, REASONING_NAMES, CallsRead, Ids, NoContent, in_parts
+from .template_capabilities import (
+    PARTS,
+    REASONING_NAMES,
+    CallCapabilities,
+    Ids,
+    NoContent,
+    in_parts,
+)
 
 __all__ = ["Reads", "as_read"]
 
@@ -28,7 +35,7 @@ class Reads(Protocol):
     """Facts about a template, each computed at its first use."""
 
     @property
-    def calls_read(self) -> CallsRead:
+    def call_capabilities(self) -> CallCapabilities:
         """Return the required form of a message with calls."""
 
     @property
@@ -36,18 +43,18 @@ class Reads(Protocol):
         """Return the key of reasoning, or "" if the template does not show reasoning."""
 
     @property
-    def reads_names_of_results(self) -> bool:
+    def reads_result_names(self) -> bool:
         """Return True if a tool result must have the name of the tool."""
 
     @property
-    def refuses_both(self) -> bool:
+    def reasoning_excludes_content(self) -> bool:
         """Return True if content and reasoning are refused in one message with calls."""
 
     @property
-    def roles_in_parts(self) -> frozenset[str]:
+    def roles_with_content_parts(self) -> frozenset[str]:
         """Return the roles whose messages need a list of parts as content."""
 
-    def joins_parts(self, role: str) -> bool:
+    def joins_content_parts(self, role: str) -> bool:
         """Return True if a list of parts must be joined to one text for this role."""
 
 
@@ -71,9 +78,9 @@ def as_read(reads: Reads, messages: Sequence[Any]) -> list[Message]:
             if calls := _calls_of(message):
                 message["tool_calls"] = [_with_object(call) for call in calls]
                 _choose_reasoning(reads, message)
-        _fit_calls(reads.calls_read, chat)
+        _fit_calls(reads.call_capabilities, chat)
         _name_results(reads, chat)
-    return in_parts(chat, reads.roles_in_parts)
+    return in_parts(chat, reads.roles_with_content_parts)
 
 
 def _calls_of(message: Message) -> Sequence[Any]:
@@ -106,7 +113,11 @@ def _choose_reasoning(reads: Reads, message: Message) -> None:
     The model needs its reasoning to continue. The content was for the user, who has read it.
     """
     said = message.get("content")
-    if said and any(message.get(key) for key in REASONING_NAMES) and reads.refuses_both:
+    if (
+        said
+        and any(message.get(key) for key in REASONING_NAMES)
+        and reads.reasoning_excludes_content
+    ):
         message["content"] = ""
 
 
@@ -135,7 +146,7 @@ def _join_parts(reads: Reads, message: Message) -> None:
         return
     texts = [_text_of(part) for part in parts]
     known = [text for text in texts if text is not None]
-    if len(known) == len(parts) and reads.joins_parts(str(message.get("role"))):
+    if len(known) == len(parts) and reads.joins_content_parts(str(message.get("role"))):
         message["content"] = "\n".join(known)
 
 
@@ -169,7 +180,7 @@ def _has_part(parts: list[Any]) -> bool:
     return any(isinstance(part, Mapping) and part.get("type") in PARTS for part in parts)
 
 
-def _fit_calls(read: CallsRead, chat: list[Message]) -> None:
+def _fit_calls(read: CallCapabilities, chat: list[Message]) -> None:
     """Give calls and their results ids that the template accepts."""
     made = NewIds(read.ids)
     for message in chat:
@@ -180,7 +191,7 @@ def _fit_calls(read: CallsRead, chat: list[Message]) -> None:
             made.of_result(message)
 
 
-def _fit_content(read: CallsRead, message: Message) -> None:
+def _fit_content(read: CallCapabilities, message: Message) -> None:
     """Write missing content of a message with calls in the form that the template accepts."""
     kind: NoContent = "absent"
     if "content" in message:
@@ -259,5 +270,5 @@ def _name_results(reads: Reads, chat: list[Message]) -> None:
         if message.get("role") != "tool" or message.get("name"):
             continue
         name = names.get(str(message.get("tool_call_id")))
-        if name and reads.reads_names_of_results:
+        if name and reads.reads_result_names:
             message["name"] = name

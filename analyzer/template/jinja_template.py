@@ -29,15 +29,15 @@ from .loading import load_template
 from .plain_values import plain_copy, plain_dicts
 from .safe_repr import without_addresses
 from .template_capabilities import (
-    CallsRead,
+    CallCapabilities,
     Probes,
-    calls_read,
+    call_capabilities,
     in_parts,
-    joins_parts,
-    reads_names_of_results,
+    joins_content_parts,
+    reads_result_names,
+    reasoning_excludes_content,
     reasoning_key,
-    refuses_both,
-    roles_in_parts,
+    roles_with_content_parts,
     settings_of,
 )
 from .template_globals import Refusal
@@ -195,9 +195,9 @@ class JinjaTemplate:
         return self._program.keys
 
     @property
-    def keys_of_contents(self) -> frozenset[str]:
+    def content_part_keys(self) -> frozenset[str]:
         """Return the names that the template reads from contents that are objects."""
-        return self._program.keys_of_contents
+        return self._program.content_part_keys
 
     @property
     def switches(self) -> frozenset[str]:
@@ -210,9 +210,9 @@ class JinjaTemplate:
         return self._program.choices
 
     @property
-    def sought(self) -> tuple[str, ...]:
+    def searched_constants(self) -> tuple[str, ...]:
         """Return the `constants` that the template may search for in its input."""
-        return self._program.sought
+        return self._program.searched_constants
 
     @property
     def arguments_shape(self) -> Shape:
@@ -224,9 +224,9 @@ class JinjaTemplate:
         return self._known_shape or "object"
 
     @cached_property
-    def calls_read(self) -> CallsRead:
+    def call_capabilities(self) -> CallCapabilities:
         """Return the form of messages with calls that this template shows."""
-        return calls_read(self._probes)
+        return call_capabilities(self._probes)
 
     @cached_property
     def reasoning_key(self) -> str:
@@ -238,29 +238,31 @@ class JinjaTemplate:
         return reasoning_key(self._probes, self.keys, list(settings))
 
     @cached_property
-    def reads_names_of_results(self) -> bool:
+    def reads_result_names(self) -> bool:
         """Return True if this template shows the name of the tool in tool results."""
-        return reads_names_of_results(self._probes, self.calls_read.ids)
+        return reads_result_names(self._probes, self.call_capabilities.ids)
 
     @cached_property
-    def refuses_both(self) -> bool:
+    def reasoning_excludes_content(self) -> bool:
         """Return True if this template refuses content and reasoning in one message with calls."""
         key = self.reasoning_key
-        return bool(key) and refuses_both(self._probes, self.calls_read.ids, key)
+        return bool(key) and reasoning_excludes_content(
+            self._probes, self.call_capabilities.ids, key
+        )
 
     @cached_property
-    def roles_in_parts(self) -> frozenset[str]:
+    def roles_with_content_parts(self) -> frozenset[str]:
         """Return the roles whose messages are shown only if their content is a list of parts."""
         if "text" not in self.keys:
             return frozenset()
-        return roles_in_parts(
+        return roles_with_content_parts(
             Probes(lambda chat, tools, more: self._run(chat, tools, more, SHAPES, PROBE_LIMITS))
         )
 
-    def joins_parts(self, role: str) -> bool:
+    def joins_content_parts(self, role: str) -> bool:
         """Return True if a list of parts must be joined to one text for this role."""
         if role not in self._joined:
-            self._joined[role] = joins_parts(self._probes, role)
+            self._joined[role] = joins_content_parts(self._probes, role)
         return self._joined[role]
 
     @cached_property
@@ -275,7 +277,7 @@ class JinjaTemplate:
             shapes: tuple[Shape | None, ...] = (None,)
             if any(message.get("tool_calls") for message in chat):
                 shapes = (self._known_shape,) if self._known_shape else SHAPES
-            chat = in_parts(chat, self.roles_in_parts)
+            chat = in_parts(chat, self.roles_with_content_parts)
             return self._run(chat, tools, context, shapes, PROBE_LIMITS)
 
         return Probes(render)
@@ -289,7 +291,7 @@ class JinjaTemplate:
 
     @cached_property
     def _known_shape(self) -> Shape | None:
-        first, roles = self._probes.first, self.roles_in_parts
+        first, roles = self._probes.first, self.roles_with_content_parts
 
         def render(chat: list[Message], tools: list[Message] | None, shape: Shape) -> str:
             said = in_parts([*first, *chat], roles)

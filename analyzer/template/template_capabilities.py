@@ -22,17 +22,17 @@ __all__ = [
     "OTHER_KEYS",
     "PARTS",
     "REASONING_NAMES",
-    "CallsRead",
+    "CallCapabilities",
     "Ids",
     "NoContent",
     "Probes",
-    "calls_read",
+    "call_capabilities",
     "in_parts",
-    "joins_parts",
-    "reads_names_of_results",
+    "joins_content_parts",
+    "reads_result_names",
+    "reasoning_excludes_content",
     "reasoning_key",
-    "refuses_both",
-    "roles_in_parts",
+    "roles_with_content_parts",
     "settings_of",
 ]
 
@@ -125,7 +125,7 @@ class Probes:
 
 
 @dataclass(frozen=True, slots=True)
-class CallsRead:
+class CallCapabilities:
     """Form of messages with calls that a template shows.
 
     Attributes:
@@ -137,17 +137,17 @@ class CallsRead:
     ids: Ids = "any"
 
 
-def calls_read(render: Probes) -> CallsRead:
+def call_capabilities(render: Probes) -> CallCapabilities:
     """Find the form of messages with calls that a template accepts."""
-    partly: CallsRead | None = None
+    partly: CallCapabilities | None = None
     for ids, made in IDS.items():
         taken = [(kind, _calls_shown(render, kind, made)) for kind in NO_CONTENT]
         for wanted in ("both", "calls"):
             kinds = tuple(kind for kind, shown in taken if shown in ("both", wanted))
             if kinds and wanted == "both":
-                return CallsRead(kinds, ids)
-            partly = partly or (CallsRead(kinds, ids) if kinds else None)
-    return partly or CallsRead()
+                return CallCapabilities(kinds, ids)
+            partly = partly or (CallCapabilities(kinds, ids) if kinds else None)
+    return partly or CallCapabilities()
 
 
 def _calls_shown(render: Probes, kind: NoContent, made: str) -> str:
@@ -237,7 +237,7 @@ def _part_shown(render: Probes, calls: bool) -> str:
     return ""
 
 
-def reads_names_of_results(render: Probes, ids: Ids) -> bool:
+def reads_result_names(render: Probes, ids: Ids) -> bool:
     """Return True if a template shows the tool name in tool results, or requires it."""
     turn, answer = _turn(calls=True, made=IDS[ids]), _result(IDS[ids])
     without = render([QUESTION, turn, answer], TOOLS)
@@ -245,7 +245,7 @@ def reads_names_of_results(render: Probes, ids: Ids) -> bool:
     return named is not None and (without is None or RESULT_NAME in named)
 
 
-def refuses_both(render: Probes, ids: Ids, key: str) -> bool:
+def reasoning_excludes_content(render: Probes, ids: Ids, key: str) -> bool:
     """Return True if a template refuses content in a message with calls and reasoning."""
     turn, answer = _turn(calls=True, made=IDS[ids]) | {key: SAID}, _result(IDS[ids])
     alone = render([QUESTION, turn, answer], TOOLS)
@@ -262,7 +262,7 @@ def in_parts(messages: Iterable[Mapping[str, Any]], roles: Collection[str]) -> l
     ]
 
 
-def roles_in_parts(render: Probes) -> frozenset[str]:
+def roles_with_content_parts(render: Probes) -> frozenset[str]:
     """Return the roles whose messages are shown only if their content is a list of parts.
 
     Templates of multimodal models often iterate over the parts of each content. The comparison
@@ -284,7 +284,7 @@ def roles_in_parts(render: Probes) -> frozenset[str]:
 
 
 @one_moment()
-def joins_parts(render: Probes, role: str) -> bool:
+def joins_content_parts(render: Probes, role: str) -> bool:
     """Return True if a list of parts must be joined to one text for messages of this role."""
     message: Message = {"role": role, "content": SAID}
     before: list[Message] = [QUESTION]

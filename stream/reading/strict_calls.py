@@ -1,8 +1,8 @@
 """Calls that neither a marker nor the name of a tool proves: they fill a part, or are text.
 
-Where calls stand in no markers of their own (`DerivedFormat.unproven_calls`) and no tools are known, an
-answer about code or with JSON in it looks like a call: `f() takes a city.`, a `package.json`, what
-was typed at a prompt. So calls are only what fills a whole part of the turn, from one marker to
+Where calls stand in no markers of their own (`DerivedFormat.unproven_calls`) and no tools are
+known, an answer about code or with JSON in it looks like a call: `f() takes a city.`, a
+`package.json`, what was typed at a prompt. So calls are only what fills a whole part of the turn, from one marker to
 the next or to the end of the output, each spelled as the format has it, to the letter, and in the
 fence that it has round calls. That is known where the part ends, and not before: until then all of
 it is held back. Where the output was cut off, it is never known. At the first character that fits

@@ -94,7 +94,7 @@ def _of_template(
     for name, changes in fmt.switches.items():
         if changes:
             yield Finding("switch", "note", f"{name} changes {', '.join(changes)}")
-    reads = template.calls_read
+    reads = template.call_capabilities
     if reads.ids != "any":
         yield Finding("history", "note", f"call ids are converted to {reads.ids}")
     if template.reasoning_key not in ("", "reasoning_content"):

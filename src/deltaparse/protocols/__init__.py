@@ -46,7 +46,9 @@ else:
             ".encoders.responses_encoder": "Responses",
             ".message_parts": "message_deltas",
             ".requests.messages_request": "messages_request read_messages_request",
-            ".requests.chat_completions_request": "chat_completions_request read_chat_completions_request",
+            ".requests.chat_completions_request": (
+                "chat_completions_request read_chat_completions_request"
+            ),
             ".requests.chat_request": "Request",
             ".requests.responses_request": "read_responses_request responses_request",
             ".sse_writer": "sse",

@@ -42,7 +42,7 @@ from ...wire.escapes import Unescaped
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, ValueMarkers
 from .call import Call
-from .element_heads import attributes_behind
+from .element_attributes import attributes_behind
 from .ending import CUT, WHOLE, Ending
 from .given_names import NONE, Given, given_name, odd_names
 from .tagged_value import ValueEnd, followed, name_stands, space_behind, text_value

@@ -27,7 +27,7 @@ from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
 from ..reading import Reading
 from .call import Call
-from .element_heads import attributes_before
+from .element_attributes import attributes_before
 from .ending import CUT, WHOLE, End, Ending
 from .fast_argument import usual_argument
 from .given_names import NONE, Given

@@ -25,7 +25,7 @@ from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
 from ..reading import Reading
 from .call import Call
-from .element_heads import attributes_before, attributes_behind, leave_out
+from .element_attributes import attributes_before, attributes_behind, leave_out
 from .ending import CUT, WHOLE, Ending
 from .given_names import NONE, Given, given_name, odd_names
 

@@ -81,4 +81,4 @@ def test_parts_are_not_joined_because_a_second_ends(asks):
     part = "{% for p in m.content %}{{ p.text }}{% endfor %}"
     either = "{% if m.content is string %}{{ m.content }}{% else %}" + part + "{% endif %}"
     made = ChatTemplate(asks + "{% for m in messages %}" + either + "{% endfor %}")
-    assert not made.joins_parts("user")
+    assert not made.joins_content_parts("user")

@@ -62,7 +62,7 @@ def test_the_code_is_that_of_jinja(source):
     ],
 )
 def test_sought_texts_are_not_only_written(source, sought):
-    assert set(compiled(source, Limits()).sought) == set(sought)
+    assert set(compiled(source, Limits()).searched_constants) == set(sought)
 
 
 def test_keys_are_the_names_that_are_read():
@@ -73,7 +73,7 @@ def test_keys_are_the_names_that_are_read():
 def test_keys_of_contents_are_the_names_of_parts_of_a_content():
     source = "{{ m.content.a }}{{ m['content']['b'] }}{{ m.content[0] }}{{ m.content[x] }}"
     source += "{{ m.content.strip() }}{{ m.other.c }}{{ m.content.get('d') }}"
-    assert compiled(source, Limits()).keys_of_contents == {"a", "b"}
+    assert compiled(source, Limits()).content_part_keys == {"a", "b"}
 
 
 @pytest.mark.parametrize(

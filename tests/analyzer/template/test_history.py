@@ -13,7 +13,7 @@ from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, USER
 from deltaparse.analyzer.proof.expected_output import answer_in, wire_for
 from deltaparse.analyzer.proof.round_trip import RoundTrip, beside, difference
 from deltaparse.analyzer.template.history import as_read
-from deltaparse.analyzer.template.template_capabilities import NO_CONTENT, CallsRead
+from deltaparse.analyzer.template.template_capabilities import NO_CONTENT, CallCapabilities
 
 from ...corpus import needs_corpus, newer_templates, templates
 from ...strategies.open_templates import NAMES, SOURCES, opened
@@ -343,14 +343,14 @@ def test_odd_messages_are_no_errors_of_ours_and_stay_as_they_are(name, messages)
 class Read:
     """Facts about a template, given by hand."""
 
-    roles_in_parts = frozenset()
+    roles_with_content_parts = frozenset()
 
     def __init__(self, *no_content, ids="any", key="", names=False):
-        self.calls_read = CallsRead(no_content or NO_CONTENT, ids)
+        self.call_capabilities = CallCapabilities(no_content or NO_CONTENT, ids)
         self.reasoning_key = key
-        self.reads_names_of_results = names
+        self.reads_result_names = names
 
-    def joins_parts(self, role):
+    def joins_content_parts(self, role):
         return role == "user"
 
 

@@ -76,7 +76,7 @@ def test_keys_of_contents_are_the_keys_read_from_content():
     read = "{{ m.content.blocks }}{{ m['content']['parts'][0].text }}{{ content[0].kind }}"
     other = "{{ m.content.strip() }}{{ m.content['split']('x') }}{{ content[name] }}{{ m.content }}"
 
-    assert ChatTemplate(read + other).keys_of_contents == {"blocks", "parts"}
+    assert ChatTemplate(read + other).content_part_keys == {"blocks", "parts"}
 
 
 # Errors.
@@ -411,7 +411,7 @@ def test_parts_are_not_tried_if_their_texts_are_not_read(monkeypatch):
     runs = []
     made = ChatTemplate("{% for m in messages %}{{ m.content[0] }}{% endfor %}")
     monkeypatch.setattr(type(made._program.room), "run", lambda *_: runs.append(1) or "")
-    assert made.roles_in_parts == frozenset()
+    assert made.roles_with_content_parts == frozenset()
     assert runs == []
 
 

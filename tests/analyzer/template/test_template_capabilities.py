@@ -36,7 +36,7 @@ ONLY_TEXT = "c.function.arguments if c.function.arguments is string"
 def test_which_ids_are_taken(refused, ids, shown):
     for arguments in shown:
         turns = TURNS.replace("c.function.arguments | tojson", arguments)
-        read = template(refused, turns=turns).calls_read
+        read = template(refused, turns=turns).call_capabilities
         assert (read.ids, read.no_content) == (ids, NO_CONTENT)
 
 
@@ -52,7 +52,7 @@ def test_which_ids_are_taken(refused, ids, shown):
     ],
 )
 def test_form_of_missing_content_is_found(refused, no_content):
-    assert template(refused).calls_read.no_content == no_content
+    assert template(refused).call_capabilities.no_content == no_content
 
 
 # Writes null as None, and wants the result of a call, with its id.
@@ -63,34 +63,34 @@ STRICT = "{% for m in messages %}{% if m.tool_calls and (loop.last or messages[l
 @pytest.mark.parametrize("beginning", [STRICT, "{% for m in messages %}<{{ m.role }}>"])
 def test_content_rendered_as_none_is_not_accepted(content, beginning):
     turns = beginning + content + CALLS + "{% endfor %}"
-    assert template(turns=turns).calls_read.no_content == ("empty", "absent")
+    assert template(turns=turns).call_capabilities.no_content == ("empty", "absent")
     asked = turns.replace(content, "{{ m.get('content') }}")
-    assert template(turns=asked).calls_read.no_content == ("empty",)
+    assert template(turns=asked).call_capabilities.no_content == ("empty",)
 
 
 def test_unrelated_none_in_a_rendering_is_ignored():
-    assert template(before="None").calls_read.no_content == NO_CONTENT
+    assert template(before="None").call_capabilities.no_content == NO_CONTENT
     beside_results = "{{ none if m.role == 'tool' }}<{{ m.role }}>"
     for beginning in (STRICT, "{% for m in messages %}<{{ m.role }}>"):
         turns = beginning + beside_results + "{{ m.content or '' }}" + CALLS + "{% endfor %}"
-        assert template(turns=turns).calls_read.no_content == NO_CONTENT
+        assert template(turns=turns).call_capabilities.no_content == NO_CONTENT
         written = turns.replace("{{ m.content or '' }}", "{{ m.content }}")
-        assert template(turns=written).calls_read.no_content == ("empty", "absent")
+        assert template(turns=written).call_capabilities.no_content == ("empty", "absent")
 
 
 def test_an_empty_content_is_one_whatever_is_written_for_it():
     turns = TURNS.replace("m.content or ''", "m.content or none")
-    assert template(turns=turns).calls_read.no_content == ("empty",)
+    assert template(turns=turns).call_capabilities.no_content == ("empty",)
 
 
 def test_calls_are_tried_with_the_type_that_apis_give_them():
     turns = TURNS.replace("m.tool_calls or []", "m.tool_calls or [] if c.type == 'function'")
-    assert template("c.id | length != 9", turns=turns).calls_read.ids == "nine"
+    assert template("c.id | length != 9", turns=turns).call_capabilities.ids == "nine"
 
 
 def test_call_before_the_question_does_not_count():
     turns = TURNS.replace("in messages", "in messages | reverse")
-    assert template("c.id | length != 9", turns=turns).calls_read.ids == "any"
+    assert template("c.id | length != 9", turns=turns).call_capabilities.ids == "any"
 
 
 RESULT = "{% if m.role == 'tool' and REFUSED %}{{ raise_exception('no') }}{% endif %}<{{ m.role }}>"
@@ -113,7 +113,7 @@ RESULT = "{% if m.role == 'tool' and REFUSED %}{{ raise_exception('no') }}{% end
 )
 def test_calls_without_results_count_if_results_are_refused(calls, results, ids, no_content):
     turns = TURNS.replace("<{{ m.role }}>", RESULT.replace("REFUSED", results))
-    read = template(calls, turns=turns).calls_read
+    read = template(calls, turns=turns).call_capabilities
     assert (read.ids, read.no_content) == (ids, no_content)
 
 
@@ -124,7 +124,7 @@ FIRST = "{% if messages[0].role != 'system' IF %}{{ raise_exception('no') }}{% e
 def test_system_message_is_added_if_required(condition):
     first = FIRST.replace("IF", condition)
     ids = "any" if condition == "or tools" else "nine"  # no call is shown without tools
-    assert template("c.id | length != 9", first).calls_read.ids == ids
+    assert template("c.id | length != 9", first).call_capabilities.ids == ids
     thought = TURNS.replace("<{{ m.role }}>", "<{{ m.role }}>{{ m.thought or '' }}")
     assert template(before=first, turns=thought).reasoning_key == "thought"
     assert template("c.id | length != 9", first + first).reasoning_key == ""
@@ -243,7 +243,7 @@ def test_dumped_or_missing_parts_are_not_reasoning(source):
 def test_whether_the_name_of_a_result_is_read(result, reads):
     turns = "{% for m in messages %}{% if m.role == 'tool' %}" + result + "{% endif %}"
     turns += TURNS.partition("%}")[2]
-    assert template(turns=turns).reads_names_of_results is reads
+    assert template(turns=turns).reads_result_names is reads
 
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -259,7 +259,7 @@ def test_parts_are_joined_if_only_a_text_is_read(role, beginning):
     )
     one = ChatTemplate(source.replace("ROLE", role))
     for _ in range(2):
-        assert [other for other in ROLES if one.joins_parts(other)] == [role]
+        assert [other for other in ROLES if one.joins_content_parts(other)] == [role]
 
 
 STRICT_TURNS = (
@@ -269,19 +269,19 @@ STRICT_TURNS = (
 
 
 def test_parts_are_tried_in_conversations_that_no_template_refuses():
-    assert not any(map(ChatTemplate(STRICT_TURNS).joins_parts, ROLES))
+    assert not any(map(ChatTemplate(STRICT_TURNS).joins_content_parts, ROLES))
     written = STRICT_TURNS.replace("m.content is string", "true")
-    assert all(map(ChatTemplate(written).joins_parts, ROLES))
+    assert all(map(ChatTemplate(written).joins_content_parts, ROLES))
     taken_apart = STRICT_TURNS.replace("m.content is string", "false")
-    assert ChatTemplate(taken_apart).roles_in_parts == set(ROLES)
+    assert ChatTemplate(taken_apart).roles_with_content_parts == set(ROLES)
 
 
 def test_parts_are_not_joined_if_a_text_is_not_read_either():
     asked = ChatTemplate("{% for m in messages %}{{ m.content is string }}{% endfor %}")
-    assert not any(map(asked.joins_parts, ROLES))
-    assert not any(map(ChatTemplate("{{ messages | length }}").joins_parts, ROLES))
+    assert not any(map(asked.joins_content_parts, ROLES))
+    assert not any(map(ChatTemplate("{{ messages | length }}").joins_content_parts, ROLES))
     refuses = "{% for m in messages %}{% if m.content is string %}{{ raise_exception('no') }}{% endif %}{% endfor %}"
-    assert not any(map(ChatTemplate(refuses).joins_parts, ROLES))
+    assert not any(map(ChatTemplate(refuses).joins_content_parts, ROLES))
 
 
 PART = "{% for p in m.content %}{{ p.text }}{% endfor %}"
@@ -306,23 +306,23 @@ DUMPED = "{{ m.content if m.content is not string }}"
 def test_which_roles_have_parts_for_a_content(user, other, roles):
     body = "{% if m.role == 'user' %}" + user + "{% else %}" + other + "{% endif %}"
     made = ChatTemplate("{% for m in messages %}<{{ m.role }}>" + body + "{% endfor %}")
-    assert made.roles_in_parts == roles
+    assert made.roles_with_content_parts == roles
 
 
 def test_facts_are_found_for_templates_that_require_parts():
     parted = template(turns=TURNS.replace("{{ m.content or '' }}", REFUSING))
-    assert parted.calls_read.no_content == ("empty", "absent")
+    assert parted.call_capabilities.no_content == ("empty", "absent")
     assert parted.arguments_shape == "object"
     thought = TURNS.replace("{{ m.content or '' }}", "{{ m.thought }}" + REFUSING)
     assert template(turns=thought).reasoning_key == "thought"
-    assert not parted.joins_parts("user")
+    assert not parted.joins_content_parts("user")
 
 
 WHOLE = "{% for t in tools or [] %}{% set f = t.function %}{% if t.type != 'function' or not f.description or 'parameters' not in f or f.parameters.type != 'object' %}{{ raise_exception('no') }}{% endif %}{% for p in f.parameters.properties.values() %}{% if p.type != 'string' or not p.description %}{{ raise_exception('no') }}{% endif %}{% endfor %}{% endfor %}"
 
 
 def test_calls_are_tried_with_complete_tools():
-    assert template("c.id | length != 9", WHOLE).calls_read.ids == "nine"
+    assert template("c.id | length != 9", WHOLE).call_capabilities.ids == "nine"
 
 
 IN_THE_CONVERSATION = ["add_generation_prompt", "bos_token", "documents", "eos_token", "messages"]

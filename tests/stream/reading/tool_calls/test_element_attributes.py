@@ -8,7 +8,10 @@ import pytest
 
 from deltaparse import StreamParser
 from deltaparse.partial import Window
-from deltaparse.stream.reading.tool_calls.element_heads import attributes_before, attributes_behind
+from deltaparse.stream.reading.tool_calls.element_attributes import (
+    attributes_before,
+    attributes_behind,
+)
 from deltaparse.stream.wire.element_heads import LONGEST_HEAD, element_head
 
 from ....strategies.wire_by_hand import kinds
