@@ -1,12 +1,12 @@
-"""Calls that neither a marker nor the name of a tool proves: they fill a part, or are text.
+"""Read calls that neither a marker nor the name of a tool proves.
 
-Where calls stand in no markers of their own (`DerivedFormat.unproven_calls`) and no tools are
-known, an answer about code or with JSON in it looks like a call: `f() takes a city.`, a
-`package.json`, what was typed at a prompt. So calls are only what fills a whole part of the turn, from one marker to
-the next or to the end of the output, each spelled as the format has it, to the letter, and in the
-fence that it has round calls. That is known where the part ends, and not before: until then all of
-it is held back. Where the output was cut off, it is never known. At the first character that fits
-in no call the part is text, and is emitted as such.
+If calls have no markers of their own (`DerivedFormat.unproven_calls`) and the tools are unknown,
+ordinary answers look like calls: `f() takes a city.`, a `package.json`, a shell session. Therefore
+calls must fill a complete part of the turn, from one marker to the next or to the end of the
+response. Each must be spelled exactly as in the format, including the fence around calls if the
+format has one. The decision is possible only at the end of the part, so the part is buffered until
+then. A truncated part is never a call. The first character that fits no call turns the part into
+text, which is then emitted.
 """
 
 from __future__ import annotations
