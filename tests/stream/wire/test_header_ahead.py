@@ -12,6 +12,7 @@ MARKS = ChannelMarkers(get_format("gpt_oss"))
 MUSE = ChannelMarkers(get_format("muse_glimmer"))
 WHOLE = [
     "<|start|><|message|>",
+    "<|channel|> final<|message|>",
     "<|start|>assistant<|message|>",
     "<|start|>user<|message|>",
     "<|start|>assistant<|channel|>final<|message|>",
@@ -28,7 +29,6 @@ NONE = [
     "<|start|>{role}<|message|>",
     "<|start|>assistant<|end|>",
     "<|start|>assistant<|start|>",
-    "<|channel|> final<|message|>",
     "<|channel|><|message|>",
     "<|channel|>, <|message|>",
     "<|channel|>final I think so<|message|>",
