@@ -272,7 +272,7 @@ def _read(render: Renderer) -> _Reading | str:
         tools = not_understood(tools)
         fmt = _format(turn, reasoning, content, tools)
     # Channels reinterpret the markers of reasoning, content and calls, so they need all of them.
-    fmt = render.brackets.restored_format(with_channels(fmt, addressed=tools.addressed))
+    fmt = render.settings.brackets.restored_format(with_channels(fmt, addressed=tools.addressed))
     turns = turns.restored()
     fmt = fmt.replace(preserved_tokens=preserved_tokens(fmt))
     return _Reading(

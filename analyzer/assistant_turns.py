@@ -193,7 +193,7 @@ class Turns:
 
     def restored(self) -> Turns:
         """Return the turns with the original markers instead of tags."""
-        brackets, frame = self.render.brackets, self.frame
+        brackets, frame = self.render.settings.brackets, self.frame
         turn = TurnFormat(
             headers=tuple(map(brackets.restored, frame.turn.headers)),
             ends=tuple(map(brackets.restored, frame.turn.ends)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import thread_time
 from typing import Any, Unpack
 
@@ -29,7 +29,7 @@ from .template.jinja_template import JinjaTemplate
 from .template.template_capabilities import in_parts
 from .trace import Trace
 
-__all__ = ["MAX_SECONDS", "CallStyle", "Renderer"]
+__all__ = ["MAX_SECONDS", "CallStyle", "RenderSettings", "Renderer"]
 
 MAX_SECONDS = 1.5
 """Processor time for all renderings of one analysis. Real templates take about 0.1 s."""
@@ -79,15 +79,34 @@ class CallStyle:
             yield changed
 
 
+@dataclass(frozen=True, slots=True)
+class RenderSettings:
+    """Settings of all renderings of a `Renderer`.
+
+    Attributes:
+        context: switches of the template, including `switched`.
+        switched: the switches that `Renderer.under` added.
+        style: the form of messages with calls.
+        described: the tools rendered for `TOOLS`, with optional members if needed.
+        brackets: the brackets to write as plain tags.
+    """
+
+    context: Mapping[str, Any] = field(default_factory=dict)
+    switched: Mapping[str, Any] = field(default_factory=dict)
+    style: CallStyle = CallStyle()
+    described: Sequence[Message] = field(default_factory=lambda: TOOLS)
+    brackets: Brackets = field(default_factory=Brackets)
+
+
 class Renderer:
     """Renders conversations with one template and caches the results.
 
     A refusal by the template is also a result. After the time limit (`exhausted`), every rendering
-    is refused.
+    is refused. Renderers that `under`, `styled` and similar methods return share the cache and the
+    time limit.
 
     Attributes:
-        described: the tools rendered for `TOOLS`, with optional members if needed.
-        context: switches of the template for all renderings. `under` adds switches.
+        settings: the settings of all renderings.
     """
 
     def __init__(
@@ -98,15 +117,11 @@ class Renderer:
     ) -> None:
         self.template = template
         self.trace = trace or Trace()
-        self.context = dict(context or {})
-        self.style = CallStyle()
-        self.switched: Mapping[str, Any] = {}
-        self.brackets = Brackets()
+        self.settings = RenderSettings(context=dict(context or {}))
         # A list, because renderers made by `under` and `styled` share one time limit.
         self._left = [MAX_SECONDS]
         self._rendered: dict[str, str | None] = {}
         self._refused: dict[str, str] = {}
-        self.described: Sequence[Message] = TOOLS
         # Some templates list tools without checking for them, or require a system message.
         self._tools: Sequence[Message] | None = None
         self._first: Sequence[Message] = ()
@@ -131,42 +146,36 @@ class Renderer:
 
     def unswitched(self) -> Renderer:
         """Return a renderer for the same template without the switches set by `under`."""
-        other = copy(self)
-        kept = self.context.keys() - self.switched.keys()
-        other.context = {key: value for key, value in self.context.items() if key in kept}
-        other.switched = {}
-        return other
+        context, switched = self.settings.context, self.settings.switched
+        kept = {key: value for key, value in context.items() if key not in switched}
+        return self._with(context=kept, switched={})
 
     def styled(self, style: CallStyle) -> Renderer:
         """Return a renderer for the same template with this style of calls."""
-        other = copy(self)
-        other.style = style
-        return other
+        return self._with(style=style)
 
     def of(self, template: JinjaTemplate) -> Renderer:
-        """Return a renderer for another template with the same settings."""
-        other = Renderer(template, self.trace, self.context)
-        other.style, other.brackets = self.style, self.brackets
-        other.described = self.described
+        """Return a renderer for another template with the same settings, except for `under`."""
+        other = Renderer(template, self.trace, self.settings.context)
+        other.settings = replace(self.settings, switched={})
         return other
 
     def with_all_of_tools(self) -> Renderer:
         """Return a renderer for the same template that passes all optional members of tools."""
-        other = copy(self)
-        other.described = ALL_OF_TOOLS
-        return other
+        return self._with(described=ALL_OF_TOOLS)
 
     def with_brackets(self, brackets: Brackets) -> Renderer:
         """Return a renderer for the same template that writes these brackets as plain tags."""
-        other = copy(self)
-        other.brackets = brackets
-        return other
+        return self._with(brackets=brackets)
 
     def under(self, context: Mapping[str, Any]) -> Renderer:
         """Return a renderer for the same template with these additional switches."""
+        now = self.settings
+        return self._with(context={**now.context, **context}, switched={**now.switched, **context})
+
+    def _with(self, **changes: Any) -> Renderer:
         other = copy(self)
-        other.context = {**self.context, **context}
-        other.switched = {**self.switched, **context}
+        other.settings = replace(self.settings, **changes)
         return other
 
     def __call__(
@@ -189,7 +198,7 @@ class Renderer:
             self._rendered[key] = self._render(key, messages, tools, settings)
         text = self._rendered[key]
         self.trace.note(messages, {**settings, "tools": bool(tools)}, text)
-        return text if text is None else self.brackets.plain(text)
+        return text if text is None else self.settings.brackets.plain(text)
 
     def refusal(self, messages: Sequence[Message], tools: Sequence[Message]) -> str:
         """Return the template's error message for a conversation, or "" if it is accepted."""
@@ -205,9 +214,10 @@ class Renderer:
     ) -> tuple[Sequence[Message], Sequence[Message] | None, dict[str, Any]]:
         """Return the messages, tools and settings as given to the template."""
         tools = self._tools if tools is None else tools
-        said = [*self._first, *self.style.applied(messages)]
+        said = [*self._first, *self.settings.style.applied(messages)]
         messages = in_parts(said, self.template.roles_with_content_parts)
-        return messages, self.described if tools is TOOLS else tools, {**self.context, **context}
+        tools = self.settings.described if tools is TOOLS else tools
+        return messages, tools, {**self.settings.context, **context}
 
     def turn(
         self, *, then: Sequence[Message] = (), prompt: bool = False, **said: Unpack[Said]

@@ -109,7 +109,8 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
         ends=tuple(text for text in ends if text.strip()),
         generation_prompt=prompt[at:] if at >= 0 else prompt,
     )
-    returned = _opening_of_result(render, turn.ends, header) if render.style.answered else ""
+    answered = render.settings.style.answered
+    returned = _opening_of_result(render, turn.ends, header) if answered else ""
     return Frame(turn, header, trailer, theirs, opening, returned)
 
 

@@ -112,9 +112,9 @@ def find_settings(render: Renderer) -> list[SwitchSetting]:
     Some switches have an effect only if another switch is on. Switches without effect are tried
     again under the setting that shows reasoning.
     """
-    names = [name for name in names_of_switches(render.template) if name not in render.context][
-        :MOST_SWITCHES
-    ]
+    given = render.settings.context
+    names = [name for name in names_of_switches(render.template) if name not in given]
+    names = names[:MOST_SWITCHES]
     found = [SwitchSetting(), *_tried(render, SwitchSetting(), names)]
     chosen = situation(render, found)
     if chosen.switches:

@@ -121,7 +121,7 @@ def find_tool_calls(
         what = _refused(turns.render) or (NOT_SHOWN if reads else NOT_READ)
         if FUNCTIONS[0] in (turns.render.turn(content="", calls=[call()]) or "").partition(USER)[2]:
             what = OUTSIDE.format(header=turns.frame.header.strip())
-            what = NO_END_BEFORE_RESULT if turns.render.style.answered else what
+            what = NO_END_BEFORE_RESULT if turns.render.settings.style.answered else what
         return replace(none, issues=(not_rendered(what),)) if supports or reads else none
     calls = without_numbers(calls)
     found = find_json_calls(calls)

@@ -71,7 +71,7 @@ def holders(turns: Turns, settings: Sequence[SwitchSetting]) -> list[Holder]:
     for name in names_of_switches(base.template)[:MOST_SWITCHES]:
         # The prompt with True was rendered before: if values are written, it contains "true".
         if "true" in (base.under({name: True}).prompt_tail() or "").lower():
-            free = name not in base.context
+            free = name not in base.settings.context
             prompt = base.under({name: SWITCHED}).prompt_tail()
             kept += (replace(one, any_value=free) for one in _held(turns, prompt, name, SWITCHED))
     return kept

@@ -147,7 +147,7 @@ def prove(
     found = others[:MOST_SETTINGS]
     base = turns.render.unswitched()
     # Other ids than those of the probes: a number in them is no part of a marker.
-    base = base.styled(replace(base.style, first=FIRST_CALL))
+    base = base.styled(replace(base.settings.style, first=FIRST_CALL))
     known: dict[Hashable, tuple[Wire | None, str]] = {}
     rounds = chain(
         [(chosen, given)],

@@ -128,7 +128,7 @@ class RoundTrip:
             return ""
         for usual, end in _ends_in_ids(self.fmt):
             return f"id {usual!r}: {end!r} in it would end it, from {_short(wire.text)}"
-        message = next(self.render.style.applied([assistant("", calls=turn.calls)]))
+        message = next(self.render.settings.style.applied([assistant("", calls=turn.calls)]))
         ids = [made["id"] for made in message["tool_calls"]]
         options: Any = {"finish_reason": "stop", "tools": tools_for(turn), "prompt": wire.prompt}
         whole = parse(wire.text, self.fmt, **options)
@@ -143,7 +143,8 @@ class RoundTrip:
         Each with all of it that matters to the parser.
         """
         given = TOOLS if tools else None
-        if turn.without and self.fmt.content.requires_nonnull and self.render.style.content == "":
+        no_text = self.render.settings.style.content == ""
+        if turn.without and self.fmt.content.requires_nonnull and no_text:
             return  # the template writes out that there is none, or refuses it
         results = [result(at % len(FUNCTIONS)) for at in range(len(turn.calls))]
         asked, behind = [*(BEFORE if turn.later else ()), user()], USER
@@ -196,7 +197,7 @@ class RoundTrip:
 
 def beside(turn: Turn, render: Renderer) -> Turn:
     """The turn, with content where the template shows calls only beside some."""
-    needs = turn.calls and not turn.content and render.style.content
+    needs = turn.calls and not turn.content and render.settings.style.content
     return replace(turn, content=SHORT) if needs else turn
 
 

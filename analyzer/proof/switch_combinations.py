@@ -31,7 +31,7 @@ def other_settings(base: Renderer, known: Sequence[SwitchSetting]) -> Iterator[S
     pairs = [
         SwitchSetting((*one.switches, *other.switches))
         for one, other in combinations([one for one in known if one.switches], 2)
-        if not one.context.keys() & other.context.keys()
+        if not one.settings.context.keys() & other.settings.context.keys()
     ]
     for one in (*more, *pairs):
         if (shown := _shown(base, one, said)) not in seen:
@@ -45,7 +45,7 @@ def _values(base: Renderer, known: Sequence[SwitchSetting]) -> Iterator[tuple[st
     tried = {(name, repr(value)) for one in known for name, value in one.switches}
     for name in names_of_switches(template)[:MOST_SWITCHES]:
         for value in (True, False, *template.choices.get(name, ())[:MOST_VALUES]):
-            if name not in base.context and (name, repr(value)) not in tried:
+            if name not in base.settings.context and (name, repr(value)) not in tried:
                 yield name, value
 
 

@@ -413,7 +413,7 @@ def test_tokens_before_tags_are_found_despite_refusals(refused):
     refuses = "{{ raise_exception('no') if " + refused + " }}"
     source = "{% for m in messages %}" + refuses + "{{ m.content }}" + PREFIXED + "{% endfor %}"
     render = analysis.with_brackets(Renderer(ChatTemplate(source)))
-    assert render.brackets.prefixes == ("]<]m[>[",)
+    assert render.settings.brackets.prefixes == ("]<]m[>[",)
 
 
 REACT = (

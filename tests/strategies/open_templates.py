@@ -42,7 +42,7 @@ class Open(NamedTuple):
     def context(self):
         """The switches under which the template was read."""
         now = {"datetime": "now"} if "datetime" in self.template.variables else {}
-        return {**now, **self.turns.render.context}
+        return {**now, **self.turns.render.settings.context}
 
     @property
     def first(self):

@@ -176,7 +176,7 @@ def test_all_turns_are_tried_under_the_first_setting_and_few_under_others(monkey
     is_asked = RoundTrip.is_asked
 
     def noted(self, turn, *, tools, first):
-        context = tuple(self.render.switched.items())
+        context = tuple(self.render.settings.switched.items())
         asked.setdefault((first, context), set()).add(turn.label)
         return is_asked(self, turn, tools=tools, first=first)
 
@@ -254,7 +254,7 @@ def contexts(monkeypatch, source):
     is_asked = RoundTrip.is_asked
 
     def noted(self, turn, **given):
-        context = tuple(self.render.switched.items())
+        context = tuple(self.render.settings.switched.items())
         asked.setdefault(context, set()).add(turn.label)
         return is_asked(self, turn, **given)
 
@@ -279,7 +279,7 @@ def test_turns_are_gone_through_under_the_first_setting(monkeypatch):
     outcome = RoundTrip.outcome
 
     def noted(self, turn, **given):
-        thorough.setdefault(bool(self.render.switched), set()).add(given["thorough"])
+        thorough.setdefault(bool(self.render.settings.switched), set()).add(given["thorough"])
         return outcome(self, turn, **given)
 
     monkeypatch.setattr(RoundTrip, "outcome", noted)
