@@ -31,7 +31,7 @@ def other_settings(base: Renderer, known: Sequence[SwitchSetting]) -> Iterator[S
     pairs = [
         SwitchSetting((*one.switches, *other.switches))
         for one, other in combinations([one for one in known if one.switches], 2)
-        if not one.settings.context.keys() & other.settings.context.keys()
+        if not one.context.keys() & other.context.keys()
     ]
     for one in (*more, *pairs):
         if (shown := _shown(base, one, said)) not in seen:
