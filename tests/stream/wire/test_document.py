@@ -30,11 +30,11 @@ def test_a_document_has_all_fields_and_says_the_same_in_ascii():
         ({"turn": []}, r"format\.turn must be an object"),
         ({"tool": {}}, r"format has no 'tool'; it has turn, reasoning, content"),
         ({"turn": {"end": []}}, r"format\.turn has no 'end'; it has headers, ends"),
-        ({"turn": {"ends": ["a", 1]}}, r"format\.turn\.ends must be a tuple of texts"),
+        ({"turn": {"ends": ["a", 1]}}, r"format\.turn\.ends must be a tuple of strings"),
         ({"turn": {"several_messages": 1}}, r"format\.turn\.several_messages must be bool, not 1"),
         ({"tools": {"section_end": None}}, r"format\.tools\.section_end must be str, not None"),
         ({"tools": {"format": "XML"}}, r"format\.tools\.format must be one of NONE, JSON_NATIVE"),
-        ({"switches": ["a"]}, "switches must be texts by name"),
+        ({"switches": ["a"]}, "switches must map strings to tuples"),
         ({"verified": "yes"}, r"format\.verified must be bool, not 'yes'"),
     ],
 )

@@ -287,5 +287,5 @@ def test_a_mapping_becomes_switches():
     assert type(fmt.switches) is type(WireFormat().switches)
     assert fmt.switches["think"] == ("prompt",)
     assert hash(fmt) == hash(WireFormat(switches=fmt.switches))
-    with pytest.raises(FormatError, match="switches must be texts by name"):
+    with pytest.raises(FormatError, match="switches must map strings to tuples"):
         WireFormat(switches=("think",))
