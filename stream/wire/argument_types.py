@@ -47,6 +47,7 @@ Integers are numbers. The member `INTEGER` allows all integers.
 INTEGER: Final = object()
 # Sorted, so that results do not depend on the hash seed.
 ANY: Final[Kinds] = dict.fromkeys(sorted(ALL_TYPES))
+# "integer" is a type of JSON Schema, but not of JSON text.
 NAMED: Final[Mapping[str, Kinds]] = {
     **{kind: {kind: None} for kind in ALL_TYPES},
     "integer": {"number": frozenset({INTEGER})},

@@ -132,15 +132,18 @@ class DerivedFormat:
         code: CodeFormat,
         preserved_tokens: tuple[str, ...],
     ) -> None:
+        # Caches, filled by other modules. Lookups by format would need its hash.
         self.tables: dict[tuple[bool, bool, bool], Any] = {}
         self.last_request: Any = None
         self.has_reasoning = reasoning.mode is not ReasoningMode.NONE
         end = reasoning.end.strip()
         # One marker may end reasoning and begin content. The format then has it in both fields.
         self.next_ends_reasoning = bool(end) and end == content.start.strip()
+        # `startswith` with an empty tuple is False, so formats without end markers are covered.
         self.shares_end = end.startswith((*filter(None, map(str.strip, turn.ends)),))
         # `ChannelsFormat` is in use only if it has a marker for the end of the header.
         self.has_channels = bool(channels.message.strip())
+        # In channels, a message to a function is a call.
         self.has_calls = self.has_channels or tools.format is not ToolFormat.NONE
         self.is_tagged = tools.format in TAGGED
         self.writes_ids, self.id_before_arguments = _ids(tools, call_id)
@@ -159,8 +162,10 @@ class DerivedFormat:
                 # The marker before the name begins the call, so the section is not its only marker.
                 starts.append(function.name_prefix)
                 self.in_section = False
+            # A closing marker with a name has no fixed text to search.
             if not self.closes_by_name:
                 ends.append(function.close)
+        # Missing markers are empty strings.
         self.openers = tuple(filter(None, starts))
         self._know_sections(tools)
         # If calls have no own marker, the marker before the name separates them.
@@ -181,9 +186,11 @@ class DerivedFormat:
         by_name = self.closes_by_name and not any(map(has_word, self.openers))
         # Answers contain code fences too.
         fenced = bool(self.openers) and all(map(is_fence, self.openers))
+        # One opener of its own is enough to prove a call.
         shares = any(shared) and all(shared)
         self.unproven_calls = self.unmarked_calls or by_name or fenced or shares
         self.like_text = self.unproven_calls or _are_words(self.openers, tools.content_separator)
+        # With a marker before each call, the brackets are inside it.
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         # A reference to the format itself would be a cycle.
         self._turn = turn
@@ -211,11 +218,13 @@ class DerivedFormat:
 
     def _know_sections(self, tools: ToolsFormat) -> None:
         """Set the attributes of special tokens and of sections."""
+        # Lone surrogates are not encodable. They represent special tokens.
         tokens = [at for at, opener in enumerate(self.openers) if not is_whole(opener)]
         self.needs_token = bool(tokens)
         self.inner_openers = self.openers[tokens[-1] + 1 :] if tokens else ()
         # A section with an end marker may contain any number of calls.
         self.several_calls = bool(tools.section_end.strip()) or tools.supports_parallel_calls
+        # If inner openers are special tokens too, each call begins with its own.
         self.token_sections = bool(tools.section_start) and self.several_calls and tokens == [0]
 
     def reasoning_in(self, turn: str) -> tuple[str, str]:
@@ -284,6 +293,7 @@ class DerivedFormat:
             # If the generation prompt is only an opener of reasoning, this is the empty string.
             openings.append(prompt[: (prompt.rindex(own) if own else 0) + len(own)])
         for opening in openings:
+            # The opening must be the whole prompt, except for an opener of reasoning.
             rest = prompt.removeprefix(opening)
             if prompt.startswith(opening) and self._is_opener(rest):
                 return rest.lstrip()
@@ -298,6 +308,7 @@ class DerivedFormat:
     def _behind_header(self, prompt: str) -> str | None:
         """Return the text after the last header, None if the text has no header."""
         headers = self._turn.headers
+        # Headers may contain each other, so the last end counts.
         ends = [prompt.rfind(header) + len(header) for header in headers if header in prompt]
         return prompt[max(ends) :] if ends else None
 
@@ -305,6 +316,7 @@ class DerivedFormat:
         """Return whether a text is empty, opens reasoning, or opens and closes it."""
         rest = text.strip()
         for start, end in self._pairs:
+            # Whitespace around the markers is optional.
             if rest.startswith(start.strip()):
                 behind = rest.removeprefix(start.strip()).lstrip()
                 if not behind.removeprefix(end.strip()):
@@ -327,6 +339,7 @@ def _texts_of(groups: tuple[object, ...], others: tuple[str, ...]) -> tuple[str,
 def _ids(tools: ToolsFormat, call_id: CallIdFormat) -> tuple[bool, bool]:
     """Return whether the model writes ids, and whether an id may precede the arguments in tags."""
     in_json, position = tools.format is ToolFormat.JSON_NATIVE, call_id.position
+    # In JSON, ids are members of the call.
     by_key = in_json and bool(tools.id_field or tools.generated_id_field)
     none = position is CallIdPosition.NONE
     # Other versions of the model may write ids between these markers.
@@ -336,6 +349,7 @@ def _ids(tools: ToolsFormat, call_id: CallIdFormat) -> tuple[bool, bool]:
 
 def _separated(separator: str, opener: str) -> tuple[str, ...]:
     """Return the separator with the following opener, empty if either is whitespace."""
+    # Whitespace around markers is optional in responses.
     between, core = separator.strip(), opener.strip()
     # An opener that begins with the separator is already searched as an opener.
     if not core or core.startswith(between):
@@ -365,6 +379,7 @@ def _are_words(openers: tuple[str, ...], before: str) -> bool:
         openers: the openers of calls.
         before: the text before the first opener.
     """
+    # A format without openers has unmarked calls, which are covered elsewhere.
     words = bool(openers) and all(map(is_prose, openers))
     return words and "\n" not in before + leading(openers[0])
 

@@ -96,9 +96,11 @@ def check_fields(group: Any) -> None:
             if not isinstance(value, kind):
                 what = "a string" if kind is str else "True or False"
                 raise FormatError(f"{name} must be {what}, not {value!r:.200}")
+        # Lists are accepted, because JSON has no tuples.
         elif kind is tuple:
             # Groups are frozen, so normal assignment raises an error.
             object.__setattr__(group, name, texts(value, name))
+        # Values of enumerations are their names, so strings are accepted.
         elif issubclass(kind, StrEnum):
             object.__setattr__(group, name, chosen(kind, value, name))
 
@@ -229,6 +231,7 @@ class TurnFormat(_Group):
     headers: Markers = ()
     ends: Markers = ()
     generation_prompt: Marker = ""
+    # Without this, a header after an end-of-turn marker does not continue the turn.
     several_messages: bool = False
 
 
@@ -315,6 +318,7 @@ class ToolsFormat(_Group):
 
     format: ToolFormat = ToolFormat.NONE
     also: ToolFormat = ToolFormat.NONE
+    # All markers default to "", so that readers need no check for None.
     section_start: Marker = ""
     section_end: Marker = ""
     per_call_start: Marker = ""
@@ -360,6 +364,7 @@ class FunctionFormat(_Group):
     namespace: str = ""
     close: Marker = ""
     close_suffix: Marker = ""
+    # Flat pairs, because a tuple of strings is hashable and fits JSON.
     name_escapes: tuple[str, ...] = ()
 
 
@@ -421,6 +426,7 @@ class ArgumentsFormat(_Group):
     end: Marker = ""
     name_prefix: Marker = ""
     name_suffix: Marker = ""
+    # Formats with this suffix mark the type of a value in the markup of its name.
     literal_name_suffix: Marker = ""
     value_prefix: Marker = ""
     value_suffix: Marker = ""
@@ -439,6 +445,7 @@ class ArgumentsFormat(_Group):
     quote: Marker = ""
     quoted_strings: bool = False
     python_literals: bool = False
+    # Grammars fix the order of arguments, so they need the template's order.
     sorted_names: bool = False
 
     @property
@@ -482,6 +489,7 @@ class CallIdFormat(_Group):
         holds_name: True if the id replaces the name and contains it: `functions.get_weather:0`.
     """
 
+    # Markers of the id may be set without a position, for other versions of the model.
     position: CallIdPosition = CallIdPosition.NONE
     prefix: Marker = ""
     suffix: Marker = ""

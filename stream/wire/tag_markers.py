@@ -17,6 +17,7 @@ __all__ = ["TaggedMarkers", "ValueMarkers", "tagged_markers"]
 
 # A marker of these characters only could be part of a name.
 IN_NAME = re.compile(r"[-.:/\w]+")
+# Names contain no whitespace, so whitespace before a marker ends the name.
 SPACES = (" ", "\t", "\n")
 
 
@@ -174,6 +175,7 @@ class TaggedMarkers:
         # literal.
         by_name = stripped([function.close]) if fmt.derived.closes_by_name else set()
         outer = ends | starts | turn_ends | by_name
+        # An object may replace arguments in markers.
         whole = set(self.object_start.literals)
         # Arguments in JSON without a marker begin with their brace.
         around = key | whole | stripped([arguments.start]) or set("{" * (not tagged))
@@ -192,6 +194,7 @@ class TaggedMarkers:
         self.quoted_openers, self.quoted_closers = _quoted(fmt)
         # In a value these are text, but they show a quoted call or a missing end.
         self._end_values(arguments, forgotten, following, key | {*self.quoted_openers})
+        # Then any word may begin an argument, so end markers are checked first.
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
         self._mark_name(fmt, suffix)
         # These markers follow the name directly, so they need no whitespace before them.
@@ -201,6 +204,7 @@ class TaggedMarkers:
             beside.union({'" '} if self.function_head else (), *around_name)
         )
         self.id_start, self.id_end = marker_set(id_start), marker_set(id_end)
+        # Models may leave out the marker after the id, so later markers end it too.
         self.id_ends = marker_set(outer | around | id_end | stripped([function.name_prefix]))
         self.arguments_start = marker_set(stripped([arguments.start]))
         before = id_start if between else set()
@@ -217,8 +221,10 @@ class TaggedMarkers:
         self.next_argument = marker_set(key | between_arguments)
         # If calls have no end, any text may follow them, so it does not prove the end marker.
         self.behind_value = marker_set(following if ends | by_name else set())
+        # Only nested elements have elements in place of a value.
         self.element_ends = marker_set(key | {closing} if arguments.item else set())
         self.turn_ends, self.end_all = turn_ends, marker_set(ends | turn_ends)
+        # A closing marker with a name is not a literal to search.
         self.own_closers = marker_set(own - by_name)
         # An end of all calls alone does not close a single call, so the next call closes it too.
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
@@ -287,11 +293,13 @@ class TaggedMarkers:
             # Models may write CRLF although the template has a line feed.
             line_end = {"\r\n"} if suffix == "\n" else set()
             cores = {suffix} | forgotten if suffix else following
+            # Quoted markers inside a value need no whitespace before them.
             plain, crlf = (_behind(space, cores) | line_end | inside for space in (gap, _crlf(gap)))
             return ValueMarkers(suffix, marker_set(plain), marker_set(crlf), types)
 
         self.usual = ended(arguments.value_suffix)
         types = set(self.type_end.literals)
+        # Without a written type, the set must be empty.
         self.behind_type = marker_set(types and types | following | {self.usual.suffix})
         self.ways = {
             (way.name_prefix.strip(), way.name_suffix.strip()): ended(way.value_suffix, way.types)
@@ -313,6 +321,7 @@ def _quoted(fmt: WireFormat) -> tuple[dict[str, int], dict[str, int]]:
         )
         if has_word(opener) and closer.strip()
     ]
+    # A number for each pair, so that openers and closers can be matched.
     openers = {opener: at for at, (opener, _) in enumerate(pairs)}
     return openers, {closer: at for at, (_, closer) in enumerate(pairs)}
 
@@ -341,6 +350,7 @@ def _closing(suffix: str, *, repeats_key: bool) -> str:
     """Return the end marker of a value, without optional whitespace."""
     # The argument's name follows, so trailing whitespace separates the marker from it.
     core = suffix.lstrip() if repeats_key else suffix.strip()
+    # A suffix of whitespace without a line end cannot be distinguished from the value.
     return core or "\n" * ("\n" in suffix)
 
 
