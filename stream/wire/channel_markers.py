@@ -162,7 +162,7 @@ class ChannelMarkers:
         return all(unambiguous(text, self.outside) for text in around)
 
     def _with_role(self, recipient: str) -> list[str]:
-        """Return the spellings of `start` and the role, with and without `start`.
+        """Return the spellings of the role, with and without `start`.
 
         Models may leave out `start`. The role alone is a word of prose, so it counts only directly
         before a part of a header.

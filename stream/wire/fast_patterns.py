@@ -18,11 +18,11 @@ The patterns are in `fast_json_patterns.py`, `fast_tag_patterns.py`, `fast_chann
 The results equal those of the complete readers:
 
 1.  A pattern matches only text without deltas before its last character. At its end, the reader has
-the same position and the same state of the call.
+    the same position and the same state of the call.
 2.  Text is left unread while it may still match. The complete readers would not emit anything for
-it either.
+    it either.
 3.  If the text cannot match, the complete readers read all of it. Their results do not depend on
-chunks.
+    chunks.
 
 Each pattern has a maximum length, because waiting text is checked again with each chunk. Usually it
 is found in a set of known texts: the usual spellings, and texts that waited at the same place

@@ -57,8 +57,7 @@ def next_call(fmt: WireFormat) -> UnclosedString | None:
     named = stripped([fmt.function.close]) if derived.closes_by_name else set()
     # The search begins at one of these markers.
     first = closers | named or openers
-    # A string ends at a quote and has no raw control characters, so these markers cannot be inside
-    # it.
+    # A quote, a backslash or a control character at the start excludes the marker from strings.
     markers = [marker for marker in first if not re.match(r'["\\\x00-\x1f]', marker)]
     tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     # Values in tags may contain any text, so a proof is impossible.

@@ -85,7 +85,7 @@ class MarkerSpelling:
     trailing: str
 
 
-# The longer spelling is a start only, because fences with a language never close a block.
+# Only a fence without a language can close a code block.
 FENCES = (
     MarkerSpelling("```json", Role.TOOL_START, "\n"),
     MarkerSpelling("```", Role.FENCE, "\n"),
