@@ -1,1 +1,1 @@
-"""The wire format: how a model writes a turn, as data, and what follows from it."""
+"""Wire formats: the notation of a model's turn as data, and everything computed from it."""

@@ -1,7 +1,7 @@
-"""What a tool's JSON Schema says of the type of an argument.
+"""The types of a tool's arguments, read from its JSON Schema.
 
-What counts is `type`, `enum`, `const` and `nullable`, through `$ref`, `allOf`, `anyOf` and `oneOf`,
-which are read like `anyOf`. `docs/values.md` shows what comes of each.
+The keywords `type`, `enum`, `const` and `nullable` are read, also through `$ref`, `allOf`, `anyOf`
+and `oneOf`. `oneOf` is treated like `anyOf`. `docs/values.md` shows the results.
 """
 
 from __future__ import annotations
@@ -30,19 +30,24 @@ __all__ = [
     "words_for",
 ]
 
+# Without "integer": JSON text does not distinguish integers from other numbers.
 ALL_TYPES = frozenset({"string", "number", "boolean", "null", "array", "object"})
 DEEPEST = 64
-"""Schemas within each other, or references to references, that are followed."""
+"""The maximum depth of nested schemas, or of references to references."""
 
 MAX_STEPS = 100_000
-"""Schemas, and values that they name, that are combined to find the types of one argument."""
+"""The maximum number of schemas, and of values in them, combined for one argument."""
 
 Kinds: TypeAlias = Mapping[str, frozenset[object] | None]
-"""The JSON types that a value may have, an integer being a number; for each, the values of it that
-are allowed, None for all. All integers are the member `INTEGER`."""
+"""The possible JSON types of a value, each with its allowed values, or None for all values.
+Integers are numbers. The member `INTEGER` allows all integers.
+"""
 
+# A unique object, because any JSON value may be an allowed value.
 INTEGER: Final = object()
+# Sorted, so that results do not depend on the hash seed.
 ANY: Final[Kinds] = dict.fromkeys(sorted(ALL_TYPES))
+# "integer" is a type of JSON Schema, but not of JSON text.
 NAMED: Final[Mapping[str, Kinds]] = {
     **{kind: {kind: None} for kind in ALL_TYPES},
     "integer": {"number": frozenset({INTEGER})},
@@ -55,21 +60,27 @@ OTHER_WORDS = {
     "bool": "boolean",
     "none": "null",
 }
-"""Words for types that are none of JSON Schema's."""
+"""Words for types outside JSON Schema, used by models and formats."""
 COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
-"""Keywords that bring in what other schemas say."""
+"""Keywords that combine a schema with other schemas."""
+# With one of these keywords, `type` alone does not decide.
 BESIDE_TYPE = frozenset({*COMBINING, "enum", "const", "nullable"})
+# Schemas built in Python may contain tuples.
 LIST = (list, tuple)
 
 
 def argument_types(schema: object, key: str) -> Kinds:
-    """What the argument `key` may be.
+    """Return the types and values that an argument may have.
 
-    `schema` is that of the arguments: a tool's `parameters`. Anything where it does not say,
-    allows nothing, is none, or combines more than `MAX_STEPS` schemas and values; what no JSON
-    Schema allows is taken for not said.
+    All types are allowed if the schema does not restrict the argument, is invalid, allows no value,
+    or combines more than `MAX_STEPS` schemas and values. Invalid keywords are ignored.
+
+    Args:
+        schema: the schema of all arguments: a tool's `parameters`.
+        key: the name of the argument.
     """
-    # As nearly all arguments are described, read at a fraction of the cost.
+    # Fast path for nearly all arguments: a plain schema with a type only. The general path costs
+    # many times as much.
     if type(schema) is dict and schema.keys().isdisjoint(COMBINING):
         properties = schema.get("properties")
         said = properties.get(key) if type(properties) is dict else None
@@ -83,23 +94,35 @@ def argument_types(schema: object, key: str) -> Kinds:
         properties = part.get("properties")
         if isinstance(properties, Mapping) and key in properties:
             return types.of(properties[key])
-        # Patterns are the operator's, and names the model's: none is run on the other.
+        # Patterns are not run. They belong to the operator, and argument names to the model, so a
+        # match could take very long.
         others = None if "patternProperties" in part else part.get("additionalProperties")
         return types.of(others) if isinstance(others, Mapping) else None
 
     try:
+        # A schema without allowed values cannot choose between types.
         return _Combined(schema, named).of(schema) or ANY
     except _TooMuch:
         return ANY
 
 
 def item_types(schema: object) -> Kinds:
-    """What the items of a list may be, of which `schema` is the schema."""
+    """Return the types and values that the items of a list may have.
+
+    Args:
+        schema: the schema of the list.
+    """
+    # An unknown argument takes this path, so lists need no code of their own.
     return argument_types({"additionalProperties": schema_of_items(schema)}, "")
 
 
 def schema_of_argument(schema: object, key: str) -> object:
-    """The schema of the member `key` of an object; None where its own schema has none for it."""
+    """Return the schema of an object's member, None if the object's schema has none for it.
+
+    Args:
+        schema: the schema of the object.
+        key: the name of the member.
+    """
     if not isinstance(schema, Mapping):
         return None
     properties = schema.get("properties")
@@ -109,36 +132,43 @@ def schema_of_argument(schema: object, key: str) -> object:
 
 
 def schema_of_items(schema: object) -> object:
-    """The schema of the items of a list; None where its own schema has none for them."""
+    """Return the schema of a list's items, None if the list's schema has none.
+
+    Args:
+        schema: the schema of the list.
+    """
     return schema.get("items") if isinstance(schema, Mapping) else None
 
 
 def types_named(word: str) -> Kinds:
-    """The types that one word means, as formats write it; none where it is no type."""
+    """Return the types with this name in a format, empty if the word is not a type."""
     kind = word.strip().lower()
     return NAMED.get(OTHER_WORDS.get(kind, kind), {})
 
 
 def words_for(kind: str) -> list[str]:
-    """The words for one type, as formats write it: JSON Schema's first."""
+    """Return the words for a type in formats, the word of JSON Schema first."""
+    # A dict keeps the order and removes duplicates.
     words = dict.fromkeys([kind, *NAMED, *OTHER_WORDS])
     return [word for word in words if kind in types_named(word)]
 
 
 def argument_names(schema: object) -> frozenset[str] | None:
-    """The names of the arguments that a tool's `parameters` have, None where they have none."""
+    """Return the argument names in a tool's `parameters`, None if the schema names no arguments."""
     names: set[str] = set()
     known = False
     seen: set[int] = set()
     todo = [schema]
     while todo:
         part = todo.pop()
-        # Each once: a chain of references may lead to the same schema in any number of ways.
+        # A chain of references may lead to one schema in exponentially many ways, so each schema is
+        # visited once.
         if not isinstance(part, Mapping) or id(part) in seen:
             continue
         seen.add(id(part))
         properties = part.get("properties")
         if isinstance(properties, Mapping):
+            # An empty `properties` means that the tool has no arguments, unlike a missing one.
             known = True
             names.update(map(str, properties))
         todo += chain.from_iterable(_conjuncts(part, schema))
@@ -146,9 +176,10 @@ def argument_names(schema: object) -> frozenset[str] | None:
 
 
 def type_of(value: object) -> str:
-    """The JSON type of a Python value, an integer being a number."""
+    """Return the JSON type of a Python value. An integer is a number."""
     if value is None:
         return "null"
+    # Before numbers, because bool is a subclass of int.
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int | float):
@@ -159,18 +190,28 @@ def type_of(value: object) -> str:
 
 
 def fits(value: object, allowed: frozenset[object] | None) -> bool:
-    """Whether a value is one of those that are allowed of its type."""
+    """Return whether a value is allowed for its type.
+
+    Args:
+        value: the value.
+        allowed: the allowed values, None for all.
+    """
     if allowed is None or value in allowed:
         return True
+    # In JSON Schema, 1.0 is an integer too.
     is_integer = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     return is_integer and INTEGER in allowed
 
 
 def pointed(document: object, reference: str) -> Any:
-    """What a reference within the document, like "#/$defs/a", points at.
+    """Return the part of a document at a local reference like "#/$defs/a".
+
+    Args:
+        document: the document.
+        reference: the JSON pointer, with a leading "#".
 
     Raises:
-        LookupError: it points at nothing, or is none within the document.
+        LookupError: the reference is not local, or the part does not exist.
     """
     if reference != "#" and not reference.startswith("#/"):
         raise LookupError(reference)
@@ -178,15 +219,18 @@ def pointed(document: object, reference: str) -> Any:
     try:
         return _walked(document, unquote(pointer).split("/") if reference != "#" else [])
     except LookupError:
-        # By the standard a "/" that is spelled as %2F divides names too; it may be meant as one's.
+        # By the standard, a "/" spelled as %2F also separates names. But it may be meant as part of
+        # a name.
         return _walked(document, list(map(unquote, pointer.split("/"))))
 
 
 def _walked(place: Any, names: Iterable[str]) -> Any:
     for name in names:
+        # The order matters: "~01" is the spelling of "~1".
         key = name.replace("~1", "/").replace("~0", "~")
         if isinstance(place, Mapping):
             place = place[key]
+        # `int` also accepts digits of other scripts, signs and underscores.
         elif isinstance(place, LIST) and key.isascii() and key.isdecimal():
             place = place[int(key)]
         else:
@@ -195,11 +239,15 @@ def _walked(place: Any, names: Iterable[str]) -> Any:
 
 
 class _Combined:
-    """Reads what a schema says together with all that it combines.
+    """Reader of a schema together with the schemas that it combines.
 
-    `own` reads what a schema says by itself, None for nothing. `of_types`: that is what types its
-    values have, so that `nullable` adds one, and a schema that says nothing allows all. Each schema
-    is read once; one that leads back to itself says nothing by that.
+    Each schema is read once. A schema that leads back to itself adds no restriction.
+
+    Args:
+        root: the document, for references.
+        own: a function from a schema to its own restriction, None if it has no restriction.
+        of_types: True if `own` returns the types of values. Then `nullable` adds null, and a schema
+            without restrictions allows all types.
     """
 
     __slots__ = ("_depth", "_known", "_of_types", "_own", "_root", "_steps")
@@ -210,16 +258,18 @@ class _Combined:
         self._root = root
         self._own = own
         self._of_types = of_types
+        # By id, because schemas are mutable and not hashable. The root keeps them alive.
         self._known: dict[int, Kinds | None] = {}
         self._depth = 0
         self._steps = 0
 
     def of(self, schema: object) -> Kinds | None:
-        """What a schema says, None for nothing."""
+        """Return the restriction of a schema, None if it has no restriction."""
         if not isinstance(schema, Mapping):
             return self._own(schema)
         if id(schema) in self._known or self._depth > DEEPEST:
             return self._known.get(id(schema))
+        # An entry before the end of the reading ends circular references.
         self._known[id(schema)] = None
         self._depth += 1
         found = self._own(schema)
@@ -227,15 +277,17 @@ class _Combined:
         for options in _conjuncts(schema, self._root):
             parts = [self.of(option) for option in options]
             said = _either(parts)
+            # A circular reference must not be read as "all types are allowed".
             leads_back = leads_back or said is None
             self._steps += len(parts) + sum(map(_size, (found, *parts)))
+            # The schema may be hostile.
             if self._steps > MAX_STEPS:
                 raise _TooMuch
             found = _both(found, said)
         if self._of_types and found is None and not leads_back:
             found = ANY
         if self._of_types and found is not None and schema.get("nullable") is True:
-            # The text `null` is the string of that name, if the schema names it; nothing else is.
+            # If the schema names the string "null", the text `null` means that string.
             named = "null" in (found.get("string") or ())
             found = {**found, "null": frozenset() if named else None}
         self._depth -= 1
@@ -244,17 +296,18 @@ class _Combined:
 
 
 class _TooMuch(Exception):
-    """A schema combines too much to be read."""
+    """Raised if a schema combines too much to be read."""
 
 
 def _size(kinds: Kinds | None) -> int:
-    """The values that are named."""
+    """Return the number of listed values."""
     return sum(len(allowed or ()) for allowed in (kinds or {}).values())
 
 
 def _conjuncts(schema: Mapping[str, Any], root: object) -> Iterator[list[object]]:
-    """Iterate over what must all hold, each a list of what may."""
+    """Yield lists of schemas. A value must match at least one schema of each list."""
     if isinstance(schema.get("$ref"), str):
+        # A broken reference is ignored, as other invalid keywords are.
         with suppress(LookupError):
             yield [pointed(root, schema["$ref"])]
     if isinstance(schema.get("allOf"), LIST):
@@ -265,8 +318,9 @@ def _conjuncts(schema: Mapping[str, Any], root: object) -> Iterator[list[object]
 
 
 def _said(schema: object) -> Kinds | None:
-    """What a schema says by itself of the type of its values, None for nothing."""
+    """Return the types in a schema's own keywords, None if it has no restriction."""
     if not isinstance(schema, Mapping):
+        # `false` is a schema that allows no value.
         return {} if schema is False else ANY
     found = _named(schema["type"]) if "type" in schema else None
     if isinstance(schema.get("enum"), LIST) and schema["enum"]:
@@ -275,28 +329,31 @@ def _said(schema: object) -> Kinds | None:
 
 
 def _named(words: object) -> Kinds:
-    """What types of these names are; anything where one of them is none."""
+    """Return the types with these names, all types if a name is unknown."""
     if isinstance(words, str):
         return NAMED.get(words, ANY)
     names = words if isinstance(words, LIST) else [words]
+    # An unknown name may be a mistake, so it must not forbid values.
     kinds = [NAMED.get(name) if isinstance(name, str) else None for name in names]
     return ANY if None in kinds else _either(kinds) or ANY
 
 
 def _listed(values: Iterable[object]) -> Kinds:
-    """What may be one of these values. Lists and objects are not compared."""
+    """Return the types of these values. Lists and objects are not compared, only their types."""
     found: dict[str, set[object]] = {}
     for value in values:
         kind = type_of(value)
         known = found.setdefault(kind, set())
+        # Lists and objects are not hashable.
         if kind not in ("array", "object"):
             known.add(value)
     return {kind: frozenset(known) or None for kind, known in found.items()}
 
 
 def _either(options: Iterable[Kinds | None]) -> Kinds | None:
-    """What one of the options allows; those that say nothing do not count."""
+    """Return the types and values allowed by any option. Unrestricted options are ignored."""
     said = [option for option in options if option is not None]
+    # The most frequent case: the option is returned as it is.
     if len(said) < 2:
         return said[0] if said else None
     found: dict[str, set[object] | None] = {}
@@ -311,7 +368,7 @@ def _either(options: Iterable[Kinds | None]) -> Kinds | None:
 
 
 def _both(one: Kinds | None, other: Kinds | None) -> Kinds | None:
-    """What both allow; one that says nothing does not count."""
+    """Return the types and values allowed by both. A missing restriction is ignored."""
     if one is None or other is None:
         return other if one is None else one
     found: dict[str, frozenset[object] | None] = {}
@@ -322,6 +379,7 @@ def _both(one: Kinds | None, other: Kinds | None) -> Kinds | None:
         if mine is None or yours is None:
             found[kind] = yours if mine is None else mine
             continue
+        # In both directions, because `INTEGER` on one side matches integers on the other.
         shared = {value for value in mine if fits(value, yours)}
         shared |= {value for value in yours if fits(value, mine)}
         if shared:

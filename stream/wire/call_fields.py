@@ -1,4 +1,4 @@
-"""What the keys of a call in JSON mean, to a format and to all models."""
+"""The keys of a JSON call and their meanings, in one format and in general."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["IN_CONSTRAINED", "KNOWN_FIELDS", "SAYS_NOTHING", "Field", "own_field
 
 
 class Field(Enum):
-    """What a key of a JSON call holds; `FUNCTION`: an object with name and arguments."""
+    """The meaning of a key in a JSON call. `FUNCTION` is an object with name and arguments."""
 
     NAME = auto()
     ARGUMENTS = auto()
@@ -28,22 +28,23 @@ KNOWN_FIELDS: dict[str, Field] = {
     "id": Field.ID,
     "function": Field.FUNCTION,
 }
-"""What keys mean that all models know, also where the format has others."""
+"""Keys accepted in all formats, because many models know them from other formats."""
 
 
 SAYS_NOTHING = {"type": {'"function"', "null"}}
-"""What members have beside name and arguments in templates that write all of a call."""
+"""Values of meaningless members, written by templates that render complete calls."""
 
 IN_CONSTRAINED: dict[Field, set[str]] = {
     Field.NAME: {"name"},
     Field.ARGUMENTS: {"arguments", "parameters"},
     Field.FUNCTION: set(),
 }
-"""The keys of a call that a server constrained the model to write."""
+"""The keys of a call when a server constrains the model to JSON."""
 
 
 def own_fields(tools: ToolsFormat) -> dict[str, Field]:
-    """What the keys of a JSON call mean in a format."""
+    """Return the meanings of the keys of a JSON call in a format."""
+    # Later entries win: a format may use one key twice, and the name matters most.
     own = {
         "type": Field.TYPE,
         tools.function_field: Field.FUNCTION,
@@ -52,13 +53,15 @@ def own_fields(tools: ToolsFormat) -> dict[str, Field]:
         tools.arguments_field: Field.ARGUMENTS,
         tools.name_field: Field.NAME,
     }
+    # An empty key represents a missing field.
     return {key: field for key, field in own.items() if key}
 
 
 def own_keys(tools: ToolsFormat) -> dict[Field, set[str]]:
-    """The keys under which a format has what a call holds; none where it says nothing of them."""
+    """Return a format's own keys by their field, empty if the format does not specify them."""
     return {
         Field.NAME: {tools.name_field} - {""},
         Field.ARGUMENTS: {tools.arguments_field} - {""},
+        # A flat layout has "" here: name and arguments must then be outside an inner object.
         Field.FUNCTION: {tools.function_field} if tools.name_field else set(),
     }

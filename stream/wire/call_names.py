@@ -12,9 +12,11 @@ from deltaparse.partial import Markers, is_python_name
 
 __all__ = ["LONGEST_NAME", "NAME_SO_FAR", "is_python_call_name", "is_readable_name"]
 
+# An unfinished name is buffered, so it needs a limit.
 LONGEST_NAME = 256
 """The maximum number of characters in a name, or in the id of a call."""
 
+# Possessive, so that matching takes linear time.
 NAME_SO_FAR = re.compile(r"\s*+(?!\[)[^\s\"'`<>{}()]*+\s*+")
 """A name in a tag, possibly incomplete. It does not start like a value of arguments."""
 
@@ -32,6 +34,8 @@ def is_readable_name(written: str, known: Collection[str], ends: Markers) -> boo
         known: the names of the given tools. These may contain any characters.
         ends: the markers that can end a name.
     """
+    # The reader strips names, so names with outer whitespace would change.
     fits = len(written) <= LONGEST_NAME and written == written.strip()
+    # The reader searches known names first, so these may contain any characters.
     plain = NAME_SO_FAR.fullmatch(written) or written in known
     return fits and bool(plain) and not any(end in written for end in ends.literals)

@@ -1,7 +1,7 @@
-"""Dataclasses as JSON documents with a version, and with parts replaced.
+"""Dataclasses as versioned JSON documents, and copies with changed parts.
 
-What is read is checked against the types of the fields, so a field that is added needs no line
-here. All functions raise `FormatError`, which names the place of the mistake.
+Values are checked against the types of the fields, so a new field needs no code here. All functions
+raise `FormatError` with the path of the mistake.
 """
 
 from __future__ import annotations
@@ -20,45 +20,63 @@ from .groups import Switches, chosen, texts
 __all__ = ["VERSION", "from_json", "replaced", "to_json"]
 
 VERSION = 1
-"""Of the documents: another one where a field means something else than it did."""
+"""The version of the documents. It increases if the meaning of a field changes."""
 
 Data = TypeVar("Data")
 
 
 def to_json(data: Any) -> str:
-    """A dataclass as a JSON document, all its fields written out, behind the version."""
+    """Return a dataclass as a JSON document: the version, then all fields."""
+    # The version is first, so that people see it.
     document = {"version": VERSION, **asdict(data)}
+    # `Switches` is a mapping but not a dict, so it needs `default`.
     return json.dumps(document, ensure_ascii=False, indent=2, default=dict)
 
 
 def from_json(kind: type[Data], text: str) -> Data:
-    """The dataclass that a JSON document describes; what is left out has its default.
+    """Return the dataclass described by a JSON document. Missing fields get their defaults.
 
-    A document without a version is one of this version, written by hand.
+    A document without a version is hand-written, and has the current version.
+
+    Args:
+        kind: the dataclass.
+        text: the JSON document.
+
+    Raises:
+        FormatError: the document is invalid or has another version.
     """
     try:
         document = json.loads(text)
+    # `json` raises RecursionError for deeply nested documents.
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"a wire format is a JSON document: {error}"
+        message = f"a wire format must be a JSON document: {error}"
         raise FormatError(message) from error
     if isinstance(document, dict):
         version = document.pop("version", VERSION)
+        # True equals 1, but is not a version.
         if type(version) is not int or version != VERSION:
-            message = f"a wire format of version {version!r:.20}: this deltaparse reads {VERSION}"
+            message = f"unknown version of a wire format: {version!r:.20}, expected {VERSION}"
             raise FormatError(message)
     made: Data = _made(kind, document, "format")
     return made
 
 
 def replaced(data: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `dataclasses.replace` for changes to the fields of a format.
+    """Return the arguments of `dataclasses.replace` for changes to the fields of a format.
 
-    A group may be given whole, or as a mapping of those of its fields that change.
+    Args:
+        data: the dataclass to change.
+        changes: new values by field. A group may be given completely, or as a mapping with only the
+            changed fields of the group.
+
+    Raises:
+        FormatError: a field does not exist, or a value has the wrong type.
     """
     known = _names(type(data))
+    # `dataclasses.replace` would raise TypeError for an unknown field.
     for name in changes:
         if name not in known:
-            raise FormatError(f"a wire format has no {name!r}; it has {known}")
+            raise FormatError(f"a wire format has no field {name!r}, expected one of: {known}")
     return {
         name: _changed(getattr(data, name), change, name)
         if isinstance(change, Mapping) and is_dataclass(getattr(data, name))
@@ -68,27 +86,32 @@ def replaced(data: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changed(group: Any, changes: Mapping[str, Any], where: str) -> Any:
-    """A group with some of its fields changed."""
+    """Return a group with some fields changed."""
     values = {name: getattr(group, name) for name in _names(type(group))}
+    # The group is created again, so its checks run on the changed values.
     return _made(type(group), values | dict(changes), where)
 
 
 def _made(kind: Any, value: Any, where: str) -> Any:
-    """Make a `kind` (a dataclass, an enum, str, bool or tuple of str) of a JSON value."""
+    """Return a `kind` (a dataclass, enum, str, bool or tuple of strings) from a JSON value."""
     if is_dataclass(kind):
         if not isinstance(value, Mapping):
-            raise FormatError(f"{where} must be an object")
+            raise FormatError(f"{where} must be an object, not {type(value).__name__}")
         group: Any = kind
         hints = _hints(group)
         for name in value:
+            # Unknown fields are errors, because they are mostly misspelled.
             if name not in hints:
-                raise FormatError(f"{where} has no {name!r}; it has {', '.join(hints)}")
+                raise FormatError(f"{where} has no {name!r}, expected one of: {', '.join(hints)}")
         parts = {name: _made(hints[name], part, f"{where}.{name}") for name, part in value.items()}
         return kind(**parts)  # type: ignore[operator]
+    # Before `isinstance`, which does not accept parametrized types.
     if kind == tuple[str, ...]:
         return texts(value, where)
+    # Values from Python may already have the type.
     if isinstance(value, kind):
         return value
+    # `Switches` and enumerations convert plain JSON values.
     if kind is Switches:
         return Switches(value)
     if issubclass(kind, StrEnum):
@@ -98,11 +121,12 @@ def _made(kind: Any, value: Any, where: str) -> Any:
 
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
-    """The types of a dataclass's fields."""
+    """Return the types of a dataclass's fields."""
+    # Cached, because resolving annotations is slow.
     known = get_type_hints(kind)
     return {name: known[name] for name in _names(kind)}
 
 
 def _names(kind: Any) -> list[str]:
-    """The names of a dataclass's fields."""
+    """Return the names of a dataclass's fields."""
     return [field.name for field in fields(kind)]

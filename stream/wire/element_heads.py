@@ -1,10 +1,10 @@
-r"""Heads of elements whose attributes models write in another order.
+"""Heads of elements with extra or reordered attributes.
 
-    <parameter name="city" type="text">          as the format has it:  <parameter name="city">
+    <parameter name="city" type="text">          in the format:  <parameter name="city">
     <parameter type="text" name="city">
 
-One attribute holds the name. Others stand before or behind it, with or without quotes; those that
-the format writes itself may say what type the value has.
+One attribute holds the name. Other attributes may precede or follow it, with or without quotes. An
+attribute of the format may contain the type of the value.
 """
 
 from __future__ import annotations
@@ -17,21 +17,26 @@ from deltaparse.partial import Markers, marker_set
 __all__ = ["LONGEST_HEAD", "ElementHead", "element_head"]
 
 LONGEST_HEAD = 512
-"""Characters that the attributes of an element may have."""
+"""The maximum length of an element's attributes, in characters."""
 
+# Possessive quantifiers keep these patterns linear in untrusted text.
 OPENING = re.compile(r'(?P<tag>\S(?:.*\S)?)\s+(?P<name>[\w:.-]+)="')
+# Values exclude angle brackets, because an unclosed quote must not swallow the rest of the call.
 VALUE = r'(?:"[^"<>]*+"|\'[^\'<>]*+\'|[^\s"\'<>=]++)'
 WORD = r"[\w:.-]++"
 ATTRIBUTE = re.compile(rf"({WORD})(?:\s*+=\s*+({VALUE}))?+")
 
 
 class ElementHead(NamedTuple):
-    """How the head of an element is read that is not as the format writes it.
+    """The patterns for the head of an element whose attributes differ from the format.
 
-    open:    what such a head begins with: the tag and a space.
-    before:  the attributes before the name, as the first group, up to the quote before the name.
-    behind:  those from the quote behind the name on, up to the end of the head.
-    close:   what ends the head.
+    Attributes:
+        open: the beginning of the head: the tag and a space.
+        before: the pattern of the attributes before the name, as the first group. It ends with the
+            quote before the name.
+        behind: the pattern of the attributes after the name. It begins with the quote after the
+            name and ends with the head.
+        close: the end of the head.
     """
 
     open: Markers
@@ -40,21 +45,28 @@ class ElementHead(NamedTuple):
     close: str
 
     def attributes(self, text: str) -> list[tuple[str, str]]:
-        """List the attributes that stand in a text, each with its value without quotes."""
+        """Return the attributes in a text, each with its value without quotes."""
         return [(name, value.strip("\"'")) for name, value in ATTRIBUTE.findall(text)]
 
 
 def element_head(prefix: str, *suffixes: str) -> ElementHead | None:
-    """Return the head of an element with `prefix` before the name; None if it has no attributes.
+    """Return the head of an element, None if the element has no attribute for the name.
 
-    `suffixes` are the markers behind the name; the last that is not empty ends the head.
+    Args:
+        prefix: the marker before the name.
+        suffixes: the markers after the name, the last marker first. The first nonempty one ends the
+            head.
     """
     opening = OPENING.fullmatch(prefix.strip())
+    # The text after the last quote ends the head.
     _, quote, close = next(filter(None, map(str.strip, suffixes)), "").rpartition('"')
+    # Only a quoted attribute can be moved without ambiguity.
     if not opening or not quote or not close.strip():
         return None
     name = re.escape(opening["name"])
+    # The name's attribute is excluded from the attributes before it: the first one counts.
     before = rf"(\s*+(?:(?!{name}\s*+=){WORD}(?:\s*+=\s*+{VALUE})?+\s++)*+){name}\s*+=\s*+\""
+    # An element may be closed like an empty one, with a slash.
     behind = rf"\"((?:\s++{WORD}(?:\s*+=\s*+{VALUE})?+)*+)\s*+/?{re.escape(close)}"
     return ElementHead(
         marker_set([opening["tag"] + " "]), re.compile(before), re.compile(behind), close

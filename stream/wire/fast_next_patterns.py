@@ -1,11 +1,11 @@
-r"""From the end of a call to the beginning of the next, as models write it, in one step.
+r"""Fast patterns from the end of a call to the beginning of the next one.
 
     \n</tool_call>\n<tool_call>\n  {"name": "f"
 
-A turn has its sections, a marker ends one or begins another, and each is looked at by the reader of
-turns: what it means there, whether white space before it is text, what comes behind it. Between
-two calls that is all for nothing. `usual.py` says why this is right; what follows the openers must
-be the head of a call up to where it is one in any case, so that nothing of this is taken back.
+Usually the reader of turns handles each marker. It determines the marker's role, the whitespace
+before it, and the text after it. Between two calls this work is unnecessary. `fast_patterns.py`
+explains why the results are the same. The openers must be followed by the head of a call up to its
+proof, so the step is never undone.
 """
 
 from __future__ import annotations
@@ -21,20 +21,27 @@ from .spellings import trailing
 __all__ = ["next_usual_call"]
 
 SPACE = r"[ \t\n\r]{0,4}+"
-"""No more than is white space between two markers for the reader of turns."""
+"""Short whitespace, because the reader of turns accepts at least as much between two markers."""
 
 IN_HEAD = re.compile(rf"{LETTER}|\{{")
 BEHIND_CALL = re.compile(r"[,{}\]]")
-"""What may go on with the call before, or with a list of calls."""
+"""Characters that may continue the previous call or a list of calls."""
 
 
 @lru_cache(maxsize=256)
 def next_usual_call(tables: MarkerTables) -> FastPattern | None:
-    """What reads from the end of a call up to the name or the brace of the next, made once.
+    """Return the pattern from the end of a call to the next call's name or brace.
 
-    Its first group is empty, and stands where that call begins. None where it is not told at sight.
+    The pattern is made once. Its first group is empty, and marks the start of the next call.
+
+    Args:
+        tables: the marker tables.
+
+    Returns:
+        The pattern, or None if a fast path is not possible.
     """
     fmt, derived, tools = tables.fmt, tables.fmt.derived, tables.fmt.tools
+    # An exact spelling must be checked. In a section, the next call has no marker of its own.
     if tables.exact or derived.in_section:
         return None
     closers, openers = [tools.per_call_end], [tools.per_call_start]
@@ -44,33 +51,39 @@ def next_usual_call(tables: MarkerTables) -> FastPattern | None:
     elif tables.usual_tags is not None:
         tags = tables.usual_tags
         begins, parts, names = tags.pattern, tags.parts, [""]
+        # In tags, the markers around the function are inside the markers of the call.
         closers.insert(0, fmt.function.close)
         openers.append(fmt.function.name_prefix)
     else:
         return None
     closers, openers = ([text for text in texts if text.strip()] for texts in (closers, openers))
+    # A separator needs the complete reader.
     if tools.separator.strip() or not _are_known(tables, closers, openers):
         return None
+    # Trailing whitespace of the template belongs to its marker.
     ends = [
         part for text in closers for part in (SPACE, Text(text.strip()), some_of(trailing(text)))
     ]
     starts = [part for text in openers for part in (SPACE, Text(text.strip()))] + [SPACE]
     between = "".join(closers) + tools.separator + "".join(openers)
+    # The complete usual text is compared first, because a set is faster than a pattern.
     spelled = [before + name + "?" for before in (between, between.lstrip()) for name in names]
     pattern = f"{whole(ends)}(){whole(starts)}(?={begins})"
     return FastPattern(pattern, so_far([*ends, *starts, *parts]), spelled)
 
 
 def _are_known(tables: MarkerTables, closers: Sequence[str], openers: Sequence[str]) -> bool:
-    """Whether each of these markers, where it stands, is known for nothing else."""
+    """Return whether each of these markers has only one meaning between calls."""
     ending, opening = [text.strip() for text in closers], [text.strip() for text in openers]
     begun = tables.call_openers
+    # Code and sections continue differently after their opener.
     if not opening or {begun.code, begun.section}.intersection(opening):
         return False
+    # Another role with the same spelling has a higher rank.
     if not all(map(tables.ends_calls, ending)) or not all(map(tables.begins_calls, opening)):
         return False
     behind = all(unambiguous(text, tables.after_call) for text in [*ending, opening[0]])
-    # Behind the last opener, another could stand where the name does.
+    # After the last opener, another opener could replace the name.
     last = opening[-1] == begun.prefix or not any(map(IN_HEAD.match, tables.call_starts.firsts))
     goes_on = any(map(BEHIND_CALL.match, [*ending, *opening]))
     return (

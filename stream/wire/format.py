@@ -1,8 +1,8 @@
-"""The wire format: how one model marks what it writes, as plain, frozen data.
+"""The wire format: the notation of one model's turns, as plain, frozen data.
 
-What is peculiar to a model is a value here, found by the analyzer or written by hand; the
-parsers know no model. A format is a JSON document: print it, diff it, keep it beside the model.
-Its groups are described in `groups`, what follows from it in `facts`.
+All peculiarities of a model are values here, found by the analyzer or written by hand. Parsers have
+no code for single models. A format is a JSON document, which can be printed, compared and stored
+next to the model. `groups` describes its groups, `derived` the computed properties.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ __all__ = [
 
 
 class _Remembers:
-    """Keeps what each parser asks of a format, which never changes: its hash and its facts."""
+    """Base class that caches the hash and the derived properties of a format, which is frozen."""
 
     __slots__ = ("_facts", "_hash")
     _hash: int
@@ -70,13 +70,14 @@ class _Remembers:
     def __hash__(self) -> int:
         try:
             return self._hash
+        # A slot without a value raises AttributeError, so a flag is unnecessary.
         except AttributeError:
             values = tuple(getattr(self, part.name) for part in fields(self))  # type: ignore[arg-type]
             object.__setattr__(self, "_hash", hash(values))
             return self._hash
 
 
-# What is nothing without the choice of a mode or a family: a format that has it would read nothing.
+# These markers have no effect without a mode or a family, so setting one alone is an error.
 STARTS = (
     ("reasoning", "mode", "start"),
     ("tools", "format", "section_start"),
@@ -86,33 +87,35 @@ STARTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireFormat(_Remembers):
-    """How a model writes one turn. Frozen, comparable, and JSON both ways.
+    """The notation of one model's turns. Frozen, comparable, and convertible from and to JSON.
 
-    turn:       what stands around the assistant's turn: headers, end-of-turn markers.
-    reasoning:  how reasoning is marked.
-    content:    how content is marked.
-    tools:      the family of the call syntax, its markers, and the layout of JSON calls.
-    function:   the markers round a function's name, outside JSON.
-    arguments:  the markers round arguments, outside JSON.
-    call_id:    where a call's id stands, outside JSON.
-    channels:   messages with headers, for models whose turns have several.
-    code:       code that is the argument of one function.
+    `help(ToolsFormat)` and so on describe the fields of each group.
 
-    preserved_tokens:  the markers that a tokenizer must not drop when it decodes.
-    switches:          the switches of the template, by name, each with what it changes.
-    proved:            for content, reasoning and calls, under which switches each was proved.
-    verified:          the analyzer rendered conversations and this format parsed them back, all
-                       that the template shows of them; `proved` says what that was.
-    suggested:         the named format whose markers the template describes to the model, where it
-                       renders no calls itself; taken with `analyze(..., accept_suggestion=True)`.
-    issues:            what the analyzer could not find or prove, in words that a user can act on.
-
-    Each group describes its own fields: `help(ToolsFormat)`.
+    Attributes:
+        turn: headers, end markers and generation prompt of the turn.
+        reasoning: the markers of reasoning.
+        content: the markers of content.
+        tools: the family of the call syntax, its markers, and the layout of JSON calls.
+        function: the markers around a function's name, outside JSON.
+        arguments: the markers around arguments, outside JSON.
+        call_id: the position and markers of a call's id, outside JSON.
+        channels: the markers of messages with headers, for turns of several messages.
+        code: code as the argument of one function.
+        preserved_tokens: markers for tokenizers to keep when they decode.
+        switches: the switches of the template by name, with their effects.
+        proved: the switches under which content, reasoning and calls were each verified.
+        verified: True if the analyzer rendered conversations, and this format parsed back all parts
+            shown by the template. `proved` lists these parts.
+        suggested: the built-in format whose markers the template describes to the model, if the
+            template does not render calls itself. `analyze(..., accept_suggestion=True)` uses this
+            format.
+        issues: descriptions of missing or unverified parts, with advice.
 
     Raises:
-        FormatError: a format that contradicts itself.
+        FormatError: the format contradicts itself.
     """
 
+    # Defaults describe plain content, so a format in JSON lists only its differences.
     turn: TurnFormat = field(default_factory=TurnFormat)
     reasoning: ReasoningFormat = field(default_factory=ReasoningFormat)
     content: ContentFormat = field(default_factory=ContentFormat)
@@ -129,20 +132,24 @@ class WireFormat(_Remembers):
     suggested: str = ""
     issues: tuple[str, ...] = ()
 
+    # `dataclass` would define a hash that reads all fields each time.
     __hash__ = _Remembers.__hash__
 
     def __post_init__(self) -> None:
+        # Before the check, so that a plain dict is accepted.
         object.__setattr__(self, "switches", Switches(self.switches))
         check_fields(self)
+        # Only the first one is raised: later ones often follow from it.
         for contradiction in _contradictions(self):
             raise FormatError(contradiction)
 
     @property
     def derived(self) -> DerivedFormat:
-        """What follows from this format: whether it has calls, which markers begin them, ..."""
+        """Return the properties that follow from this format, for example the openers of calls."""
         try:
             return self._facts
         except AttributeError:
+            # Computed once, because the format never changes.
             made = DerivedFormat(
                 turn=self.turn,
                 reasoning=self.reasoning,
@@ -159,69 +166,84 @@ class WireFormat(_Remembers):
             return made
 
     def replace(self, **changes: Any) -> WireFormat:
-        """A copy with changes: a whole group, or a mapping of the fields of one to change.
+        """Return a copy with changes.
 
         >>> WireFormat().replace(turn={"ends": ("</s>",)}).turn.ends
         ('</s>',)
 
+        Args:
+            changes: new values by field. A group may be given completely, or as a mapping with only
+                the changed fields of the group.
+
         Raises:
-            FormatError: a field that does not exist, or a value of the wrong kind; markers of
-                reasoning or calls where there are none; a copy that contradicts itself.
+            FormatError: a field does not exist, a value has the wrong type, markers were set
+                without their mode, or the copy contradicts itself.
         """
         made = replace(self, **document.replaced(self, changes))
         for name, choice, start in STARTS:
             given = changes.get(name)
+            # Otherwise the copy would ignore the new markers without a message.
             if isinstance(given, Mapping) and given.get(start) and choice not in given:
                 if getattr(getattr(made, name), choice) == "NONE":
-                    raise FormatError(f"{name}.{start} means nothing without a {name}.{choice}")
+                    raise FormatError(f"{name}.{start} has no effect without a {name}.{choice}")
         return made
 
     def to_json(self) -> str:
-        """This format as a JSON document, with its `version`, which `from_json` reads back."""
+        """Return this format as a JSON document with a `version`, readable by `from_json`."""
         return document.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> WireFormat:
-        """Read a format from a JSON document; what is left out has its default.
+        """Return the format in a JSON document. Missing fields get their defaults.
+
+        Args:
+            text: the JSON document.
 
         Raises:
-            FormatError: text that is not JSON, a document of another version, fields that do not
-                exist, values of the wrong kind, and a format that contradicts itself.
+            FormatError: the text is not JSON, the version is unknown, a field does not exist, a
+                value has the wrong type, or the format contradicts itself.
         """
         return document.from_json(cls, text)
 
 
 def _contradictions(fmt: WireFormat) -> Iterator[str]:
-    """What cannot be in one format, or what is missing in it, in words."""
+    """Yield descriptions of contradictions and missing parts in a format."""
     for part in fields(fmt):
+        # `check_fields` checks only strings, flags and tuples, so groups are checked here.
         kind: object = part.default_factory
         group = getattr(fmt, part.name)
         if isinstance(kind, type) and not isinstance(group, kind):
             yield f"{part.name} must be a {kind.__name__}, not {group!r}"
+        # Text is buffered while it may become a marker, so markers need a limit.
         for name in _too_long(group) if is_dataclass(group) else ():
             yield f"{name} has more than {LONGEST_MARKER} characters"
     reasoning, content, tools, derived = fmt.reasoning, fmt.content, fmt.tools, fmt.derived
+    # Without an end marker, all text would be reasoning.
     if derived.has_reasoning and not reasoning.end.strip():
         yield f"reasoning mode {reasoning.mode} needs a reasoning.end"
     if reasoning.mode in (ReasoningMode.TAG_BASED, ReasoningMode.TOOLS_ONLY):
         if not reasoning.start.strip():
             yield f"reasoning mode {reasoning.mode} needs a reasoning.start"
+    # An empty marker would match anywhere.
     if len(reasoning.alternatives) % 2 or not all(map(str.strip, reasoning.alternatives)):
-        yield "reasoning.alternatives are pairs of markers, a start and its end"
+        yield "reasoning.alternatives must be pairs of markers, a start and its end"
     if reasoning.alternatives and not reasoning.start.strip():
         yield "reasoning.alternatives need a reasoning.start"
+    # Without a start, content in markers could not be found.
     if content.mode is not ContentMode.PLAIN and not content.start.strip():
         yield f"content mode {content.mode} needs a content.start"
+    # The parser could not find the name and the arguments.
     if tools.format is ToolFormat.JSON_NATIVE and not tools.name_is_key:
         if not (tools.name_field and tools.arguments_field):
             yield "JSON_NATIVE needs a name_field and an arguments_field, or name_is_key"
     if tools.also is not ToolFormat.NONE:
         yield from _no_second_form(fmt)
     if len(tools.constants) % 2:
-        yield "tools.constants are pairs of a key and a value in JSON"
+        yield "tools.constants must be pairs of a key and a value in JSON"
     for value in tools.constants[1::2]:
+        # An empty value means that the value varies.
         if value and not _is_json(value):
-            yield f"tools.constants: {value!r:.80} is no JSON"
+            yield f"tools.constants: {value!r:.80} is not JSON"
     if tools.format is ToolFormat.TAG_WITH_TAGGED:
         yield from _no_arguments(fmt)
     tables = {
@@ -229,74 +251,91 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         "arguments.name_escapes": fmt.arguments.name_escapes,
         "arguments.value_escapes": fmt.arguments.value_escapes,
     }
+    # Escapes are checked early, because `Escapes` expects valid pairs.
     for where, pairs in tables.items():
         yield from faults_of(pairs, where)
     if fmt.function.close_suffix.strip() and not fmt.function.close.strip():
-        yield "function.close_suffix needs a function.close, behind which the name stands again"
+        yield "function.close_suffix needs a function.close, the text before the repeated name"
+    # A name in plain text is indistinguishable from content.
     if derived.is_tagged and derived.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
 
 
 def _no_second_form(fmt: WireFormat) -> Iterator[str]:
-    """What calls in a second form need, and have not."""
+    """Yield descriptions of missing parts of calls in a second form."""
     tools = fmt.tools
     forms = {ToolFormat.JSON_NATIVE, ToolFormat.TAG_WITH_JSON}
+    # Only these two forms are distinguishable by their first character.
     if {tools.format, tools.also} != forms:
-        yield "tools.also is JSON_NATIVE beside TAG_WITH_JSON, or the other way round"
+        yield "tools.format and tools.also must be JSON_NATIVE and TAG_WITH_JSON, in any order"
     if not (tools.name_field and tools.arguments_field):
         yield "tools.also needs a name_field and an arguments_field, for the form in JSON"
+    # Both forms begin with the same marker.
     marker = tools.per_call_start.strip() or tools.section_start.strip()
     if not marker or fmt.function.name_prefix.strip():
-        yield "tools.also needs a marker of calls, with nothing between it and the name"
+        yield "tools.also needs a marker of calls, directly before the name"
 
 
 @cache
 def marker_fields() -> Mapping[str, tuple[str, ...]]:
-    """The fields of each group of a format that hold text as the model writes it."""
+    """Return the fields of each group with text that the model writes."""
+    # Field types are the same in all formats, so an empty one is enough.
     usual = WireFormat()
     groups = ((part.name, getattr(usual, part.name)) for part in fields(usual))
     return {name: marker_fields_of(type(group)) for name, group in groups if is_dataclass(group)}
 
 
 def marker_texts(fmt: WireFormat) -> Iterator[tuple[str, str]]:
-    """Yield each text that a model writes in a format, with the name of its group."""
+    """Yield each text that a model writes in a format, with the name of its group.
+
+    Args:
+        fmt: the wire format.
+    """
     for group, names in marker_fields().items():
         for name in names:
             value = getattr(getattr(fmt, group), name)
+            # A field holds one marker or several.
             texts = [value] if isinstance(value, str) else value
+            # Empty strings represent missing markers.
             yield from ((group, text) for text in texts if text)
 
 
 def _is_json(text: str) -> bool:
+    """Return whether a text is JSON."""
     try:
         json.loads(text)
+    # `json` raises RecursionError for deeply nested text.
     except (ValueError, RecursionError):
         return False
     return True
 
 
 def _no_arguments(fmt: WireFormat) -> Iterator[str]:
-    """What arguments in tags need, and have not."""
+    """Yield descriptions of missing parts of arguments in tags."""
     arguments = fmt.arguments
+    # Without any marker, names and values could not be separated.
     if not (arguments.name_prefix + arguments.name_suffix + arguments.value_prefix).strip():
         yield "TAG_WITH_TAGGED needs an arguments.name_prefix or a name_suffix"
     for way in arguments.ways:
+        # Spaces may be part of a value, so they cannot end it. A line end can.
         blank = not way.value_suffix.strip() and "\n" not in way.value_suffix
         if blank and (way.value_suffix or not arguments.name_prefix.strip()):
-            yield "TAG_WITH_TAGGED needs an arguments.value_suffix, or names behind a marker"
+            yield "TAG_WITH_TAGGED needs an arguments.value_suffix, or an arguments.name_prefix"
+    # Otherwise all text after a call would be an argument's name.
     if not arguments.name_prefix.strip() and not (fmt.derived.closers or arguments.end.strip()):
         if not fmt.derived.closes_by_name:
-            yield "arguments whose names stand behind no marker need one that ends them"
+            yield "arguments without a name_prefix need an end marker of arguments or calls"
     if bool(arguments.object_start.strip()) is not bool(arguments.object_end.strip()):
-        yield "arguments.object_start needs an arguments.object_end, and the other way round"
+        yield "arguments.object_start and arguments.object_end need each other"
     if len(arguments.alternatives) % 4:
-        yield "arguments.alternatives are ways, of each the types and three markers"
+        yield "arguments.alternatives must be groups of four: the types and three markers"
 
 
 def _too_long(group: Any) -> Iterator[str]:
-    """The fields of a group that have a marker of more than `LONGEST_MARKER` characters."""
+    """Yield the fields of a group with a marker of more than `LONGEST_MARKER` characters."""
     for part in fields(group):
         value = getattr(group, part.name)
         texts = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+        # The generation prompt is compared with prompts, and never searched in a response.
         if part.name != "generation_prompt" and any(len(text) > LONGEST_MARKER for text in texts):
             yield part.name

@@ -1,8 +1,9 @@
-"""The second form in which calls may stand behind the marker of the first.
+"""The second form of calls after the same marker.
 
-Versions of one model write calls as JSON or behind a name, `[TOOL_CALLS][{"name": "f"}]` and
-`[TOOL_CALLS]f{}`. No name begins with a bracket, so the first character tells which it is. A format
-says of both forms what it says of one; grammars and samples have the first alone.
+Versions of one model write calls as JSON or with a name before the arguments:
+`[TOOL_CALLS][{"name": "f"}]` and `[TOOL_CALLS]f{}`. A name never begins with a bracket, so the
+first character identifies the form. All other settings apply to both forms. Grammars and samples
+contain only the first form.
 """
 
 from __future__ import annotations
@@ -17,14 +18,20 @@ __all__ = ["other_form"]
 
 @lru_cache(maxsize=256)
 def other_form(fmt: WireFormat) -> WireFormat | None:
-    """Return the format in which calls have the second form, None where they have one."""
+    """Return the format with its calls in the second form, None if it has one form only.
+
+    Args:
+        fmt: the wire format.
+    """
     tools = fmt.tools
     if tools.also is ToolFormat.NONE:
         return None
+    # Without the reset of `also`, the forms would refer to each other forever.
     changes: dict[str, object] = {"format": tools.also, "also": ToolFormat.NONE}
     if tools.also is ToolFormat.TAG_WITH_JSON:
-        # In JSON one marker may stand before a list, behind a name before each.
+        # In JSON, the marker may precede a list. With names, it precedes each call.
         marker = tools.per_call_start or tools.section_start
         changes |= {"section_start": "", "per_call_start": marker, "separator": ""}
+        # Brackets begin only the first form.
         changes |= {"array_wrapped": False}
     return fmt.replace(tools=changes)

@@ -1,8 +1,7 @@
-"""The markers of each section of a turn, in all of their spellings, and what each means.
+"""The markers of each section of a turn, with all their spellings and their roles.
 
-White space at a marker's edges is optional on the wire. So readers look for a marker's spellings,
-the core behind as much of its leading white space as stands there, and skip its trailing white
-space afterwards.
+Whitespace around a marker is optional in responses. So readers search for its spellings: the core
+after each part of its leading whitespace. They skip its trailing whitespace afterwards.
 """
 
 from __future__ import annotations
@@ -39,16 +38,20 @@ WORD = re.compile(r"\w+")
 
 
 class Role:
-    """What a marker means; no `Enum`, as `Before` is none.
+    """The role of a marker. Not an `Enum`, because access to its members is slow on CPython 3.11.
 
-    HEADER:           the end of the turn's header, which models write once more.
-    REASONING_START, REASONING_END, CONTENT_START, CONTENT_END:  the edges of these sections.
-    TOOL_START:       calls begin.
-    TOOL_END:         a call ends, or all of them.
-    STRAY_CLOSER:     the same in content, where none is open.
-    TURN_END:         the turn ends.
-    FENCE:            a code block begins, and ends behind a call.
-    OTHER_START:      a section begins that the format does not have, if a name follows.
+    Attributes:
+        HEADER: the end of the turn's header, which models may repeat.
+        REASONING_START: the start of reasoning.
+        REASONING_END: the end of reasoning.
+        CONTENT_START: the start of content.
+        CONTENT_END: the end of content.
+        TOOL_START: the start of calls.
+        TOOL_END: the end of one call or of all calls.
+        STRAY_CLOSER: the end of calls, found in content without an open call.
+        TURN_END: the end of the turn.
+        FENCE: the start of a code block, or its end after a call.
+        OTHER_START: the start of a section unknown to the format, if a name follows.
     """
 
     __slots__ = ()
@@ -66,6 +69,7 @@ class Role:
     OTHER_START: ClassVar[Role]
 
 
+# Unique objects, compared by identity.
 Role.HEADER, Role.REASONING_START, Role.REASONING_END = Role(), Role(), Role()
 Role.CONTENT_START, Role.CONTENT_END, Role.TURN_END = Role(), Role(), Role()
 Role.TOOL_START, Role.TOOL_END, Role.STRAY_CLOSER, Role.FENCE = Role(), Role(), Role(), Role()
@@ -74,35 +78,45 @@ Role.OTHER_START = Role()
 
 @dataclass(frozen=True, slots=True)
 class MarkerSpelling:
-    """One spelling of a marker; `trailing` is the white space that the template writes after it."""
+    """A spelling of a marker. `trailing` is the template's whitespace after the marker."""
 
     literal: str
     role: Role
     trailing: str
 
 
+# Only a fence without a language can close a code block.
 FENCES = (
     MarkerSpelling("```json", Role.TOOL_START, "\n"),
     MarkerSpelling("```", Role.FENCE, "\n"),
 )
-"""What stands round a code block; at the edges of a text only."""
+"""The markers of a code block, recognized only at the edges of a text."""
 
 
 def spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSpelling]:
-    """All spellings of markers, with `gap`, if there is one, for their leading white space."""
+    """Return all spellings of markers.
+
+    Args:
+        role: the role of the markers.
+        markers: the markers with their whitespace.
+        gap: whitespace that replaces their leading whitespace, unless "".
+    """
     found = []
     for marker in markers:
         core, behind = marker.strip(), trailing(marker)
         if role is Role.CONTENT_START:
+            # After a word, whitespace is required: `>>>all` does not begin `>>>allow`.
             core = word_core(marker)
             behind = trailing(marker)[len(core) - len(core.rstrip()) :]
+        # Trailing whitespace is not part of a literal: it is skipped after the match.
         literals = preceded(core, gap or leading(marker))
         found += [MarkerSpelling(literal, role, behind) for literal in literals]
     return found
 
 
 def cores(spellings: Iterable[MarkerSpelling]) -> list[MarkerSpelling]:
-    """Those without white space before them."""
+    """Return the spellings without leading whitespace."""
+    # A stray marker may follow any text, so whitespace before it is content.
     return [one for one in spellings if one.literal == one.literal.strip()]
 
 
@@ -111,10 +125,17 @@ def known_alone(
     openers: Iterable[str],
     others: Iterable[Iterable[MarkerSpelling]],
 ) -> list[MarkerSpelling]:
-    """The closers that are known for such where nothing is open.
+    """Return the closers that are recognized without an open call.
 
-    What opens calls too (a fence), or is a bracket, may be anything. A special token is neither.
+    A closer that also opens calls (a fence), or is a bracket, may be anything. A special token is
+    neither.
+
+    Args:
+        closers: the closers of calls.
+        openers: the openers of calls.
+        others: all other markers. A closer with the spelling of another one is not recognized.
     """
+    # A marker with another role is not evidence of a stray closer.
     known = {one.literal for group in others for one in group}
     return [
         closer
@@ -126,60 +147,71 @@ def known_alone(
 
 
 def as_markers(spellings: Iterable[MarkerSpelling]) -> Markers:
-    """What is looked for in a place."""
+    """Return the set of the literals of some spellings."""
     return marker_set(spelling.literal for spelling in spellings)
 
 
 def heads_of_calls(fmt: WireFormat) -> list[MarkerSpelling]:
-    """What calls in no markers begin with, up to the name, where they may stand behind content."""
+    """Return the beginnings of unmarked calls up to the name, if content may precede them."""
     tools = fmt.tools
+    # Otherwise unmarked calls are searched only at the start of a text.
     if not tools.behind_content:
         return []
     heads = ["["] if tools.array_wrapped else []
     if tools.format is ToolFormat.JSON_NATIVE:
+        # The bracket belongs to the head, because brackets alone are frequent in text.
         bracket = "[" * tools.array_wrapped
+        # Models do not escape keys, so non-ASCII characters stay.
         key = json.dumps(tools.name_field, ensure_ascii=False)
+        # With and without a space: these are the outputs of the usual JSON writers.
         heads = [f'{bracket}{{{key}:{gap}"' for gap in (" ", "")]
     return spelled(Role.TOOL_START, heads, tools.content_separator)
 
 
 def another_call(fmt: WireFormat) -> list[MarkerSpelling]:
-    """What a call begins with behind another, where text separates them."""
+    """Return the beginnings of a call after a separator."""
     return spelled(Role.TOOL_START, fmt.derived.separated_openers, leading(fmt.tools.separator))
 
 
 def reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
-    """The starts and the ends of reasoning."""
+    """Return the spellings of the starts and of the ends of reasoning."""
+    # In mode NONE the markers are ignored, even if they are set.
     pairs = fmt.reasoning.pairs if fmt.derived.has_reasoning else ()
     starts = [start for start, _ in pairs]
+    # The start of content or calls has its own role.
     ends = [] if fmt.derived.next_ends_reasoning else [end for _, end in pairs]
     return spelled(Role.REASONING_START, starts), spelled(Role.REASONING_END, ends)
 
 
 def content_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
-    """The starts and the ends of content, of which the former may end reasoning."""
+    """Return the spellings of the starts and of the ends of content. A start may end reasoning."""
     content = fmt.content
+    # In mode PLAIN, `content.start` is only whitespace.
     if content.mode is ContentMode.PLAIN:
         return [], []
+    # The whitespace before this marker belongs to it as an end of reasoning.
     gap = leading(fmt.reasoning.end) if fmt.derived.next_ends_reasoning else ""
     start = spelled(Role.CONTENT_START, [content.start], gap)
     return start, spelled(Role.CONTENT_END, [content.end])
 
 
 def other_start(fmt: WireFormat) -> list[MarkerSpelling]:
-    """The tag that begins reasoning with a word behind it, and other sections with other words."""
+    """Return the tag that begins reasoning with one word, and other sections with other words."""
     start = fmt.reasoning.start.strip()
     word = behind_tag(start)
+    # The word must be separable from its tag. In channels, the header has this role.
     if not WORD.fullmatch(word) or fmt.derived.has_channels:
         return []
     tag = start.removesuffix(word)
     others = (fmt.reasoning.end, fmt.content.start, *fmt.derived.openers, *fmt.turn.ends)
+    # If other markers begin with the tag, it does not identify an unknown section.
     shared = any(text.strip().startswith(tag) for text in others)
     return [] if shared else spelled(Role.OTHER_START, [tag])
 
 
 def header_ends(header: str) -> list[str]:
-    """A header with a tag in it, and its ends that begin with one: a model may write each again."""
+    """Return a header with tags, and its ends from a tag on. Models may repeat each of them."""
+    # A header without tags is a word of prose, so it is not recognized again.
     starts = tag_starts(header)
     words = len(leading(header))  # it may begin with a word: `assistant<|role_sep|>`
     return [header[at:] for at in sorted({words, *starts})] if starts else []

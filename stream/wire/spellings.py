@@ -1,9 +1,9 @@
-r"""A marker and the white space at its edges, which a model may write or leave out.
+r"""Markers with optional whitespace around them.
 
-A template writes `"\n<tool_call>\n"`, and models keep as much of that white space as they like. So
-a marker is a core, `<tool_call>`, with optional white space on both sides. Readers look for its
-spellings, the core behind each end of its leading white space, and skip what is there of its
-trailing white space once the core was found.
+A template writes `"\n<tool_call>\n"`, and models write any part of this whitespace. So a marker is
+a core, `<tool_call>`, with optional whitespace before and after it. Readers search for its
+spellings: the core after each end of its leading whitespace. After a match, they skip its trailing
+whitespace.
 """
 
 from __future__ import annotations
@@ -33,39 +33,46 @@ __all__ = [
     "word_core",
 ]
 
+# Limits, because whitespace is buffered until the text after it is known.
 MOST_GAP = 64
-"""Characters of white space that may stand between two markers of a call, or between two calls."""
+"""The maximum length of whitespace between two markers of a call, or between two calls."""
 
 GAP = rf"\s{{0,{MOST_GAP}}}+"
-"""That white space, as a pattern."""
+"""The pattern of this whitespace."""
 
 MOST_SPACE = 256
-"""Characters of white space that are held back where what follows them decides what they are."""
+"""The maximum length of whitespace buffered until the following text decides its meaning."""
 
+# Models leave out an attribute together with the whitespace before it.
 ATTRIBUTE = re.compile(r"""\s+[\w:-]+=("[^"]*"|'[^']*')""")
 TAG = re.compile(rf"<[^<>\s][^<>\n]*>|\[[^\[\]\s]+\]|[{SURROGATES}]")
-"""A part of a header like a tag, or a token: from one on, it is known for a header's end."""
+"""A tag-like part of a header, or a token. A header is recognized from a tag on."""
 
 
+# These characters are frequent in plain text.
 PROSE = re.compile(r"[\w ,.:;!?*#'\"-]+")
+# Markdown allows both characters, and more than three of them.
 FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w+.-]*\s*")
+# In formats for tokens, a lone surrogate represents each special token.
 TOKEN = re.compile(f"[{SURROGATES}]")
 ABOUT_A_TOKEN = 16
-"""Characters that a special token is taken to have where one stands for all of it."""
+"""The assumed length of a special token that is represented by one character."""
 
 
 def length(marker: str) -> int:
-    """How long a marker is about, with the text of special tokens for which a character stands."""
+    """Return the approximate length of a marker, including the text of its special tokens."""
+    # ASCII text has no surrogates, so the search is skipped.
     return len(marker) + (0 if marker.isascii() else len(TOKEN.findall(marker)) * ABOUT_A_TOKEN)
 
 
 def has_word(marker: str) -> bool:
-    """Whether a marker is more than punctuation: has a letter, a digit or a special token."""
+    """Return whether a marker has a letter, a digit or a special token, besides punctuation."""
+    # A special token never occurs by chance, so it counts like a word.
     return any(map(str.isalnum, marker)) or TOKEN.search(marker) is not None
 
 
 def is_fence(marker: str) -> bool:
-    """Whether a marker is what a Markdown code block begins with, and no more.
+    """Return whether a marker is only the beginning of a Markdown code block.
 
     >>> is_fence("```json"), is_fence("Action: ```json")
     (True, False)
@@ -74,41 +81,43 @@ def is_fence(marker: str) -> bool:
 
 
 def is_prose(marker: str) -> bool:
-    """Whether a marker is words and punctuation, as any line of text has them.
+    """Return whether a marker has only words and punctuation, like a line of text.
 
     >>> is_prose("Action: "), is_prose("</call>")
     (True, False)
     """
     core = marker.strip()
+    # Without a letter, a marker is punctuation like a list's bracket.
     return any(map(str.isalpha, core)) and PROSE.fullmatch(core) is not None
 
 
 def leading(marker: str) -> str:
-    """The white space at a marker's start."""
+    """Return the whitespace at the start of a marker."""
     return marker[: len(marker) - len(marker.lstrip())]
 
 
 def trailing(marker: str) -> str:
-    """The white space at a marker's end."""
+    """Return the whitespace at the end of a marker."""
     return marker[len(marker.rstrip()) :]
 
 
 def word_core(marker: str) -> str:
-    """The core of a marker, and behind a word the white space that ends it.
+    """Return the core of a marker. After a word, it includes one character of whitespace.
 
     `>>>all` is not the beginning of `>>>allow`.
     """
     core = marker.strip()
+    # One character is enough to end the word.
     return core + trailing(marker)[:1] * core[-1:].isalnum()
 
 
 def stripped(texts: Iterable[str]) -> set[str]:
-    """The cores of markers, without those that are empty."""
+    """Return the nonempty cores of markers."""
     return {text.strip() for text in texts} - {""}
 
 
 def spellings(marker: str) -> list[str]:
-    r"""All spellings of a marker, the longest first; none of one that is white space.
+    r"""Return all spellings of a marker, the longest first. Whitespace has no spellings.
 
     >>> spellings("\n <call>\n")
     ['\n <call>', ' <call>', '<call>']
@@ -117,29 +126,36 @@ def spellings(marker: str) -> list[str]:
 
 
 def preceded(core: str, space: str) -> list[str]:
-    """The core behind each end of `space`, the whole of it first; none of an empty core."""
+    """Return the core after each end of `space`, the longest first; an empty list without a core.
+
+    Args:
+        core: the marker without whitespace.
+        space: its leading whitespace.
+    """
+    # Models write the end of the whitespace or all of it, because the marker follows it directly.
     return [space[cut:] + core for cut in range(len(space) + 1)] if core else []
 
 
 def tag_starts(header: str) -> list[int]:
-    """Where in a header its tags begin."""
+    """Return the indices of the tags in a header."""
     return [tag.start() for tag in TAG.finditer(header)]
 
 
 def behind_tag(marker: str) -> str:
-    """What stands behind the tag that a marker begins with, if it is more than punctuation.
+    """Return the text after the tag at the start of a marker, "" if it is only punctuation.
 
     >>> behind_tag("<|tool_call>call:"), behind_tag("<tool_call>")
     ('call:', '')
     """
     core = marker.strip()
     tag = TAG.match(core)
+    # Punctuation after a tag is often only part of its notation.
     rest = core[tag.end() :].strip() if tag else ""
     return rest if has_word(rest) else ""
 
 
 def without_attribute(marker: str) -> str:
-    """A marker without the attribute in it, "" if there is none.
+    """Return a marker without its attribute, "" if it has no attribute.
 
     >>> without_attribute('" string="true">')
     '">'
@@ -149,10 +165,15 @@ def without_attribute(marker: str) -> str:
 
 
 def swallowed(stop: str, rest: str, markers: Iterable[str]) -> bool:
-    """Whether an engine that stopped at `stop` left out one of the markers, or the end of it.
+    """Return whether an engine removed a marker, or its end, together with a stop string.
 
-    `rest` is what the output has of the marker.
+    Args:
+        stop: the stop string.
+        rest: the beginning of a marker at the end of the response.
+        markers: the markers.
     """
+    # Without a beginning in the response, the stop string must contain the whole marker.
     if not rest.strip():
         return any(marker in stop for marker in markers)
+    # The response may have the beginning, and the removed stop string the end.
     return any((rest + stop).lstrip().startswith(marker) for marker in markers)

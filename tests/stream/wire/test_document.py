@@ -28,13 +28,13 @@ def test_a_document_has_all_fields_and_says_the_same_in_ascii():
     [
         ([], "format must be an object"),
         ({"turn": []}, r"format\.turn must be an object"),
-        ({"tool": {}}, r"format has no 'tool'; it has turn, reasoning, content"),
-        ({"turn": {"end": []}}, r"format\.turn has no 'end'; it has headers, ends"),
-        ({"turn": {"ends": ["a", 1]}}, r"format\.turn\.ends must be a tuple of texts"),
+        ({"tool": {}}, r"format has no 'tool', expected one of: turn, reasoning, content"),
+        ({"turn": {"end": []}}, r"format\.turn has no 'end', expected one of: headers, ends"),
+        ({"turn": {"ends": ["a", 1]}}, r"format\.turn\.ends must be a tuple of strings"),
         ({"turn": {"several_messages": 1}}, r"format\.turn\.several_messages must be bool, not 1"),
         ({"tools": {"section_end": None}}, r"format\.tools\.section_end must be str, not None"),
         ({"tools": {"format": "XML"}}, r"format\.tools\.format must be one of NONE, JSON_NATIVE"),
-        ({"switches": ["a"]}, "switches must be texts by name"),
+        ({"switches": ["a"]}, "switches must map strings to tuples"),
         ({"verified": "yes"}, r"format\.verified must be bool, not 'yes'"),
     ],
 )

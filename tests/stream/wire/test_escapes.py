@@ -66,13 +66,13 @@ def test_a_table_is_made_once_and_is_false_without_pairs():
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [
-        (("&",), "are pairs of a character and its spelling"),
-        (("&&", "&amp;"), "only single characters have a spelling"),
-        (("", "&amp;"), "only single characters have a spelling"),
-        (("&", "+", "<", "+"), "may stand in it twice"),
-        (("&", "+", "&", "-"), "may stand in it twice"),
-        (("&", ""), "a spelling has 1 to 32 characters"),
-        (("&", "+" * 33), "a spelling has 1 to 32 characters"),
+        (("&",), "must be pairs of a character and its spelling"),
+        (("&&", "&amp;"), "only single characters can have a spelling"),
+        (("", "&amp;"), "only single characters can have a spelling"),
+        (("&", "+", "<", "+"), "must be unique"),
+        (("&", "+", "&", "-"), "must be unique"),
+        (("&", ""), "a spelling must have 1 to 32 characters"),
+        (("&", "+" * 33), "a spelling must have 1 to 32 characters"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused(group, pairs, words):

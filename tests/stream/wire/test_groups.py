@@ -45,10 +45,10 @@ def test_what_a_marker_that_opens_an_argument_names(marker, name):
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("section_start", 1, "section_start must be a text, not 1"),
+        ("section_start", 1, "section_start must be a string, not 1"),
         ("array_wrapped", 1, "array_wrapped must be True or False, not 1"),
-        ("field_order", "a", r"field_order must be a tuple of texts, not 'a'; write \('a',\)"),
-        ("field_order", ("a", 1), r"field_order must be a tuple of texts, not \('a', 1\)$"),
+        ("field_order", "a", r"field_order must be a tuple of strings, not 'a'; write \('a',\)"),
+        ("field_order", ("a", 1), r"field_order must be a tuple of strings, not \('a', 1\)$"),
         ("format", "XML", "format must be one of NONE, JSON_NATIVE, .*, not 'XML'"),
     ],
 )
@@ -68,11 +68,11 @@ def test_switches_are_a_mapping():
 
 @pytest.mark.parametrize("given", [3, "think", ["think"], {1: ()}, {"a": (), 1: ()}])
 def test_other_things_are_no_switches(given):
-    with pytest.raises(FormatError, match=r"^switches must be texts by name"):
+    with pytest.raises(FormatError, match=r"^switches must map strings to tuples"):
         Switches(given)
 
 
 @pytest.mark.parametrize("changes", ["prompt", (1,), None, 3])
 def test_what_a_switch_changes_are_texts(changes):
-    with pytest.raises(FormatError, match=r"^switches must be a tuple of texts"):
+    with pytest.raises(FormatError, match=r"^switches must be a tuple of strings"):
         Switches({"think": changes})
