@@ -51,7 +51,7 @@ def read(fmt, chunks, reason, given):
 
 
 @contextmanager
-def the_long_way():
+def slow_path_only():
     never = patch.object(FastPattern, "match", lambda *_: None)
     no_wait = patch.object(FastPattern, "may_follow", lambda *_: False)
     no_call = patch.object(json_object_calls, "_whole_call", lambda *_: False)
@@ -62,5 +62,5 @@ def the_long_way():
 
 def check_both_ways(fmt, chunks, reason, **given):
     short = read(fmt, chunks, reason, given)
-    with the_long_way():
+    with slow_path_only():
         assert read(fmt, chunks, reason, given) == short
