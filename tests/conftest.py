@@ -1,19 +1,19 @@
-"""How much properties draw, and what is not collected where there is no corpus.
+"""Numbers of examples of properties, and selection of tests and cases.
 
-Where a property says nothing else it is made for 100 examples; a profile, which
-`HYPOTHESIS_PROFILE` names, takes so many percent of what each property is made for:
+A property has 100 examples unless it sets another number. `HYPOTHESIS_PROFILE` selects a profile,
+which takes a percentage of this number:
 
-    default     what finds most mistakes soon; draws anew each time
-    quick       the same, and does not shrink what fails: while you work
-    ci          more of them, the same in each run: a failure belongs to the change that was tested
-    thorough    a hundred times as many as they are made for
+    default     5 %, random in each run: finds most mistakes quickly
+    quick       5 % without shrinking failures, for use during development
+    ci          25 %, the same in each run, so that a failure belongs to the tested change
+    thorough    a hundred times the number
 
-A property with many cases has its examples shared out between them, but in a thorough run.
+The cases of a property share its examples, except in a thorough run.
 
-A run of all tests, in the first two, takes one case in thirty of each test, and a quarter of the
-places where an output may be cut in two (`cuts_of`), others each time; `DELTAPARSE_CASES=7` takes
-those again that number 7 had, `DELTAPARSE_CASES=` all. CI has all, and so has a run of chosen
-tests.
+With the first two profiles, a run of all tests samples one case in thirty of each test, and a
+quarter of the offsets for splitting a response (`cuts_of`). The sample changes with each run.
+`DELTAPARSE_CASES=7` repeats sample number 7, and `DELTAPARSE_CASES=` runs all cases. CI and runs of
+selected tests have all cases.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ FOLDERS = {"corpus": corpus.FOLDER, "vocabularies": vocabularies.FOLDER}
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 PROFILES = {"quick": (5, 1), "default": (5, 1), "ci": (25, 5), "thorough": (10_000, 10_000)}
-"""Percent of the examples that a property is made for, and how many of them each case has."""
+"""Percentage of the examples of a property, and the minimum for each of its cases."""
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 WITH_CASES = 4
-"""So many times as many examples has a property with cases, all of them together."""
+"""Factor for the total number of examples of a property with cases."""
 SHARE_OF_CASES = 30
-"""One in so many cases of a test is taken; one if it has fewer, or is costly."""
+"""A sample takes 1/30 of the cases of a test, but at least one, and only one if costly."""
 
 settings.register_profile("thorough", **COMMON)
 settings.register_profile("default", **COMMON)
@@ -63,19 +63,19 @@ settings.register_profile("quick", phases=[Phase.explicit, Phase.reuse, Phase.ge
 settings.register_profile("ci", derandomize=True, print_blob=True, **COMMON)
 settings.load_profile(PROFILE)
 
-# One process analyses the same templates in many tests: more of them than users do.
+# Many tests analyze the same templates in one process, more than fit into the usual cache.
 analysis._remembered = lru_cache(maxsize=1000)(analysis._remembered.__wrapped__)
 
 
 def examples(made_for, cases):
-    """How many examples a case of a property draws, that was made for so many, in this profile."""
+    """Return the number of examples for each case of a property in this profile."""
     percent, least = PROFILES[PROFILE]
     drawn = max(1, made_for * percent // 100)
     return min(drawn, max(least, WITH_CASES * drawn // cases))
 
 
 def share_examples_out(items):
-    """Set how many examples each property draws; a state machine is one."""
+    """Set the number of examples of each property and state machine."""
     cases = Counter(item.function for item in items if hasattr(item, "function"))
     for test, number in cases.items():
         if hasattr(test, "_hypothesis_internal_use_settings"):
@@ -89,20 +89,20 @@ def share_examples_out(items):
 
 
 def pytest_configure(config):
-    """Draw the number of the cases; processes that this one starts have the same."""
+    """Draw the number of the sample, which child processes inherit."""
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     chosen = config.option.keyword or config.option.markexpr
     if whole and not chosen and PROFILE in ("quick", "default"):
         os.environ.setdefault("DELTAPARSE_CASES", str(randrange(1_000)))
     if hasattr(config, "workerinput"):
-        # The last of all: it would take seconds to free each object of a process that ends.
+        # Registered to run last: freeing all objects at exit would take seconds.
         atexit.register(os._exit, 0)
 
 
 def left_out(items, number):
-    """The cases that a run of this number leaves out.
+    """Return the cases to leave out in the sample of this number.
 
-    They are chosen by their names, so that what was made for a template serves all of its tests.
+    The choice depends on the names of cases, so all tests of a template share its cached analysis.
     """
     cases = defaultdict(list)
     for item in items:
@@ -110,7 +110,7 @@ def left_out(items, number):
             cases[item.function].append(item)
     out = set()
     for each in cases.values():
-        # Not by a checksum: of names that are alike those would always come in like order.
+        # A checksum would keep similar names in a similar order, so this is a hash.
         each.sort(key=lambda item: blake2b(f"{number} {item.callspec.id}".encode()).digest())
         costly = each[0].get_closest_marker("costly")
         out.update(each[1 if costly else max(1, len(each) // SHARE_OF_CASES) :])
@@ -119,7 +119,7 @@ def left_out(items, number):
 
 @pytest.fixture(autouse=True)
 def formats_as_they_were():
-    """Names of formats that a test registers are gone after it."""
+    """Remove formats registered by a test after it."""
     before = registry.Registered.entries
     yield
     registry.Registered.entries = before
@@ -127,15 +127,15 @@ def formats_as_they_were():
 
 @pytest.fixture(scope="module")
 def own_garbage():
-    """The garbage collector passes over what tests make only, where they run it themselves."""
+    """Freeze all objects, so that a test collects only its own garbage."""
     gc.collect()
     gc.freeze()
 
 
 def together(nodeid):
-    """What the tests are of that one process runs: a template where they name one, or a module.
+    """Return the group of tests to run in one process: the same template or module.
 
-    Those of the clients' packages too, which take seconds to import.
+    Tests with client packages share a group, since their imports take seconds.
     """
     module, _, case = nodeid.partition("[")
     name = case.rpartition("]")[0].removesuffix(".jinja")
@@ -146,7 +146,7 @@ def together(nodeid):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Let one process analyse a template, start a server, make a strategy, and not each of them."""
+    """Schedule groups of tests, so that only one process builds their shared objects."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
@@ -157,21 +157,21 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_runtest_setup(item):
-    """Skip what is compared with the parser of transformers where that is not there."""
+    """Skip comparisons with the parser of transformers if it is not installed."""
     if item.get_closest_marker("transformers") and judge() is None:
         pytest.skip("the installed transformers has no parser of responses")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call():
-    """Let a test that never ends fail, and not hold up all that comes after."""
+    """Make an endless test fail, so that later tests run."""
     with no_hanging_test():
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection():
-    """Nothing that collection makes is garbage: the collector would only pass over it, often."""
+    """Disable the garbage collector, since collection makes only long-lived objects."""
     gc.disable()
     try:
         return (yield)
@@ -181,9 +181,9 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop():
-    """Let the garbage collector pass over what was imported and collected, which is there to stay.
+    """Exclude the long-lived objects of imports and collection from garbage collection.
 
-    It comes seldom, too: most of what tests make anew is no garbage of its kind, or is remembered.
+    Collections are also rare, since tests make few reference cycles.
     """
     gc.collect()
     gc.freeze()
@@ -192,9 +192,9 @@ def pytest_runtestloop():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out tests of the corpus and of vocabularies where there are none, and some cases.
+    """Deselect cases outside the sample, and tests without their corpus or vocabularies.
 
-    First of all, so that no other plugin looks through what is left out.
+    This runs before other plugins to save them the work.
     """
     absent_marks = [name for name, folder in FOLDERS.items() if folder is None]
     out = {item for item in items if any(map(item.get_closest_marker, absent_marks))}
@@ -208,7 +208,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say in one line each what was left out."""
+    """Print one line for each kind of deselected tests."""
     number = os.environ.get("DELTAPARSE_CASES")
     if number:
         terminalreporter.write_line(

@@ -1,8 +1,8 @@
-"""Real chat templates, recorded outputs and cases of other projects, where a folder has them.
+"""Real chat templates, recorded responses and cases of other projects, from a corpus folder.
 
-The environment variable DELTAPARSE_CORPUS names the folder, or none where it is empty; where it is
-not set, ../shared/corpus beside the checkout is taken if it is there. Tests of what is in it are
-marked `corpus`, and not collected where there is none.
+The environment variable DELTAPARSE_CORPUS contains the path of the folder; an empty value means no
+corpus. The default is ../shared/corpus next to the checkout, if it exists. Tests of the corpus are
+marked `corpus`, and are not collected without it.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ needs_corpus = pytest.mark.corpus
 
 
 def templates():
-    """The paths of all chat templates."""
+    """Return the paths of all chat templates."""
     return sorted(FOLDER.glob("templates/*.jinja")) if FOLDER else []
 
 
 def newer_templates():
-    """The paths of the chat templates that were added later."""
+    """Return the paths of the chat templates added later."""
     return sorted(FOLDER.glob("templates-2026/*.jinja")) if FOLDER else []
 
 
 def template(name):
-    """The source of one chat template."""
+    """Return the source of one chat template."""
     folders = [FOLDER / folder / name for folder in ("templates", "templates-2026")]
     return next(path for path in folders if path.is_file()).read_text(encoding="utf-8")
 
 
 def rows(name):
-    """The values of a file that has one in JSON on each line."""
+    """Return the values of a JSON Lines file."""
     if FOLDER is None:
         return []
     lines = (FOLDER / name).read_text(encoding="utf-8").split("\n")

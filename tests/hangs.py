@@ -1,8 +1,7 @@
-"""What never ends fails, where the system has alarms, and does not hold up all that comes after.
+"""Alarms that make endless code fail instead of blocking later tests, if the system has them.
 
-An alarm counts the seconds that the processor works for this process, so none is false where the
-machine has much else to do. What waits for what never comes takes no such seconds: a second alarm
-counts those of the clock, many more.
+The first alarm counts CPU seconds of this process, so a busy machine causes no false alarm. An
+endless wait uses no CPU time, so a second alarm counts seconds of the clock, with a higher limit.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 LONGEST = 20
-"""Seconds for one input. This is no measure of speed: what ends at all does so in milliseconds."""
+"""CPU seconds for one input. Inputs take milliseconds, so only endless loops reach it."""
 LONGEST_TEST = 500
-"""Seconds for one test, which may try many inputs. Hypothesis takes 300 to make one small."""
+"""CPU seconds for one test, which may try many inputs. Hypothesis shrinks for up to 300."""
 WAITS, TEST_WAITS = 30, 3
-"""So many times as long may they take by the clock, beside other programs."""
+"""Factors for the limits by the clock, since other programs run too."""
 
 
 class Hang(BaseException):
-    """Raised in what runs too long. The parser would take an `Exception` for a bug of its own."""
+    """Raised in code that runs too long; the parser would catch an `Exception` as internal."""
 
 
 def _raise(signum: int, frame: object) -> None:
@@ -30,16 +29,16 @@ def _raise(signum: int, frame: object) -> None:
 
 @contextmanager
 def no_hang() -> Iterator[None]:
-    """Raise `Hang` in a body that takes over `LONGEST` seconds."""
+    """Raise `Hang` in a body that runs longer than `LONGEST` seconds."""
     with _alarms(LONGEST, WAITS):
         yield
 
 
 @contextmanager
 def no_hanging_test() -> Iterator[None]:
-    """Raise `Hang` in a test that takes over `LONGEST_TEST` seconds.
+    """Raise `Hang` in a test that runs longer than `LONGEST_TEST` seconds.
 
-    It is raised again in what goes on then: Hypothesis tries an input again that fails.
+    It is raised repeatedly, since Hypothesis runs a failing input again.
     """
     with _alarms(LONGEST_TEST, TEST_WAITS, again=LONGEST):
         yield
@@ -47,7 +46,7 @@ def no_hanging_test() -> Iterator[None]:
 
 @contextmanager
 def _alarms(seconds: float, waits: float, *, again: float = 0) -> Iterator[None]:
-    """Have both alarms in a body; those of a body round it wait until this one is over."""
+    """Set both alarms in a body, and suspend the alarms of an outer body meanwhile."""
     if not hasattr(signal, "SIGPROF") or threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What the tests share: sub-parsers fed chunk by chunk, ways to cut a text, JSON of all sorts."""
+"""Shared helpers: drivers for sub-parsers, chunkings of texts, and strategies for JSON."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from deltaparse.partial import Window, sound_json
 from deltaparse.testing import invariants
 
-# When its cache is full, regex throws patterns out at random: a strategy may not draw so.
+# A full cache of regex evicts random patterns, and strategies must be deterministic.
 vars(sys.modules[regex.compile.__module__])["_MAXCACHE"] = 1 << 30
 
 
 def needs(*packages):
-    """The mark of tests that need packages, and import them: to do so here would take seconds."""
+    """Return a mark for tests that need packages and import them in the test to save time."""
     absent = [name for name in packages if find_spec(name) is None]
     return pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
 
 
 class Read(NamedTuple):
-    """What a sub-parser made of its input."""
+    """The result of a sub-parser."""
 
     result: Any
     emitted: list[str]
@@ -35,9 +35,9 @@ class Read(NamedTuple):
 
 
 class Driver:
-    """A sub-parser at work, fed as `StreamParser` feeds one.
+    """A running sub-parser, fed like in `StreamParser`.
 
-    `steps(src, emit)` makes it. `prompt` is the length of a prompt, which is fed like all else.
+    `steps(src, emit)` makes it. `prompt` is the length of the prompt at the start of the input.
     """
 
     def __init__(self, steps, *, prompt=0):
@@ -59,7 +59,7 @@ class Driver:
 
     @property
     def text(self):
-        """All that was emitted."""
+        """The emitted text."""
         return "".join(self.emitted)
 
     def _resume(self):
@@ -73,12 +73,12 @@ class Driver:
 
 
 def silent(sub_parser, *args, **kwargs):
-    """The steps of a sub-parser that emits nothing."""
+    """Return the steps of a sub-parser without an `emit` argument."""
     return lambda src, emit: sub_parser(src, *args, **kwargs)
 
 
 def drive(steps, texts, *, prompt=0):
-    """Feed `texts` one by one to the sub-parser that `steps(src, emit)` makes, then the end."""
+    """Feed `texts` to the sub-parser of `steps(src, emit)`, and close it."""
     driver = Driver(steps, prompt=prompt)
     driver.feed(*texts)
     driver.close()
@@ -87,11 +87,12 @@ def drive(steps, texts, *, prompt=0):
 
 
 def three_ways(steps, text, expected, *, then=" and more", at_end=False):
-    """Show that a sub-parser needs `text`, all of it and no more, however it comes.
+    """Check that a sub-parser reads exactly `text` in all chunks.
 
-    First whole; then one character at a time, still running before the last; then cut in two
-    anywhere, with `then` after it, which stays untouched. `expected` is the result, all that is
-    emitted, and what of `text` stays unread. `at_end`: only the end of the input ends it.
+    The text is fed at once, then by character (the sub-parser must run until the last one), then
+    split in two at each offset with `then` after it, which must stay unread. `expected` is the
+    result, the emitted text, and the unread rest of `text`. With `at_end`, only the end of the
+    input ends the sub-parser.
     """
     for chunks in ([text], ["", *text]):
         driver = Driver(steps)
@@ -113,7 +114,7 @@ def three_ways(steps, text, expected, *, then=" and more", at_end=False):
 
 
 def cuts(text):
-    """Ways to cut a text, or bytes, into chunks, some empty; one is character by character."""
+    """Return chunkings of a text or bytes, some with empty chunks or single characters."""
     places = st.lists(st.integers(0, len(text)), max_size=12).map(sorted)
     chunks = places.map(lambda at: [text[a:b] for a, b in pairwise([0, *at, len(text)])])
     return chunks | st.just([text[at : at + 1] for at in range(len(text))])
@@ -133,7 +134,7 @@ SPACE = st.sampled_from(["", " ", "\n", "\t\r "])
 
 @st.composite
 def json_texts(draw):
-    """JSON texts of any spacing and either spelling of what is not ASCII."""
+    """Draw JSON texts with any spacing, and with or without escapes for non-ASCII characters."""
     separators = (draw(SPACE) + "," + draw(SPACE), draw(SPACE) + ":" + draw(SPACE))
     indent = draw(st.sampled_from([None, 0, "\t"]))
     ascii_only = draw(st.booleans())
@@ -142,7 +143,7 @@ def json_texts(draw):
 
 
 def without_twins(text):
-    """Whether no object of the text has a key twice, also when half pairs are replaced."""
+    """Return whether objects have unique keys, also after replacement of lone surrogates."""
     twins = []
 
     def members(pairs):
@@ -159,7 +160,7 @@ ODD += ["\\u12", "\\ud83d", "\ud83d", "\xa0", "\ufeff", "1e5", "00", "//", "\\x4
 
 @st.composite
 def nearly_json(draw):
-    """JSON texts with a few parts of them deleted, replaced or put in."""
+    """Draw JSON texts with a few parts deleted, replaced or inserted."""
     text = draw(json_texts())
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(text)))
@@ -168,10 +169,10 @@ def nearly_json(draw):
 
 
 def certain(text):
-    """For each cut of a JSON text, the place up to which what came may be emitted.
+    """Return, for each cut of a JSON text, the offset up to which the text may be emitted.
 
-    That is the cut, but the beginning of the escape, number or literal that it cuts; a number
-    that ends at the cut is cut too, for it may go on.
+    This is the cut itself, or the start of an incomplete escape, number or literal. A number at
+    the cut is incomplete, since more digits may follow.
     """
     places = list(range(len(text) + 2))
     for token in TOKEN.finditer(text):
@@ -185,7 +186,7 @@ def certain(text):
 
 
 def open_brackets(text):
-    """The brackets that stand open where a JSON text is cut, `text` being what came of it."""
+    """Return the open brackets at the end of a truncated JSON text."""
     stack = []
     for char in re.sub(r'"(?:\\.|[^"\\])*(?:"|\\?\Z)', "", text):
         if char in "{[":
@@ -196,12 +197,12 @@ def open_brackets(text):
 
 
 def closers(text):
-    """The brackets that close what stands open where a JSON text is cut."""
+    """Return the brackets to close a truncated JSON text."""
     return "".join("}" if bracket == "{" else "]" for bracket in reversed(open_brackets(text)))
 
 
 def is_json(text):
-    """Whether `text` is one JSON value, as Python's own parser sees it without its extensions."""
+    """Return whether `text` is one JSON value for Python's parser without its extensions."""
     try:
         json.loads(text, parse_constant=_refuse)
     except ValueError:

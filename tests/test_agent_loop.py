@@ -1,4 +1,4 @@
-"""The agent of the examples runs with every template: call, gate, result, second turn."""
+"""The example agent with every template: call, gate, result, second turn."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ QUESTION = {"role": "user", "content": "zqaskedzq"}
 
 
 def outputs(one, parts):
-    """What the model writes to say this, behind some reasoning and without."""
+    """Return responses of a model with these parts, with and without reasoning."""
     known = [written(one, Message([*more, *parts]), TOOLS) for more in ([], THINKS)]
     texts = [made[1] + made[2] for made in known if made]
-    # Where a prompt opens no reasoning, nothing need close it.
+    # A prompt without open reasoning needs no end of reasoning.
     plain = [text[text.rindex("Dry.") :] for text in texts if parts is ANSWER]
     return texts + plain
 
 
 class Engine:
-    """Writes what says the next of the script behind this prompt, which may have opened reasoning.
+    """A fake engine: returns the response of the script for a prompt, even with open reasoning.
 
-    `script` has, for each turn, the outputs that there are.
+    `script` has the possible responses of each turn.
     """
 
     def __init__(self, one, script):
@@ -68,15 +68,15 @@ class Engine:
         yield "", "eos_token"
 
 
-# It shows calls beside content only, and in this script they stand alone.
+# This template renders calls only with content, and the script has calls without content.
 LEFT_OUT = "calls_beside_content_only"
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != LEFT_OUT])
-def test_an_agent_runs_with_every_template(name):
+def test_agent_runs_with_every_template(name):
     one = opened(name)
     script = [outputs(one, CALL), outputs(one, ANSWER)]
-    # Templates that show no calls, or lose their strings, have no agents.
+    # Templates without calls, or with damaged strings, cannot run an agent.
     agents = one.fmt.verified and one.fmt.proved.calls
     assert all(script) or not agents
     engine, messages, called = Engine(one, script), [*one.first, QUESTION], []
@@ -97,7 +97,7 @@ def test_an_agent_runs_with_every_template(name):
     ],
 )
 def test_truncated_or_broken_call_is_not_an_answer(output, reason, says):
-    """The model is told that it did not run, and goes on; an engine need not say why it stopped."""
+    """Report to the model that the call did not run, with any finish reason."""
     turns, prompts = iter([(output, reason), ("It is nine.</assistant>", "stop")]), []
 
     def engine(prompt):

@@ -1,4 +1,4 @@
-"""The recipes of `docs/constrain.md`, run where the engine installs."""
+"""The recipes of `docs/constrain.md`, run for each installed engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WRONG = CALL.replace("city", "town")
 
 
 def recipe(name):
-    """The function of a recipe, made as a reader would."""
+    """Return the function of a recipe, executed from the page."""
     names = {}
     exec(RECIPES[name], names)
     return names[name]

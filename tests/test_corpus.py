@@ -1,4 +1,4 @@
-"""Real chat templates and recorded outputs, where they are at hand."""
+"""Real chat templates and recorded responses of the corpus."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ pytestmark = corpus.needs_corpus
 
 REFERENCE = {row["template"]: row for row in corpus.rows("analysis.jsonl")}
 NATIVE = [name for name, row in REFERENCE.items() if row["tools"]["format"] == "JSON_NATIVE"]
-# What these templates do not say.
+# Expected issues of templates that omit information.
 UNPROVED = {
     "ibm-granite-granite-3.3-2B-Instruct.jinja": [
         "thinking requests reasoning between <think> and </think>, but it is never rendered",
         not_rendered(NOT_READ),
     ]
 }
-# Where we depart from the expectation, and why.
+# Intended differences from the expectation, with reasons.
 DEPARTURES = {
-    # Nothing of the prompt comes out: not the marker either that it opens reasoning with.
+    # Text of the prompt is never emitted, not even the start marker of reasoning.
     "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16:2704",
-    # The template knows no reasoning; that a prompt ends in `<think>I'm` does not say so.
+    # The template has no reasoning, although a prompt ends in `<think>I'm`.
     "moonshotai-Kimi-K2:5216",
 }
-# Of the newer: what of the prompt the raw text would begin with, white space at the end of
-# arguments that are cut off, and markers that are written once too often, which are reported.
+# The newer ones differ in prompt text at the start of raw text, whitespace at the end of
+# truncated arguments, and repeated markers, which we report.
 NEWER_DEPARTURES = {
     *("Qwen3.5-4B:2156", "Qwen3.5-4B:2377", "Cohere2MoE:2883", "Reka-Edge:5363"),
     *("google-gemma-4-31B-it:3155", "google-gemma-4-31B-it:3173"),
@@ -41,14 +41,14 @@ NEWER = [row for row in corpus.rows("vectors-2026.jsonl") if row["id"] not in NE
 TOKENS = ("<|tool_call_start|>", "<|tool_call_end|>")
 NOT_RENDERED = ("LFM2-8B-A1B", "LFM2.5-Instruct")
 VECTORS = [row for row in corpus.rows("vectors.jsonl") if row["id"] not in DEPARTURES]
-# What the other analysis does not look for: reasoning that is shown under a switch only.
+# The other analysis does not find reasoning that needs a switch.
 UNDER_A_SWITCH = {"unsloth-Apriel-1.5.jinja": "</thinking>"}
-# The other analysis knows no reasoning here, or none that the template renders.
+# The other analysis reports another mode, e.g. since the template does not render reasoning.
 OTHER_MODES = {"TAG_BASED": {"TAG_BASED", "FORCED_OPEN", "FORCED_CLOSED", "DELIMITER"}}
 
 
 @pytest.mark.parametrize("name", sorted(REFERENCE))
-def test_every_template_is_analysed(name):
+def test_every_template_is_analyzed(name):
     fmt = analyze(corpus.template(name))
     assert fmt.turn.headers
     assert fmt.verified or fmt.issues
@@ -64,7 +64,7 @@ def test_templates_prove_themselves(name):
 
 
 @pytest.mark.parametrize("name", sorted(NATIVE))
-def test_the_markers_are_those_of_another_analysis(name):
+def test_markers_agree_with_another_analysis(name):
     fmt, reference = analyze(corpus.template(name)), REFERENCE[name]
     tools, theirs = fmt.tools, reference["tools"]
     ours = {tools.section_start.strip(), tools.per_call_start.strip()} - {""}
@@ -93,12 +93,12 @@ def value(arguments):
 
 
 @pytest.mark.parametrize("row", VECTORS, ids=lambda row: row["id"])
-def test_recorded_outputs_become_the_right_message_at_every_cut(row):
+def test_recorded_responses_give_the_expected_message(row):
     options, prompt, want = row["options"], row["generation_prompt"], row["expect"]
     prefill = {"content": "", "reasoning_content": ""}
     if options["continue_final_message"] != "none":
         given = row["messages"][-1]
-        # The expectation has the prefill, which is the prompt's and does not come out.
+        # The expectation includes the prefill, which belongs to the prompt and is not emitted.
         prefill = {key: given[key] for key in prefill if given[key] and given[key] in prompt}
     message = None
     for texts in chunkings(row["input"]):
@@ -124,7 +124,7 @@ def test_recorded_outputs_become_the_right_message_at_every_cut(row):
 
 
 def test_described_format_is_suggested():
-    """Of two that render no calls, one shows a token of the format, the other nothing of it."""
+    """Compare two templates without calls: one contains a token of the format, one does not."""
     shown, silent = (analyze(corpus.template(f"{name}.jinja")) for name in NOT_RENDERED)
     assert (shown.suggested, silent.suggested) == ("lfm2", "")
     for fmt in (shown, silent):
@@ -133,8 +133,8 @@ def test_described_format_is_suggested():
 
 
 @pytest.mark.parametrize("row", NEWER, ids=lambda row: row["id"])
-def test_outputs_of_newer_models_become_the_right_message(row):
-    """Where no calls are rendered, the tokenizer's tokens say which format is meant."""
+def test_responses_of_newer_models_give_the_expected_message(row):
+    """Select the format by the tokens of the tokenizer if the template renders no calls."""
     options, prompt, want = row["options"], row["generation_prompt"], row["expect"]
     template = ChatTemplate(corpus.template(row["template"]), added_tokens=TOKENS)
     given = row["messages"][-1] if options["continue_final_message"] != "none" else {}

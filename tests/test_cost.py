@@ -1,9 +1,8 @@
-"""What a chunk makes the interpreter do stays within a budget: counted, so that CI can hold it.
+"""Budgets for the work of the interpreter on each chunk, in counts that CI can check.
 
-Time is too noisy for that; calls, lines and resumes are the same each time, and one in a hundred
-apart between the versions of CPython. A change that needs more of one than its budget allows is a
-regression, or pays for something: then, and when a change needs less, this renews the budgets, and
-the difference is shown with the change:
+Time is too noisy. The counts of calls, lines and resumes are the same in each run, and differ by
+one percent between versions of CPython. A change above a budget is a regression, or it has a
+reason. In this case, and if a change needs less, renew the budgets and commit the difference:
 
     PYTHONPATH=src python bench/counts.py > tests/cost_budgets.json
 """
@@ -26,7 +25,7 @@ LEAST = 0.05
 
 
 def of_the_benchmark(name):
-    """A fixture: a module of `bench/`."""
+    """Return a fixture for a module of `bench/`."""
 
     @pytest.fixture(scope="module", name=name)
     def module():
@@ -45,14 +44,14 @@ LINES_OF_DECISIONS = {
     "text with a call": 1_600,
     "text without a call": 220,
 }
-"""Lines of Python that are run to decide on each."""
+"""Executed lines of Python for each decision."""
 
 
-def test_a_decision_of_the_gate_costs_no_more_than_its_budget(counts, decisions):
+def test_gate_decision_stays_within_its_budget(counts, decisions):
     gate = ToolGate(decisions.TOOLS)
     found = {}
     for name, output in decisions.OUTPUTS.items():
-        # What is found out once is not counted; and a call that is refused would cost less.
+        # The first decision fills the caches. A rejected call would cost less, so check the result.
         assert gate.decide(output).executable is ("with a call" in name)
         seen = Counter()
         with counts.watched(seen):
@@ -67,7 +66,7 @@ def test_all_workloads_have_a_budget(counts):
 
 
 @pytest.mark.parametrize("name", BUDGETS)
-def test_a_chunk_costs_no_more_than_its_budget(counts, name):
+def test_chunk_stays_within_its_budget(counts, name):
     found = vars(counts.count(counts.counted()[name]))
     over = {
         what: (count, BUDGETS[name][what])
@@ -121,5 +120,5 @@ def test_growing_objects_are_counted(growth, monkeypatch):
     assert growth.grown(late=150)["message"] > 1.2
 
 
-def test_of_a_call_little_is_kept(growth):
+def test_call_keeps_few_bytes(growth):
     assert growth.bytes_of_call(calls=1_000) < 330

@@ -19,11 +19,11 @@ NAMED = re.compile(rf"`((?:{'|'.join(FOLDERS)}|tools)/[\w./-]*)`")
 
 
 def named(path):
-    """The paths of the repository that stand in backticks in a file."""
+    """Return the repository paths in backticks in a file."""
     return NAMED.findall(path.read_text(encoding="utf-8"))
 
 
-def test_the_paths_that_are_named_exist():
+def test_paths_in_backticks_exist():
     missing = [
         f"{text.relative_to(ROOT)}: {path}"
         for text in TEXTS
@@ -35,7 +35,7 @@ def test_the_paths_that_are_named_exist():
 
 
 def defined():
-    """The names of all classes, functions, attributes and fields in the sources."""
+    """Return the names of all classes, functions, attributes and fields in the sources."""
     names = set()
     for folder in ("partial", "stream", "analyzer", "src"):
         for path in ROOT.glob(f"{folder}/**/*.py"):
@@ -49,7 +49,7 @@ def defined():
     return names
 
 
-def test_the_names_on_the_page_of_the_architecture_are_defined():
+def test_names_on_the_architecture_page_are_defined():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     tree = next(block for block in blocks if block.startswith("assistant_turn"))
@@ -67,7 +67,7 @@ def glossary():
     return (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
 
-def test_the_glossary_names_each_concept_once(glossary):
+def test_glossary_has_each_concept_once(glossary):
     words = [word.lower() for word in re.findall(r"^\*\*(.+?)\*\*", glossary, re.MULTILINE)]
     assert len(words) > 60
     assert words == sorted(set(words))

@@ -1,4 +1,4 @@
-"""The source uses plain English: docstrings, comments, error messages and names of tests."""
+"""Rules of plain English for docstrings, comments, error messages and names of tests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MESSAGE_ARGUMENTS = {"help", "description", "epilog", "detail", "why", "message"
 
 @cache
 def files():
-    """All Python files of the sources, without the links in src/deltaparse."""
+    """Return all Python files of the sources, without the links in src/deltaparse."""
     found = {
         path.resolve(): path
         for folder in SOURCES
@@ -63,7 +63,7 @@ def files():
 
 @cache
 def prose_of(path):
-    """The docstrings, comments and messages of a file."""
+    """Return the docstrings, comments and messages of a file."""
     source = path.read_text(encoding="utf-8")
     prose = {"docstrings": [], "comments": [], "messages": []}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):

@@ -1,4 +1,4 @@
-"""The examples, run as a user runs them, print what they should."""
+"""The examples, run like a user runs them, print the expected text."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ OUTPUTS = {
 
 
 def run(folder, program, *arguments):
-    # What this process imports, the example imports: src or the installed package.
+    # The example must import the same package as this process: src or the installed one.
     path = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
         [sys.executable, program, *arguments],
@@ -149,12 +149,12 @@ def test_reasoning_is_kept_in_the_context(monkeypatch):
 @pytest.mark.skipif(find_spec("llguidance") is None, reason="llguidance is not installed")
 @pytest.mark.parametrize(("model", "name"), [("tekken", "mistral"), ("deepseek", "deepseek_v32")])
 @vocabularies.needs_vocabularies
-def test_a_random_model_with_a_real_vocabulary(model, name, tmp_path):
+def test_random_model_runs_with_a_real_vocabulary(model, name, tmp_path):
     given = ("--vocabulary", vocabularies.path(model), "--format", name, "--turns", "3", "--show")
     written = run(tmp_path, TOOLS / "random_model.py", *given)
     assert written.endswith("every text was read back as valid calls, and nothing else\n")
     assert '"hotel"' in written
 
 
-def test_every_loop_is_run():
+def test_every_example_is_run():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(OUTPUTS)

@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "command": ["", *FLOOR, *ENGINE, *ON_IT, *ABOVE],
     "__main__": ["command"],
 }
-# The same inside of `stream`: three rooms, and the modules that stand on them, the lowest first.
+# Allowed imports within `stream`: three packages, then the modules above them, lowest first.
 ROOMS = {"wire": set(), "message": set(), "reading": {"wire", "message"}}
 for module in (
     "tools",
@@ -78,7 +78,7 @@ def tree(name):
 
 
 def imported_by(name):
-    """The modules that a module imports, wherever in it, as absolute names."""
+    """Return the absolute names of all modules that a module imports."""
     above = name.split(".")
     if FILES[name].name != "__init__.py":
         above.pop()
@@ -93,7 +93,7 @@ def imported_by(name):
 
 
 def part(name, level):
-    """The part of the package that a module belongs to, "" for the package itself."""
+    """Return the part of the package for a module, "" for the package itself."""
     return [*name.split("."), "", ""][level]
 
 
@@ -113,7 +113,7 @@ def test_modules_have_an_all_list(name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_imports_run_down_only(name):
+def test_imports_follow_the_allowed_direction(name):
     for imported in imported_by(name):
         if imported.split(".")[0] != "deltaparse":
             continue
@@ -187,7 +187,7 @@ def test_type_checkers_and_python_find_the_same_names(name):
         _ = importlib.import_module(name).nothing
 
 
-def test_the_packages_are_attributes():
+def test_packages_are_attributes():
     for name in ENGINE + ON_IT + ABOVE:
         assert getattr(deltaparse, name) is importlib.import_module(f"deltaparse.{name}")
         assert name in dir(deltaparse)
@@ -204,18 +204,18 @@ def test_no_name_hides_a_module():
     assert hidden == []
 
 
-def test_names_are_pickled_and_imported_with_a_star():
+def test_names_support_pickle_and_star_imports():
     for name in deltaparse.__all__:
         exported = getattr(deltaparse, name)
         if isinstance(exported, type) or hasattr(exported, "__qualname__"):
-            # A union of types is another object with each load, from Python 3.14 on.
+            # From Python 3.14 on, each load of a union of types is a new object.
             assert pickle.loads(pickle.dumps(exported)) == exported
     star = {}
     exec("from deltaparse import *", star)
     assert star.keys() - {"__builtins__"} == set(deltaparse.__all__)
 
 
-def test_the_contract_of_names():
+def test_public_names_are_those_of_the_contract():
     names = """ChatTemplate analyze WireFormat StreamParser parse iter_deltas aiter_deltas
     Vocabulary ContentDelta ReasoningDelta ToolCallDelta Delta Message ToolCall Tools Policies
     Issue get_format list_formats register_format suggest_formats Suggestion create_tool_parser
@@ -230,7 +230,7 @@ def test_the_contract_of_names():
     assert set(primitives.split()) <= set(partial.__all__)
 
 
-def test_the_version_is_written_in_one_place():
+def test_version_has_a_single_source():
     pyproject = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     source = (REPOSITORY / pyproject["tool"]["hatch"]["version"]["path"]).read_text("utf-8")
     assert pyproject["project"]["dynamic"] == ["readme", "version"]

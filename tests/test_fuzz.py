@@ -61,7 +61,7 @@ TestMachine = Machine.TestCase
 
 @pytest.fixture
 def sample(tmp_path, monkeypatch):
-    """A module of tests, and the fuzzer's, which keeps what fails in another place."""
+    """Return a module of tests, and the fuzzer with a temporary folder for failures."""
     (tmp_path / "sample.py").write_text(SAMPLE, encoding="utf-8")
     monkeypatch.syspath_prepend(str(FUZZ))
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -72,7 +72,7 @@ def sample(tmp_path, monkeypatch):
 
 
 ENOUGH = 100
-"""Inputs that find each fault of the sample."""
+"""A number of inputs that is enough to find each fault of the sample."""
 
 
 def test_failures_are_reported_and_kept_until_fixed(sample, monkeypatch):
@@ -80,7 +80,7 @@ def test_failures_are_reported_and_kept_until_fixed(sample, monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 1)
     found = {target.name.partition(".")[2]: target for target in targets.targets_of(module)}
     for target in found.values():
-        for _ in range(20):  # a busy machine tries little in a moment
+        for _ in range(20):  # a busy machine tries few inputs at a time
             if target.tried < ENOUGH and not target.failure:
                 target.run(0.2)
     reported = {
@@ -99,14 +99,14 @@ def test_failures_are_reported_and_kept_until_fixed(sample, monkeypatch):
     again.failure = ""
     again.redo()
     assert "DID NOT RAISE" in again.failure
-    monkeypatch.setattr(module, "int", [].index, raising=False)  # raises for all
+    monkeypatch.setattr(module, "int", [].index, raising=False)  # raises for all inputs
     again.failure = ""
     again.redo()
     assert again.failure == ""
 
 
 def program(*arguments, path=()):
-    """The output of a program, which finds what this process finds."""
+    """Return the output of a program with the import path of this process."""
     paths = f"import sys; sys.path[:] = {[*map(str, path), str(FUZZ), *sys.path]!r}; "
     command = [sys.executable, "-c", paths + arguments[0], *arguments[1:]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -22,7 +22,7 @@ def test_endless_loop_fails(monkeypatch):
     before = time.process_time()
     with pytest.raises(hangs.Hang, match="still running"), hangs.no_hang():
         run(lambda: time.process_time() > before + 5)
-    assert left()[0] > 5  # that of the test is there again
+    assert left()[0] > 5  # the alarm of the test is active again
 
 
 def left():
@@ -42,7 +42,7 @@ def test_endless_wait_fails(monkeypatch):
         time.sleep(5)
 
 
-def test_no_alarm_goes_off_later(monkeypatch):
+def test_alarm_does_not_fire_later(monkeypatch):
     monkeypatch.setattr(hangs, "LONGEST", 0.02)
     monkeypatch.setattr(hangs, "WAITS", 1)
     with hangs.no_hang(), hangs.no_hang():
@@ -81,7 +81,7 @@ def runs_on():
         run(lambda: False)
 
 
-def test_each_test_has_such_alarms():
+def test_each_test_has_alarms():
     assert signal.getsignal(signal.SIGPROF) is signal.getsignal(signal.SIGALRM) is hangs._raise
     runs, waits = left()
     assert hangs.LONGEST_TEST / 2 < runs < waits < 30 * 60  # CI has 90 minutes

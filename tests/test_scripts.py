@@ -1,4 +1,4 @@
-"""The programs behind `make bench` run."""
+"""The programs of `make bench`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def module(monkeypatch):
-    """Imports a module of the benchmark: its files find each other beside themselves."""
+    """Return an import function for modules of the benchmark, which import each other by name."""
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
     before = set(sys.modules)
     yield importlib.import_module
@@ -26,13 +26,13 @@ def module(monkeypatch):
             del sys.modules[name]
 
 
-def test_the_benchmark_measures_and_writes(module, monkeypatch, tmp_path, capsys):
+def test_benchmark_measures_and_writes_figures(module, monkeypatch, tmp_path, capsys):
     texts = module("texts")
-    monkeypatch.setattr(texts, "OBJECTS", texts.OBJECTS[:5])  # all of them are always read
+    monkeypatch.setattr(texts, "OBJECTS", texts.OBJECTS[:5])  # otherwise all objects are read
     bench, settings = module("bench"), module("settings")
     monkeypatch.setattr(module("analysis"), "TEMPLATES", tmp_path)
-    monkeypatch.setattr(module("peers"), "CHAT_PARSING", "nowhere")  # takes long to import
-    monkeypatch.setattr(module("servers"), "there", dict)  # takes long, too
+    monkeypatch.setattr(module("peers"), "CHAT_PARSING", "nowhere")  # slow import
+    monkeypatch.setattr(module("servers"), "there", dict)  # slow as well
     (tmp_path / "x.jinja").write_text(OWN.reasoning_beside_calls_only, encoding="utf-8")
     files = [str(tmp_path / "new" / name) for name in ("bench.json", "bench.svg")]
     assert bench.main(["--json", files[0], "--plot", files[1]], settings.TINY) == 0
@@ -57,7 +57,7 @@ def test_the_benchmark_measures_and_writes(module, monkeypatch, tmp_path, capsys
     assert not any("SGLang" in word for word in words if "." not in word)
     content = figures["streams"][0]
     content["four"] = content["microseconds"] = 1.0
-    # In our floors, which are of a microsecond here.
+    # In units of our floor, which is one microsecond here.
     figures["transformers"] = {"content": {"floors": 8.04, "microseconds": 9}}
     figures["servers"] = {"vLLM": {"content": {"floors": 14.4, "microseconds": 20}}}
     Path(files[0]).write_text(json.dumps(figures), encoding="utf-8")
@@ -116,7 +116,7 @@ def test_benchmark_inputs_match_their_description(module):
         for chunk in chunks(workload.text(3_000)):
             parser.feed(chunk)
         issues = {issue.kind for issue in parser.issues}
-        assert issues <= {"repeated_id"}, name  # the same call again has its id again
+        assert issues <= {"repeated_id"}, name  # a repeated call repeats its id
         message = parser.message
         calls = [call.name for call in message.tool_calls]
         arguments = [call.arguments for call in message.tool_calls]
@@ -131,7 +131,7 @@ def test_benchmark_inputs_match_their_description(module):
         assert found.get(kind, argument if in_call else plain), name
 
 
-def test_the_least_is_right_all_the_same(module):
+def test_minimal_parsers_give_the_right_result(module):
     bare = module("bare")
 
     def read(name):
@@ -150,7 +150,7 @@ def test_the_least_is_right_all_the_same(module):
     assert json.loads(f"[{made}]") == list(module("texts").OBJECTS)
 
 
-def test_the_parser_of_a_server_is_timed_only_if_it_is_right(module, monkeypatch):
+def test_server_parser_is_timed_only_with_a_correct_result(module, monkeypatch):
     servers, settings = module("servers"), module("settings")
     (content,) = [row for row in module("workloads").WORKLOADS if row.name == "content"]
     monkeypatch.setattr(servers, "there", lambda: {"vLLM": "1"})
@@ -166,7 +166,7 @@ def test_the_parser_of_a_server_is_timed_only_if_it_is_right(module, monkeypatch
     ]  # fmt: skip
 
 
-def test_the_parsers_of_servers_are_timed_on_as_many_calls_as_ours(module):
+def test_server_parsers_are_timed_on_as_many_calls_as_ours(module):
     servers, settings, families = module("servers"), module("settings"), module("families")
     found = {}
     for row in module("workloads").WORKLOADS:
@@ -192,14 +192,14 @@ def test_fake_tokenizer_returns_each_chunk(module):
     assert [ids[0], ids[-1]] == [known.get_vocab()[text] for text in (texts[0], texts[-1])]
 
 
-def test_transformers_reads_the_workloads_too(module):
+def test_transformers_parses_the_workloads(module):
     peers, settings = module("peers"), module("settings")
     pytest.importorskip(peers.CHAT_PARSING)
     for workload in module("workloads").WORKLOADS:
         assert peers.transformers(workload, 1_500, settings.TINY).floors > 0
 
 
-def test_figures_are_held_to_targets(module, monkeypatch):
+def test_figures_are_compared_with_targets(module, monkeypatch):
     targets = module("targets")
     most = targets.Target("string", "floors", 2.5)
     least = targets.Target("content", "whole", 100, at_least=True)
@@ -214,7 +214,7 @@ def test_figures_are_held_to_targets(module, monkeypatch):
     assert targets.check("x", "calls", "floors", 99.0) == []
 
 
-def test_targets_are_of_figures_that_are_measured(module):
+def test_targets_refer_to_measured_figures(module):
     targets = module("targets")
     assert {target.figure for target in targets.TARGETS} <= set(targets.FIGURES)
 
@@ -239,7 +239,7 @@ def test_two_runs_are_compared(module, tmp_path, capsys):
     assert "0.750" in capsys.readouterr().out
 
 
-def test_the_benchmark_of_the_analysis_measures(module, monkeypatch, tmp_path, capsys):
+def test_analysis_benchmark_measures(module, monkeypatch, tmp_path, capsys):
     bench = module("analysis")
     monkeypatch.setattr(bench, "ROUNDS", 2)
     row = bench.measure("x", OWN.reasoning_beside_calls_only)
@@ -255,7 +255,7 @@ def test_the_benchmark_of_the_analysis_measures(module, monkeypatch, tmp_path, c
     assert json.loads(capsys.readouterr().out) == {"templates": []}
 
 
-def test_the_benchmark_of_the_primitives_writes(module, monkeypatch, capsys):
+def test_primitives_benchmark_writes_figures(module, monkeypatch, capsys):
     bench = module("partial")
     monkeypatch.setattr(bench, "QUICK", module("settings").TINY)
     monkeypatch.setattr(sys, "argv", ["partial.py", "--quick", "--json"])
@@ -267,6 +267,6 @@ def test_the_benchmark_of_the_primitives_writes(module, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", ["fuzz/fuzz.py", "bench/bench.py"])
-def test_make_runs_them(name):
+def test_makefile_runs_the_programs(name):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert name in makefile

@@ -1,9 +1,9 @@
-"""Chat templates of this project, one for each wire form: what the analysis finds and reads.
+"""Chat templates of this project, one for each wire form, and the results of the analysis.
 
-They are in `templates/`, written for these tests in the manner of real ones. What a model with
-such a template writes stands here by hand, and is parsed at every cut, behind the prompt that the
-template makes. All else that the analysis finds of them is in `templates/formats.json`, so that no
-change of it goes unnoticed; `python -m tests.test_templates` writes that anew.
+The templates are in `templates/`, written for these tests in the style of real ones. The responses
+are handwritten here, and are parsed in all chunks after the prompt of the template. All other
+results of the analysis are in `templates/formats.json`, so that each change is noticed.
+`python -m tests.test_templates` writes this file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LOOKS, SAYS = '{"city": "Ghent", "days": 3}', '{"text": "Hi <b>"}'
 
 
 class Said(NamedTuple):
-    """What a model writes behind the prompt, and what it is."""
+    """A response after the prompt, and its expected parts."""
 
     output: str
     reasoning: str = ""
@@ -61,7 +61,7 @@ class Said(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What the analysis finds in a template, what it reports, and outputs of such a model."""
+    """The expected fields and issues of a template, and responses of its model."""
 
     finds: dict
     outputs: tuple
@@ -69,12 +69,12 @@ class Form(NamedTuple):
 
 
 def form(*outputs, issues=(), **finds):
-    """A form, the fields of its format given as `group__field`."""
+    """Return a form with the fields of its format from `group__field` arguments."""
     return Form({tuple(key.split("__")): finds[key] for key in finds}, outputs, issues)
 
 
 def whole(output, reasoning="", content="Dry.", calls=(LOOK, SAY), ids=()):
-    """An output with content and two calls."""
+    """Return a response with content and two calls."""
     return Said(output, reasoning, content, calls, ids)
 
 
@@ -262,7 +262,7 @@ FORMS = {
         ),
         turn__ends=("</a>",),
     ),
-    # The name beside the arguments, which are JSON.
+    # Names outside of JSON arguments.
     "name_and_json_in_tags": form(
         whole(f"Dry.<do=look_up>{LOOKS}</do><do=say>{SAYS}</do></a>"),
         tools__format="TAG_WITH_JSON",
@@ -330,7 +330,7 @@ FORMS = {
         function__name_prefix="@@",
         turn__generation_prompt="<a>@@",
     ),
-    # Arguments in tags of their own.
+    # Arguments in their own tags.
     "tagged_arguments": form(
         whole(
             "hm\n</mull>\nDry.\n<act>\n<function=look_up>\n<parameter=city>\nGhent\n</parameter>\n"
@@ -649,7 +649,7 @@ FORMS = {
         content__start="<|response|>",
         tools__section_start="<|actions|>",
     ),
-    # Where reasoning stands.
+    # Positions of reasoning.
     "reasoning_forced_open": form(
         Said("hm[/mind]Dry.</a>", "hm", "Dry."),
         reasoning__mode="FORCED_OPEN",
@@ -804,7 +804,7 @@ FORMS = {
         whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|><|end|>'),
         turn__ends=("<|next|>\n", "<|end|>"),
     ),
-    # White space at the edges.
+    # Whitespace at the edges.
     "space_behind_the_header": form(
         Said(" Dry.<over>\n", content="Dry."),
         Said("Dry.", content="Dry."),
@@ -821,7 +821,7 @@ FORMS = {
         function__name_prefix="<call:",
         turn__headers=("<|me|>",),
     ),
-    # Calls that are shown in some messages only.
+    # Calls rendered in some messages only.
     "calls_beside_null_only": form(
         Said(
             f"<go>look_up<with>{LOOKS}</go><go>say<with>{SAYS}</go></a>",
@@ -848,7 +848,7 @@ FORMS = {
         function__namespace="functions.",
         tools__section_start="<|runs|>",
     ),
-    # Tags that are no plain tags.
+    # Unusual tags.
     "elements_in_elements": form(
         whole(
             'Dry.~}sig{~<jobs>\n~}sig{~<job of="look_up">~}sig{~<city>Ghent~}sig{~</city>'
@@ -895,7 +895,7 @@ FORMS = {
         arguments__escape_start="<!RAW[",
         arguments__escape_end="]!>",
     ),
-    # Calls in Python that the template spoils.
+    # Python calls damaged by the template.
     "python_without_escapes": form(
         whole('Dry.<|py|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/py|></a>'),
         tools__format="PYTHONIC",
@@ -961,7 +961,7 @@ FORMS = {
         content__mode="WRAPPED_WITH_CALLS",
         content__start="<|aside|>",
     ),
-    # What a template cannot tell.
+    # Information missing in a template.
     "reasoning_asked_for": form(
         Said("<muse>hm</muse><reply>Dry.</reply></a>", "hm", "Dry."),
         reasoning__start="<muse>",
@@ -1003,7 +1003,7 @@ FORMS = {
 
 
 def unusual(fmt):
-    """What a format has that one of no markers has not, by groups."""
+    """Return the fields of a format that differ from the defaults, by group."""
     found, usual = json.loads(fmt.to_json()), json.loads(WireFormat().to_json())
     groups = {}
     for group, values in found.items():
@@ -1020,7 +1020,7 @@ def test_each_template_has_its_row():
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_the_analysis_finds_the_form_and_proves_it(name):
+def test_analysis_finds_and_verifies_the_form(name):
     fmt, found = analyze(SOURCES[name]), FORMS[name]
     assert {key: getattr(getattr(fmt, key[0]), key[1]) for key in found.finds} == found.finds
     assert fmt.issues == found.issues
@@ -1034,13 +1034,13 @@ STRICT = """{% for m in messages -%}
 {% if m.tool_calls and (loop.last or loop.nextitem.role != "tool") -%}
 {{ raise_exception("results must follow calls") }}
 {%- endif %}{% endfor %}"""
-"""Refuses conversations in which calls are not answered."""
+"""The start of a template that rejects conversations with unanswered calls."""
 
 PARTS = ("turn", "reasoning", "content", "tools", "function", "arguments", "call_id", "channels")
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_the_same_is_found_where_calls_must_be_answered(name):
+def test_form_is_found_if_calls_must_be_answered(name):
     fmt, strict = analyze(SOURCES[name]), analyze(STRICT + SOURCES[name])
     if fmt.tools.format is not ToolFormat.NONE:
         assert [getattr(strict, part) for part in PARTS] == [getattr(fmt, part) for part in PARTS]
@@ -1050,7 +1050,7 @@ def test_the_same_is_found_where_calls_must_be_answered(name):
 @pytest.mark.parametrize(
     ("name", "said"), [(name, said) for name, found in FORMS.items() for said in found.outputs]
 )
-def test_output_in_the_form_is_parsed(name, said):
+def test_response_in_the_form_is_parsed(name, said):
     template = ChatTemplate(SOURCES[name])
     messages = [{"role": "system", "content": "Be brief."}, ASKED]
     prompt = template.render(messages, tools=TOOLS, add_generation_prompt=True)

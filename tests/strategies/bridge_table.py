@@ -1,4 +1,4 @@
-"""The table of bridges in docs/second-turn.md; `python -m` this writes it."""
+"""The table of bridges in docs/second-turn.md, written by `python -m` with this module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEAD = "| template | answer | thought, answer | call | thought, call |\n|---|---
 
 
 def reason(name, kind):
-    """Why no bridge is behind an output of this kind, "" if one is; None: no such output."""
+    """Return why a turn of this kind has no bridge, "" if it has one, None without the turn."""
     one, message = opened(name), Message(KINDS[kind])
     tools = TOOLS if message.tool_calls else None
     known = written(one, message, tools) if one.has_calls or not tools else None
@@ -26,7 +26,7 @@ def reason(name, kind):
 
 
 def row(name, letters):
-    """The row of a template; `letters` has those of reasons, and takes new ones."""
+    """Return the row of a template, and add new reasons to `letters`."""
     cells = []
     for kind in SHOWN:
         why = reason(name, kind)
@@ -38,7 +38,7 @@ def row(name, letters):
 
 
 def table():
-    """The table, and what its letters stand for."""
+    """Return the table with a legend of its letters."""
     letters: dict[str, str] = {}
     rows = [row(name, letters) for name in SOURCES]
     legend = "".join(f"- {letter}: {why}\n" for why, letter in letters.items())

@@ -1,4 +1,4 @@
-"""Turns of each kind, what answers them, and what a model writes to say them."""
+"""Turns of each kind, their answers, and the responses of a model for them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def call(at, arguments=ARGUMENTS):
 
 
 def returned(message):
-    """The results of the calls, or another question."""
+    """Return the results of the calls, or another question."""
     return [
         {"role": "tool", "tool_call_id": made.id, "name": made.name, "content": "Sun."}
         for made in message.tool_calls
@@ -48,7 +48,7 @@ KINDS = {
 
 
 def thoughts(one, known, tools):
-    """The reasoning in an output, to the last white space."""
+    """Return the reasoning in a response, including its whitespace."""
     prompt, output, _ = known
     read = parse(output, one.fmt, prompt=prompt, tools=tools, finish_reason="stop")
     return read.reasoning_content

@@ -1,4 +1,4 @@
-"""A call in every family of formats, with room in each of its places for what belongs in none."""
+"""A call in every format family, with placeholders for hostile text in each place."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .wire_by_hand import ELEMENTS, KEYED, LIST, TAGS, UNMARKED
 from .wire_channels import HARMONY
 
 WHOLE = 1 << 30
-"""The size of a chunk that is the whole text."""
+"""A chunk size beyond the length of any text."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """How calls are written: %n is the name, %i the id, %k a key and %v its value."""
+    """A call pattern: %n is the name, %i the id, %k a key and %v its value."""
 
     format: WireFormat
     call: str
 
     def write(self, **parts):
-        """A call with these parts, `n`, `i`, `k` and `v`, and honest ones for the others."""
+        """Write a call with the given parts (`n`, `i`, `k`, `v`) and defaults for the others."""
         known = {"n": "f", "i": "i", "k": "a", "v": "1"} | parts
         return re.sub("%([nikv])", lambda part: known[part[1]], self.call)
 
     def has(self, part):
-        """Whether a call has this part."""
+        """Return whether a call has this part."""
         return f"%{part}" in self.call
 
 
@@ -73,18 +73,18 @@ FAMILIES = {
 
 
 NAMED = Tools([{"name": name} for name in ("f", *(f"w{at}w" for at in range(400)))])
-"""The functions that the calls in these tests are of."""
+"""The tools of the calls in these tests."""
 
 
 def tools_for(fmt):
-    """The tools without which a call is text: where only names tell calls, and no code is."""
+    """Return `NAMED` for formats whose calls are known only by their names, else None."""
     return NAMED if fmt.derived.unproven_calls and not fmt.code.start else None
 
 
 def read(fmt, text, size=WHOLE, reason="stop", **options):
-    """The parser after `text`, which it was fed in chunks of `size` and finished with `reason`.
+    """Return a parser that was fed `text` in chunks of `size`, and finished with `reason`.
 
-    It has tools, unless others are given, where only their names tell what is a call.
+    By default it has the tools of `tools_for`.
     """
     options = {"tools": tools_for(fmt)} | options
     parser = StreamParser(fmt, **options)
@@ -95,12 +95,12 @@ def read(fmt, text, size=WHOLE, reason="stop", **options):
 
 
 def kinds(parser):
-    """The kinds of its issues, each once."""
+    """Return the set of the kinds of its issues."""
     return {issue.kind for issue in parser.issues}
 
 
 def emitted(parser):
-    """All that came out: content, reasoning, ids, names and arguments, and what issues say."""
+    """Return all emitted text: content, reasoning, ids, names, arguments and issue details."""
     content, reasoning, calls = as_joined(parser.message)
     details = [issue.detail for issue in parser.issues]
     return "\n".join([content, reasoning, *("\n".join(call) for call in calls), *details])

@@ -1,4 +1,4 @@
-"""Requests as templates take them: conversations with calls, results and images, and tools."""
+"""Requests in the form of templates: tools, and conversations with calls, results and images."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ files = st.just({"type": "file", "file": {"file_data": "data:application/pdf;bas
 
 @st.composite
 def contents(draw):
-    """Content of a user's, or of a result: a text, or texts and images and documents."""
+    """Draw content of a user or a result: a string, or a list of texts, images and documents."""
     media = draw(st.lists(images | files, max_size=2))
     if not media:
         return draw(texts)
@@ -46,7 +46,7 @@ def contents(draw):
 
 @st.composite
 def turns(draw, at):
-    """A turn of the assistant's, the results of its calls, and what the user says then."""
+    """Draw an assistant turn, the results of its calls, and the next user message."""
     values = st.dictionaries(texts, VALUES, max_size=2)
     called = draw(st.lists(st.tuples(st.sampled_from(NAMES), values), max_size=2))
     reasoning, content = draw(st.sampled_from(["", "hm"])), draw(st.sampled_from(["", "well"]))
@@ -71,7 +71,7 @@ def turns(draw, at):
 
 @st.composite
 def requests(draw):
-    """A request in the words of a template."""
+    """Draw a request in the form of a template."""
     messages = [{"role": "system", "content": draw(texts)}] * draw(st.integers(0, 1))
     messages.append({"role": "user", "content": draw(contents())})
     for at in range(draw(st.integers(0, 3))):

@@ -1,4 +1,4 @@
-"""Tools, a gate over them, and short ways to ask it."""
+"""Tools, a gate for them, and helpers to query it."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def tag(payload=CITY, name="get_weather"):
 
 
 def decided(output, tools=TOOLS, **options):
-    """The decision of a gate, its telemetry checked to agree with it."""
+    """Return the decision of a gate, after a check of its telemetry."""
     asked = {key: options.pop(key) for key in ("intent", "issues", "prompt") if key in options}
     logged = []
     decision = ToolGate(tools, on_telemetry=logged.append, **options).decide(output, **asked)
     assert tuple(logged) == decision.records
     assert decision.executable is bool(decision.calls)
     assert (decision.reason is None) is decision.executable
-    # A word says why there is none, and a sentence.
+    # A rejection has a one-word reason and a detail sentence.
     assert (" " in decision.detail) is not decision.executable
     if decision.re_emit is not None:
         assert f"({decision.reason}: {decision.detail})" in decision.re_emit
@@ -64,7 +64,7 @@ def decided(output, tools=TOOLS, **options):
 
 
 def called(output, **options):
-    """The calls that may be executed, as the contract has them."""
+    """Return the executable calls in the documented form."""
     return [call.normalized() for call in decided(output, **options).calls]
 
 

@@ -1,15 +1,15 @@
-"""GGUF files made by hand: metadata, and something in the place of the weights."""
+"""Handmade GGUF files: metadata, and a placeholder for the weights."""
 
 from __future__ import annotations
 
 import struct
 
 NUMBERS = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
-"""The types of numbers, as `struct` writes them."""
+"""The `struct` formats of the numeric types."""
 
 
 def gguf(fields, order="<", version=3):
-    """A GGUF file of such fields: name, type, value."""
+    """Return a GGUF file with the given fields of name, type and value."""
 
     def text(value):
         data = value.encode() if isinstance(value, str) else value

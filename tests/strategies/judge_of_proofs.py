@@ -1,11 +1,10 @@
-"""Whether what a verified format says of its template is true, judged without the analyzer.
+"""Independent check of verified formats against their templates, without the analyzer.
 
-The template renders conversations that were never used for the analysis: under each of its
-switches, with tools and without, with content, with null and with none, with results and without,
-with awkward texts, and ids and arguments in several shapes. What a history has behind the
-template's own prompt is parsed behind that prompt, and must be what was said, at the end of the
-conversation and in its middle. A history that does not begin with the prompt is parsed behind a
-header, or with what the prompt has opened closed.
+The template renders conversations from outside the analysis: under each of its switches, with and
+without tools, results and content, with awkward texts, and with several shapes of ids and
+arguments. The text of the history after the prompt of the template is parsed with this prompt. The
+result must be the original turn, at the end of the conversation and in the middle. A history
+without the prompt at its start is parsed after a header, or with the open reasoning closed.
 """
 
 from __future__ import annotations
@@ -65,17 +64,17 @@ WANTED = (
 LISTED = ["look_at_maps"]
 KEYS = ("reasoning_content", "reasoning", "thinking", "thought", "inner_voice")
 RENDERED = WeakKeyDictionary()
-"""What templates made of conversations."""
+"""A cache of rendered conversations for each template."""
 LONGEST_END = 60
-"""Characters of what may end a turn; more are words to the model."""
+"""The maximum length of a turn end in characters. Longer text is addressed to the model."""
 FILLED_IN = "Hm"
-"""Stands where a prompt opens reasoning that the history does not show."""
+"""Reasoning inserted after a prompt with open reasoning, if the history omits it."""
 
 
 class Case(NamedTuple):
-    """What the model says in a turn, and the conversation round it.
+    """A turn of the model, and the conversation around it.
 
-    `content`: None is null, and `absent` leaves it out. `keys` are those that reasoning has.
+    Content of None is null, and `absent` omits it. `keys` are the keys of reasoning.
     """
 
     content: str | None = SAID
@@ -90,7 +89,7 @@ class Case(NamedTuple):
 
     @property
     def message(self) -> dict[str, Any]:
-        """The turn as a message."""
+        """Return the turn as a message."""
         made: dict[str, Any] = {"role": "assistant"}
         if not self.absent:
             made["content"] = self.content
@@ -104,18 +103,18 @@ class Case(NamedTuple):
         return made
 
     def id(self, at: int) -> str:
-        """The id of a call."""
+        """Return the id of a call."""
         made = self.ids.format(name=self.calls[at][0], at=at)
         return made if at == 0 or "{" in self.ids else made[:-1] + "efgh"[at]
 
     def function(self, at: int) -> dict[str, Any]:
-        """A call's function, its arguments an object or text."""
+        """Return the function of a call, with arguments as an object or a string."""
         name, given = self.calls[at]
         return {"name": name, "arguments": json.dumps(given) if self.as_text else given}
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """What the tools returned."""
+        """Return the results of the tools."""
         return [
             {"role": "tool", "tool_call_id": self.id(at), "name": name, "content": RETURNED}
             for at, (name, _) in enumerate(self.calls)
@@ -133,11 +132,11 @@ FIRST = (
     Case(calls=ONE, tools=True),
     Case("", reasoning=THOUGHT, calls=ONE, tools=True),
 )
-"""The plainest, which are always tried."""
+"""The plainest cases, which are always tried."""
 
 
 def some_case(rng: random.Random) -> Case:
-    """Return a case of any kind."""
+    """Return a random case."""
     count = rng.choice([0, 0, 1, 1, 1, 2, 3])
     calls = [(rng.choice([NAME, NAME, OTHER]), rng.choice(WANTED)) for _ in range(count)]
     content = rng.choice(CONTENTS)
@@ -157,7 +156,7 @@ def some_case(rng: random.Random) -> Case:
 
 
 class Wrong(NamedTuple):
-    """A conversation that does not come back, of a format that is called verified."""
+    """A conversation that a verified format does not parse back."""
 
     setting: dict[str, Any]
     case: Case
@@ -168,13 +167,13 @@ class Wrong(NamedTuple):
 
 
 class Tried:
-    """Counts the conversations that were held against their messages."""
+    """A counter of the compared conversations."""
 
     conversations = 0
 
 
 def settings_of(template, fmt):
-    """The settings to render under: none, and each value of each switch alone."""
+    """Return the settings for rendering: the defaults, and each value of each switch alone."""
     settings = [{}]
     for name in fmt.switches:
         values = (True, False, *template.choices.get(name, ()))
@@ -184,7 +183,7 @@ def settings_of(template, fmt):
 
 
 def refuses(template, setting):
-    """Whether a template renders nothing under a setting: it may want a list there."""
+    """Return whether a template rejects a setting; it may expect a list instead."""
     try:
         return not rendered(template, [ASKED], None, **setting)
     except TemplateError:
@@ -192,9 +191,9 @@ def refuses(template, setting):
 
 
 def false_proofs(template, fmt, rng=None, more=0):
-    """The conversations that do not come back, of a format that is called verified.
+    """Return the conversations that a verified format does not parse back.
 
-    `more` are tried beyond the plainest, each under one of the settings or two of them.
+    `more` is the number of random cases after the plainest, each under one or two settings.
     """
     settings = settings_of(template, fmt)
     tried = [(setting, case) for setting in settings for case in FIRST]
@@ -205,7 +204,7 @@ def false_proofs(template, fmt, rng=None, more=0):
 
 
 def judged(template, fmt, setting, case):
-    """The places of a turn in which it does not come back: at the end, and in the middle."""
+    """Yield the failures of a turn, at the end and in the middle of the conversation."""
     if any(holds_a_marker(fmt, text) for text in texts_of(case)):
         return
     for then in ([], [*case.results, NEXT]):
@@ -217,7 +216,7 @@ def judged(template, fmt, setting, case):
 
 
 def texts_of(case):
-    """The texts of a turn that no format says anything of."""
+    """Return the texts of a turn."""
     yield case.content or ""
     yield case.reasoning
     yield from (json.dumps(given, ensure_ascii=False) for _, given in case.calls)
@@ -225,13 +224,13 @@ def texts_of(case):
 
 
 def holds_a_marker(fmt, text):
-    """Whether a marker with a letter in it stands in a text: there it is a marker to anybody."""
+    """Return whether a text contains a marker with a letter, which any parser would recognize."""
     return any(len(mark) > 1 and mark in text for mark in marks_of(fmt))
 
 
 @lru_cache(maxsize=1)
 def marks_of(fmt):
-    """The texts with a letter in a format, all of which may be markers."""
+    """Return the strings of a format with a letter in them, since each may be a marker."""
     document = json.loads(fmt.to_json())
     groups = [part for name, part in document.items() if name not in ("issues", "proved")]
     texts = [text for group in groups for text in strings(group)]
@@ -239,7 +238,7 @@ def marks_of(fmt):
 
 
 def strings(value):
-    """The texts in a value."""
+    """Return the strings in a value."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -248,7 +247,7 @@ def strings(value):
 
 
 def rendered(template, messages, tools, **context):
-    """A conversation as it is, not as the template reads it."""
+    """Render a conversation unchanged, without adapting it to the template."""
     settings = {"add_generation_prompt": False} | context
     known = RENDERED.setdefault(template, {})
     key = repr((messages, tools is None, settings))
@@ -263,7 +262,7 @@ def rendered(template, messages, tools, **context):
 
 
 def outputs_of(template, fmt, setting, case, then):
-    """The prompts and outputs that may stand for a turn; none where that cannot be told."""
+    """Yield the possible prompts and responses of a turn, or none if they are unknown."""
     asked, tools = [*BEFORE[case.before], ASKED], TOOLS if case.tools else None
     try:
         prompt = rendered(template, asked, tools, add_generation_prompt=True, **setting)
@@ -275,9 +274,9 @@ def outputs_of(template, fmt, setting, case, then):
     turn = text.partition(ASKED["content"])[2]
     asked = [ASKED, *(message for message in then if message["role"] == "user")]
     if any(message["content"] not in text for message in asked):
-        return  # where the turn begins and ends is not known
+        return  # the borders of the turn are unknown
     if case.calls and then and RETURNED not in text:
-        return  # where the results begin is not known
+        return  # the start of the results is unknown
     if not any(header in prompt for header in fmt.turn.headers) or is_odd(case, text, turn):
         return
     always = common_suffix(text, plain.partition(ASKED["content"])[2]) if not then else ""
@@ -287,17 +286,17 @@ def outputs_of(template, fmt, setting, case, then):
     for behind in (RETURNED, NEXT["content"]):
         turn = turn.partition(behind)[0]
     for begins, body in bodies(text, turn, prompt, fmt):
-        # At the end of a conversation there is nothing else that could end it.
+        # At the end of a conversation, only the end of the text can end the turn.
         ends = ends_in(fmt, case, body) if then else [len(body)]
         if body.endswith(always) and always:
-            ends.append(len(body) - len(always))  # stands behind what others say too
+            ends.append(len(body) - len(always))  # it follows messages of other roles too
         if not ends and not case.calls:
             ends = [len(without_opening(body, opened))]
         yield from ((begins, body[:end]) for end in ends)
 
 
 def bodies(text, turn, prompt, fmt):
-    """What the model wrote of a turn, and what stands before that."""
+    """Yield the part of a turn written by the model, and the text before it."""
     if text.startswith(prompt):
         yield prompt, turn[len(prompt) - text.index(ASKED["content"]) - len(ASKED["content"]) :]
         return
@@ -307,7 +306,7 @@ def bodies(text, turn, prompt, fmt):
 
 
 def ends_in(fmt, case, body):
-    """Where a turn may end: behind each end of the format."""
+    """Return the possible ends of a turn: after each turn end of the format."""
     names = [name for name, _ in case.calls]
     shown = max((body.rfind(text) for text in [*texts_of(case), *names] if text), default=-1)
     return [
@@ -320,7 +319,7 @@ def ends_in(fmt, case, body):
 
 
 def without_opening(turn, opened):
-    """A turn without what begins the user's next message: what both end with, by whole markers."""
+    """Remove the start of the next user message: the common suffix, cut at complete markers."""
     cut = turn.removesuffix(common_suffix(turn, opened))
     inside = re.search(r"<[^<>\n]*\Z|\[[A-Z_/]*\Z", cut)
     closed = re.match(r"[^<>\n]*>|[A-Z_/]*\]", turn[len(cut) :])
@@ -328,14 +327,14 @@ def without_opening(turn, opened):
 
 
 def common_suffix(one, other):
-    """What two texts end with alike."""
+    """Return the common suffix of two texts."""
     pairs = zip(reversed(one), reversed(other), strict=False)
     size = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return one[len(one) - size :]
 
 
 def is_odd(case, text, turn):
-    """Whether a history does not show what was in it: twice, spoilt, or calls without names."""
+    """Return whether a history repeats or damages its texts, or omits the names of calls."""
     spoilt = not case.content and any(word in turn.casefold() for word in ("none", "null"))
     named = [name in turn for name, _ in case.calls]
     unnamed = bool(case.calls) and "city" in turn and not all(named)
@@ -344,7 +343,7 @@ def is_odd(case, text, turn):
 
 
 def difference(fmt, setting, case, prompt, output):
-    """What comes back instead of what was said, None if that is it."""
+    """Return the wrong result, or None if it equals the original turn."""
     reasoning = fmt.reasoning
     thought = in_output(case.reasoning, output)
     if reasoning.mode == "DELIMITER" and not thought and reasoning.end.strip() not in output:
@@ -361,7 +360,7 @@ def difference(fmt, setting, case, prompt, output):
     content = in_output(case.content or "", output)
     shown = sum(output.count(name) for name in (NAME, OTHER))
     called = list(case.calls)[:shown]
-    # Some templates show content beside calls as the reasoning before them.
+    # Some templates render content of a turn with calls as reasoning.
     allowed = [[content, thought, called], *([["", content, called]] if called else [])]
     if got in allowed and fmt.derived.writes_ids:
         got.append([call.id for call in message.tool_calls])
@@ -373,12 +372,12 @@ def difference(fmt, setting, case, prompt, output):
 
 
 def in_output(text, output):
-    """A text, without the white space at its edges, where an output has it."""
+    """Return the stripped text if the response contains it, else an empty string."""
     return text.strip() if text.strip() in output else ""
 
 
 def value(arguments):
-    """The value of a call's arguments."""
+    """Return the value of the arguments of a call."""
     try:
         return json.loads(arguments or "null")
     except ValueError:

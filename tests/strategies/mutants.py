@@ -1,6 +1,6 @@
-"""Mutants of templates: with the changes that one template of a family has to another, and worse.
+"""Mutants of templates, with the usual differences within a family and with worse changes.
 
-A mutant is made from a number, so that one that was taken wrong is found again.
+A mutant is made from a number, so failures are reproducible.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ RENAMED = {
     "thinking": ["inner_voice", "reasoning_content"],
 }
 NEW_KEYS = ("inner_voice",)
-"""Keys of reasoning that a mutant may read."""
+"""New keys of reasoning for mutants."""
 
 
 def mutant(sources, seed):
-    """Return a mutant of one of the templates, and what was done to it; both follow from `seed`."""
+    """Return a mutant of a template and a list of its changes, both derived from `seed`."""
     rng = random.Random(seed)
     while True:
         name = rng.choice(sorted(sources))
@@ -65,7 +65,7 @@ def mutant(sources, seed):
 
 
 def replaced(rng, source, pattern, make, *, every=None):
-    """The source with what a pattern finds replaced, in one place or in all."""
+    """Replace matches of a pattern in the source, one or all."""
     found = list(re.finditer(pattern, source))
     if not found:
         return source
@@ -76,7 +76,7 @@ def replaced(rng, source, pattern, make, *, every=None):
 
 
 def other_marker(rng, source):
-    """Another marker in the place of one, in one place or everywhere."""
+    """Replace a marker by another, once or everywhere."""
     found = sorted(set(MARKER.findall(source)))
     if not found:
         return source
@@ -85,13 +85,13 @@ def other_marker(rng, source):
 
 
 def doubled_marker(rng, source):
-    """A marker twice."""
+    """Double a marker."""
     space = rng.choice(["", " ", "\\n"])
     return replaced(rng, source, MARKER, lambda at: at[0] + space + at[0])
 
 
 def stray_at_marker(rng, source):
-    """Text behind a marker, or before it."""
+    """Insert text after a marker, or before it."""
     stray = rng.choice(STRAYS)
     stray = stray if "{{" not in stray else "<x>"
     before = rng.random() < 0.3
@@ -99,14 +99,14 @@ def stray_at_marker(rng, source):
 
 
 def stray_between(rng, source):
-    """Text between two statements."""
+    """Insert text between two statements."""
     parts = TOKEN.findall(source)
     parts.insert(rng.randrange(len(parts) + 1), rng.choice(STRAYS))
     return "".join(parts)
 
 
 def other_default(rng, source):
-    """A switch that is on where it was off."""
+    """Invert the default of a switch."""
     how = rng.choice(["set", "not", "boolean", "defined"])
     if how == "set":
         names = sorted(set(SWITCH.findall(source)))
@@ -123,19 +123,19 @@ def other_default(rng, source):
 
 
 def no_trim(rng, source):
-    """White space that stays at the edges of texts."""
+    """Remove an operation that strips text."""
     return replaced(rng, source, TRIM, lambda _: "")
 
 
 def trim(rng, source):
-    """Texts without white space at their edges."""
+    """Strip a text."""
     how = rng.choice([" | trim", ".strip()", " | lstrip", " | string"])
     how = ".lstrip()" if how == " | lstrip" else how
     return replaced(rng, source, CONTENT, lambda at: f"({at[0]}{how})", every=False)
 
 
 def other_space(rng, source):
-    """White space kept, or cut off, at statements."""
+    """Keep or strip the whitespace around statements."""
     old, new = rng.choice(
         [("{%-", "{%"), ("-%}", "%}"), ("{{-", "{{"), ("{% ", "{%- "), (" %}", " -%}")]
     )
@@ -143,12 +143,12 @@ def other_space(rng, source):
 
 
 def other_escape(rng, source):
-    """A newline more or less in a text."""
+    """Remove, replace or double an escaped newline."""
     return replaced(rng, source, r"\\n", lambda _: rng.choice(["", " ", "\\n\\n"]))
 
 
 def swapped(rng, source):
-    """Two blocks, or statements, in the other order."""
+    """Swap two blocks or statements."""
     spans = blocks(source) if rng.random() < 0.6 else [m.span() for m in TOKEN.finditer(source)]
     pairs = [
         (one, other)
@@ -162,7 +162,7 @@ def swapped(rng, source):
 
 
 def moved(rng, source):
-    """A block in another place."""
+    """Move a block."""
     spans = blocks(source)
     if not spans:
         return source
@@ -174,7 +174,7 @@ def moved(rng, source):
 
 
 def dropped(rng, source):
-    """A block, a statement or a line left out."""
+    """Drop a block, a statement or a line."""
     lines = [at.span() for at in re.finditer(r".+\n", source)]
     tokens = [at.span() for at in TOKEN.finditer(source)]
     spans = rng.choice([blocks(source), lines, tokens])
@@ -185,7 +185,7 @@ def dropped(rng, source):
 
 
 def doubled(rng, source):
-    """A block or a statement twice."""
+    """Double a block or a statement."""
     spans = rng.choice([blocks(source), [at.span() for at in TOKEN.finditer(source)]])
     if not spans:
         return source
@@ -194,14 +194,14 @@ def doubled(rng, source):
 
 
 def other_token(rng, source):
-    """A statement more."""
+    """Insert a statement."""
     parts = TOKEN.findall(source)
     parts.insert(rng.randrange(len(parts) + 1), rng.choice(TOKENS))
     return "".join(parts)
 
 
 def other_condition(rng, source):
-    """Calls that are shown under one more condition."""
+    """Add a condition for rendering calls."""
     names = CONTENT.findall(source)
     name = rng.choice(names)[0] if names else "message"
     more = rng.choice(CONDITIONS).format(m=name)
@@ -209,20 +209,20 @@ def other_condition(rng, source):
 
 
 def other_key(rng, source):
-    """A key with another name."""
+    """Rename a key."""
     old = rng.choice(sorted(RENAMED))
     new = rng.choice(RENAMED[old])
     return replaced(rng, source, rf"\b{old}\b", lambda _: new)
 
 
 def other_ids(rng, source):
-    """Ids that are taken apart."""
+    """Render a part of each id."""
     how = rng.choice(["[-3:]", "[:4]", ".split('_')[-1]", ".split(':')[0]", " | length"])
     return replaced(rng, source, IDS, lambda at: f"({at[0]}{how})", every=False)
 
 
 def other_arguments(rng, source):
-    """Arguments as text or as an object."""
+    """Render arguments as a string or as an object."""
     if rng.random() < 0.5:
         new = rng.choice(["", " | tojson | tojson", " | string", " | tojson(indent=2)"])
         return replaced(rng, source, AS_JSON, lambda _: new, every=False)
@@ -231,7 +231,7 @@ def other_arguments(rng, source):
 
 
 def other_content(rng, source):
-    """Content that is none where it was empty, or the other way round."""
+    """Test content for None instead of emptiness, or the reverse."""
     how = rng.choice(
         ["({} or '')", "({} | string)", "({} or none)", "({} | upper)", "({} | tojson)"]
     )
@@ -239,19 +239,19 @@ def other_content(rng, source):
 
 
 def other_text(rng, source):
-    """Something printed with other letters than it has."""
+    """Print an expression with changed letters."""
     how = rng.choice(["lower", "upper", "title", "capitalize", "trim"])
     return replaced(rng, source, PRINTED, lambda at: f"{{{{ ({at[1]}) | {how} }}}}", every=False)
 
 
 def without_a_span(rng, source):
-    """Some characters left out."""
+    """Delete some characters."""
     start = rng.randrange(len(source) + 1)
     return source[:start] + source[start + rng.choice([1, 1, 2, 5, 20]) :]
 
 
 def blocks(source):
-    """Where whole blocks stand, `{% if %}` to `{% endif %}`."""
+    """Return the spans of complete blocks, from `{% if %}` to `{% endif %}`."""
     found, opened = [], []
     for at in BLOCK.finditer(source):
         kind = at[1]

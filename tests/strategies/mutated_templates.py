@@ -1,4 +1,4 @@
-"""Templates with parts of them left out, said twice, moved, replaced or cut off."""
+"""Templates with parts dropped, doubled, moved, replaced or truncated."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TOKENS += ["{{ bos_token }}", "{# #}", "{% set x = 1 %}", " ", "\n", "'", "}}", 
 
 
 def part_of(draw, parts):
-    """A part of the text, as two places in it; mostly short."""
+    """Draw a part of the text as two offsets, usually a short one."""
     start = draw(st.integers(0, len(parts)))
     return start, min(len(parts), start + draw(st.sampled_from([1, 1, 2, 5, 20])))
 
 
 def changed(draw, source):
-    """The template with one change to it."""
+    """Draw the template with one change."""
     by_token = draw(st.booleans())
     parts = TOKEN.findall(source) if by_token else source.splitlines(keepends=True)
     start, end = part_of(draw, parts)
@@ -45,7 +45,7 @@ def changed(draw, source):
 
 
 def with_marker(draw, source):
-    """The template with another marker in place of one, everywhere or once."""
+    """Draw the template with a marker replaced by another, everywhere or once."""
     found = sorted(set(MARKER.findall(source)))
     if not found:
         return source
@@ -55,7 +55,7 @@ def with_marker(draw, source):
 
 @st.composite
 def mutated(draw, sources):
-    """A template with some changes to it."""
+    """Draw a template with some changes."""
     source = draw(sources)
     for _ in range(draw(st.integers(1, 3))):
         source = changed(draw, source)

@@ -1,4 +1,4 @@
-"""Chat templates with what the analysis finds in them: those of this project, and real ones."""
+"""Chat templates of this project and real ones, with the results of the analysis."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES = [
 
 
 class Open(NamedTuple):
-    """A template, its format, and where its turns stand."""
+    """A template, its format, and the positions of its turns."""
 
     template: ChatTemplate
     fmt: WireFormat
@@ -40,22 +40,22 @@ class Open(NamedTuple):
 
     @property
     def context(self):
-        """The switches under which the template was read."""
+        """Return the switches under which the template was read."""
         now = {"datetime": "now"} if "datetime" in self.template.variables else {}
         return {**now, **self.turns.render.settings.context}
 
     @property
     def first(self):
-        """The messages with which each conversation must begin."""
+        """Return the messages at the start of each conversation."""
         return list(self.turns.render._first)
 
     @property
     def has_calls(self):
-        """Whether the format has calls."""
+        """Return whether the format has calls."""
         return self.fmt.tools.format != "NONE" or self.fmt.derived.has_channels
 
     def messages(self):
-        """Awkward turns, as far as the template shows them."""
+        """Return awkward turns, limited to the parts that the template renders."""
         from deltaparse.analyzer.format_markers import confusing
 
         return turns_without(confusing(self.fmt), self.lost)
@@ -63,7 +63,7 @@ class Open(NamedTuple):
 
 @cache
 def opened(name):
-    """The template of this name."""
+    """Return the template of this name."""
     template = ChatTemplate({**SOURCES, **REAL}[name], "<s>", "</s>")
     seen = []
 
@@ -79,9 +79,9 @@ def opened(name):
 
 
 def written(one, message, tools, **switches):
-    """A prompt, and what the model writes behind it to say what is in a message; None if unknown.
+    """Return a prompt and the response of the model for a message, or None if unknown.
 
-    It is read off the history, where the template has it as the model wrote it.
+    The response is the part of the rendered history for the message.
     """
     asked = [*one.first, {"role": "user", "content": USER}]
     context = {**one.context, **switches}

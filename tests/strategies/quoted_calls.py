@@ -1,4 +1,4 @@
-"""Calls in tags, written with a format's own markers, and values that quote such calls."""
+"""Calls in tags, written with the markers of a format, and values that quote them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 
 def argument(fmt, key, value):
-    """An argument that is a string."""
+    """Write a string argument."""
     marks = fmt.arguments
     head = marks.name_prefix + key + marks.name_suffix
     if marks.type_suffix:
@@ -16,7 +16,7 @@ def argument(fmt, key, value):
 
 
 def call(fmt, name, **arguments):
-    """A call without the markers of its section."""
+    """Write a call without the markers of its section."""
     tools, function, marks = fmt.tools, fmt.function, fmt.arguments
     written = marks.separator.join(argument(fmt, *one) for one in arguments.items())
     close = function.close + (name + function.close_suffix if function.close_suffix else "")
@@ -25,13 +25,13 @@ def call(fmt, name, **arguments):
 
 
 def section(fmt, *calls):
-    """Calls as a turn has them."""
+    """Write calls with the markers of their section."""
     tools = fmt.tools
     return tools.section_start + tools.separator.join(calls) + tools.section_end
 
 
 def turn(fmt, name, **arguments):
-    """The output with one call, behind reasoning that the format begins with, if any."""
+    """Write a response with one call, after the end of reasoning opened by the prompt."""
     made = section(fmt, call(fmt, name, **arguments))
     start, so_far = fmt.reasoning.start.strip(), fmt.derived.turn_so_far().strip()
     if start and so_far.endswith(start):
@@ -43,7 +43,7 @@ def turn(fmt, name, **arguments):
 
 
 def quotations(fmt):
-    """Values with balanced calls of the format, as the arguments of `g` or of the value's own."""
+    """Return values with balanced calls, of `g` or of the function of the value."""
     calls = st.sampled_from(
         [
             call(fmt, "g", y="1"),
@@ -54,7 +54,7 @@ def quotations(fmt):
         ]
     )
     sections = st.lists(calls, min_size=1, max_size=3).map(lambda made: section(fmt, *made))
-    # A lone argument right before a call looks like the value's end and the next call.
+    # A single argument directly before a call looks like the end of the value and the next call.
     last = st.sampled_from([[], [argument(fmt, "z", "3")]])
     parts = st.builds(list.__add__, st.lists(calls | sections, min_size=1, max_size=3), last)
     text = st.sampled_from(["", "a ", "b\n", "ä<c>\n"])
@@ -62,7 +62,7 @@ def quotations(fmt):
 
 
 def halves(fmt):
-    """Values that quote a part of a call, or closers before a call."""
+    """Return values that quote a part of a call, or closers before a call."""
     whole = section(fmt, call(fmt, "g", y="1"))
     wipe = section(fmt, call(fmt, "wipe"))
     closers = section(fmt, call(fmt, "f")).rpartition("f")[2].removeprefix(fmt.function.name_suffix)

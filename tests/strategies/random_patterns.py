@@ -1,4 +1,4 @@
-"""Random patterns, one loop of searches over the whole text as the oracle, cases of others."""
+"""Random patterns, cases of other projects, and an oracle that searches the complete text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BEHIND = ["(?<=a)", "(?<!b)", "(?<=[ab]c)", "(?<=ab|c)", "(?<!a{1,2})", "(?<=^a)
 
 
 def branches(rnd, depth, *, lazy):
-    """A random pattern: alternatives, each one to three items."""
+    """Return a random pattern of alternatives, each with one to three items."""
     sizes = rnd.choices([1, 2, 3], k=rnd.choice([1, 1, 2, 3]))
     return "|".join("".join(item(rnd, depth, lazy) for _ in range(size)) for size in sizes)
 
@@ -39,7 +39,7 @@ def item(rnd, depth, lazy):
     return rnd.choice(ATOMS) + rnd.choice([*QUANTIFIERS, *QUANTIFIERS, "++", "*+", "?+"])
 
 
-# From a seed: a pattern drawn choice by choice takes longer than all else.
+# Built from a seed, because drawing each choice would dominate the run time.
 RANDOM = st.builds(
     lambda seed, lazy: branches(random.Random(seed), 2, lazy=lazy),
     st.integers(0, 2**32),
@@ -48,7 +48,7 @@ RANDOM = st.builds(
 
 
 def accepted(text, **limits):
-    """The pattern; what is refused is another test's. (`regex` must not compile in a strategy.)"""
+    """Compile a pattern, and skip rejected ones; `regex` must not compile in a strategy."""
     try:
         return Pattern(text, **limits)
     except UsageError:
@@ -59,7 +59,7 @@ TEXTS = st.text("abc\n", max_size=9)
 
 
 def offline(pattern, text, flags=0):
-    """All matches of the whole text, as `regex` finds them."""
+    """Return all matches of `regex` in the complete text."""
     compiled, found, pos = regex.compile(pattern.pattern, flags), [], 0
     while match := compiled.search(text, pos):
         found.append((match.span(), match[0], match.groups()))

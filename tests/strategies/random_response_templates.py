@@ -1,6 +1,6 @@
-"""Response templates drawn at random, and what a model would write for them.
+"""Random response templates, and responses of a model for them.
 
-A text is made of the same draws as the template, and of nothing that our code made of it.
+A text uses the same draws as the template, but no results of our code.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ gaps = st.sampled_from(["", r"\s*", r"\n?", r"\n"])
 
 @dataclass(frozen=True)
 class Drawn:
-    """A template, a prompt, and a turn: its text, and where in it calls begin and end."""
+    """A template, a prompt, and the text of a turn with the spans of its calls."""
 
     template: dict = field(repr=False)
     prompt: str
@@ -54,7 +54,7 @@ class Drawn:
 
 
 def anchor(draw, key, marker, more=()):
-    """A field's anchor for a marker, as a text, a list or a pattern; and how it may be written."""
+    """Draw the anchor of a field for a marker (string, list or pattern), and its spellings."""
     form = draw(st.sampled_from(["text", "list", "pattern", "spaced", "either"]))
     others = [text for text in more if text]
     if form == "text":
@@ -73,7 +73,7 @@ def anchor(draw, key, marker, more=()):
 
 @st.composite
 def drawn(draw):
-    """A `Drawn`."""
+    """Draw a `Drawn`."""
     marks = draw(marker_sets(14))
     head, end, think, thought, said, unsaid, *marks = marks
     literals = [head, end, think, thought, said, unsaid, *marks]
@@ -120,7 +120,7 @@ def drawn(draw):
 
 @st.composite
 def call_fields(draw, marks, end):
-    """The field of calls, and a strategy for how several of them are written; None for none."""
+    """Draw the field of calls and a strategy for the text of several calls, or None."""
     form = draw(st.sampled_from(["none", "whole", "each", "named", "tagged"]))
     if form == "none":
         return None, st.just([])
@@ -155,7 +155,7 @@ def call_fields(draw, marks, end):
         field["close_pattern"] = rf"(?={re.escape(start)})|{re.escape(end)}"
     written_stop = stop if closes not in ("none", "next") else ""
     if form == "tagged" and not written_stop and re.fullmatch(r"<\w+>", start):
-        # What no close says, the tag itself does.
+        # Without a close pattern, the tag name determines the closing tag.
         written_stop = start.replace("<", "</")
     space = "\n" if gap == r"\n" else ""
 
@@ -209,7 +209,7 @@ def call_fields(draw, marks, end):
 
 @st.composite
 def in_json(draw, start, stop, end, *, each):
-    """A field of calls whose names stand in JSON."""
+    """Draw a field of calls with their names in JSON."""
     keys = draw(st.sampled_from([("name", "arguments"), ("tool", "with"), ("fn", "args")]))
     nested = draw(st.sampled_from(["", "", "function"]))
     has_id = draw(st.booleans())

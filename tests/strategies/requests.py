@@ -1,4 +1,4 @@
-"""Options of a parser, as a request has them, and how an output ends."""
+"""Options of a parser for a request, and finish reasons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMED = {"type": "function", "function": {"name": "get_weather"}}
 
 
 def consistent(kw):
-    """The options without those that contradict others."""
+    """Remove options that contradict others."""
     if kw.get("tools") == []:
         kw = {key: kw[key] for key in kw if key not in ("calls", "tool_choice")}
     if kw.get("tools") == [{"name": "f"}] and kw.get("tool_choice") == NAMED:

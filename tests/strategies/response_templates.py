@@ -1,4 +1,4 @@
-"""Response templates as checkpoints have them: written anew, in all the shapes that were seen."""
+"""Response templates in all shapes of real checkpoints, rewritten for these tests."""
 
 from __future__ import annotations
 
@@ -199,4 +199,4 @@ CASES = {
     ),
     "nested": (NESTED, [f'Hi<call>{{"fn": {{"tool": "f", "input": {F}}}}}</call>']),
 }
-"""Each template with outputs that it reads."""
+"""Each template with responses for it."""

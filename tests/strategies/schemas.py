@@ -1,4 +1,4 @@
-"""Random schemas, each with a strategy for values that are valid and in the schema's order."""
+"""Random schemas, each with a strategy for valid values in the order of the schema."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def strings(draw):
 
 
 def _found(pattern):
-    """Texts in which Python finds what ECMA finds: not beyond ASCII, nor before a last newline."""
+    """Return texts with equal matches in Python and ECMA: ASCII, without a final newline."""
     texts = st.from_regex(pattern, alphabet=CHARS) if pattern else st.text(CHARS)
     return texts.filter(
         lambda text: (

@@ -1,4 +1,4 @@
-"""Chat templates: one for any format, and those in `tests/templates`, as text and in parts."""
+"""Chat templates: one for any format, and the sources and parts of `tests/templates`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .wire_json_and_tags import is_unmarked
 
 FOLDER = Path(__file__).parents[1] / "templates"
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.jinja"))}
-"""The templates that this project has written, by the names of their files."""
+"""The templates of this project by the names of their files."""
 OWN = SimpleNamespace(**SOURCES)
-"""The same, as `OWN.json_in_tags`."""
+"""The same templates as attributes, e.g. `OWN.json_in_tags`."""
 TOKEN = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|[^{]+|\{", re.DOTALL)
 """A part of a template: a statement, an expression, or text."""
 
 
 def compiles(source):
-    """Whether a text is a template."""
+    """Return whether a text is a template."""
     try:
         ChatTemplate(source)
     except TemplateError:
@@ -29,13 +29,13 @@ def compiles(source):
 
 
 def quoted(text):
-    """A text as a Jinja string."""
+    """Return a text as a Jinja string."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return "{{ '" + escaped + "' }}"
 
 
 def template_of(fmt):
-    """A chat template that renders turns as the format says."""
+    """Return a chat template that renders turns in the format."""
     tools, reasoning, content = fmt.tools, fmt.reasoning, fmt.content
     (header,), (end,) = fmt.turn.headers, fmt.turn.ends
     lines = [
@@ -54,7 +54,7 @@ def template_of(fmt):
             quoted(reasoning.start) + "{{ message.reasoning_content }}" + quoted(reasoning.end),
             "{% endif %}",
         ]
-    # A call that stands in no markers is one only where a turn begins.
+    # An unmarked call counts only at the start of a turn.
     unmarked = is_unmarked(fmt)
     lines += [
         "{% if message.content" + (" and not message.tool_calls" if unmarked else "") + " %}",

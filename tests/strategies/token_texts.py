@@ -1,4 +1,4 @@
-"""Text cut into tokens of a vocabulary made for it: which marker is a token, the test knows."""
+"""Texts split into tokens of a custom vocabulary, with known special tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BYTES = 256
 
 @dataclass
 class Ids:
-    """Ids for the special tokens that are given, for each byte, and for texts as they come."""
+    """Ids for the given special tokens, for each byte, and for new texts on demand."""
 
     special: list
     tokens: dict = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Ids:
         return BYTES + self.special.index(text)
 
     def of(self, token):
-        """The id of an ordinary token, which may be no more than part of a character."""
+        """Return the id of an ordinary token, possibly only a part of a character."""
         if len(token) == 1:
             return token[0]
         if token not in self.known:
@@ -43,18 +43,18 @@ class Ids:
 
 
 def cores_of(fmt):
-    """The markers of a format that may be special tokens: none that holds another."""
+    """Return the possible special tokens of a format: markers without other markers inside."""
     cores = {marker.strip() for marker in markers_of(fmt)} - {""}
     return sorted(core for core in cores if not any(other in core for other in cores - {core}))
 
 
 def pattern_of(special):
-    """The special tokens, as a tokenizer looks for them."""
+    """Return a pattern that finds special tokens like a tokenizer."""
     return "|".join(map(re.escape, sorted(special, key=len, reverse=True)))
 
 
 def crossed(fmt, text, special):
-    """Whether a special token is spelled across the border of a marker, as only a value may do."""
+    """Return whether a special token crosses the border of a marker, which only a value may do."""
     tokens = [found.span() for found in re.finditer(pattern_of(special), text) if special]
     markers = [
         found.span(1)
@@ -69,7 +69,7 @@ def crossed(fmt, text, special):
 
 
 def pieces(data, text, special):
-    """The text as special tokens, and bytes between them, as a tokenizer cuts it."""
+    """Split the text into special tokens and the bytes between them, like a tokenizer."""
     pattern = pattern_of(special)
     for part in re.split(f"({pattern})", text) if pattern else [text]:
         if part in special:
@@ -79,7 +79,7 @@ def pieces(data, text, special):
 
 
 def ordinary(data, text):
-    """Bytes cut into ordinary tokens, within characters too."""
+    """Split bytes into ordinary tokens, also within characters."""
     while text:
         size = data.draw(st.integers(1, 6))
         yield text[:size]
@@ -87,7 +87,7 @@ def ordinary(data, text):
 
 
 def tokenized(data, fmt, text, special):
-    """The ids of a text, and the vocabulary they are of."""
+    """Return the ids of a text and their vocabulary."""
     ids = Ids(sorted(special))
     made = [
         ids.of_special(part) if isinstance(part, str) else ids.of(part)
@@ -98,7 +98,7 @@ def tokenized(data, fmt, text, special):
 
 @st.composite
 def groups(draw, ids):
-    """Ids in groups of some, as speculative decoding yields them."""
+    """Draw groups of ids, as in speculative decoding."""
     made, at = [], 0
     while at < len(ids):
         size = draw(st.integers(1, 4))
@@ -108,12 +108,12 @@ def groups(draw, ids):
 
 
 def _ends_in_part(prompt, core):
-    """Whether the end of a prompt is the beginning of a marker, and not all of it."""
+    """Return whether a prompt ends with a proper prefix of a marker."""
     return any(prompt.endswith(core[:length]) for length in range(1, len(core)))
 
 
 def drawn_special(data, fmt):
-    """Some of the markers of a format: those that are tokens, none of which a prompt begins."""
+    """Draw some markers of a format as special tokens, none of them started by a prompt."""
     prompt = fmt.turn.generation_prompt
     cores = [core for core in cores_of(fmt) if not _ends_in_part(prompt, core)]
     return set(data.draw(st.lists(st.sampled_from(cores), max_size=8))) if cores else set()
@@ -123,7 +123,7 @@ TOOLS = [{"name": "f", "parameters": {"properties": {"a": {"type": "string"}, "n
 
 
 class Text:
-    """A text of tokens, written as a list: those that are special stand in `special`."""
+    """A text as a list of tokens, with the special ones in `special`."""
 
     def __init__(self, fmt, special, *tokens):
         tokens = [token for some in tokens for token in some]

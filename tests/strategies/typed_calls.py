@@ -1,4 +1,4 @@
-"""Tools with arguments of every type, and turns with calls of them in formats of any kind."""
+"""Tools with arguments of every type, and turns with calls of them in any format."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PYTHON_KEYS = [key for key in SCHEMA["properties"] if " " not in key]
 
 
 def tools_of(*names, keys=tuple(SCHEMA["properties"])):
-    """Two tools, the second without arguments."""
+    """Return two tools, the second without arguments."""
     schema = {**SCHEMA, "properties": {key: SCHEMA["properties"][key] for key in keys}}
     functions = [{"name": names[0], "parameters": schema}, {"name": names[1]}]
     return [{"type": "function", "function": function} for function in functions]
@@ -60,14 +60,14 @@ def tools_of(*names, keys=tuple(SCHEMA["properties"])):
 
 @st.composite
 def key_sets(draw, keys=tuple(SCHEMA["properties"])):
-    """Some of the keys, in the schema's order, those that are required among them."""
+    """Draw some keys in the order of the schema, including the required ones."""
     some = draw(st.sets(st.sampled_from(keys), max_size=4)) | set(SCHEMA["required"])
     return [key for key in keys if key in some]
 
 
 @st.composite
 def calls_of(draw, fmt, tools, markers):
-    """Calls with arguments in the schema's order, and no marker in a string."""
+    """Draw calls with arguments in the order of the schema, without markers in strings."""
     first, second = (tool["function"] for tool in tools)
     literals = [text.strip() for text in markers]
     found = []
@@ -87,7 +87,7 @@ def calls_of(draw, fmt, tools, markers):
 
 @st.composite
 def cases(draw):
-    """A format, tools that can be written in it, and a turn with calls."""
+    """Draw a format, tools that can be written in it, and a turn with calls."""
     fmt = draw(wire.formats())
     tagged = fmt.tools.format != "JSON_NATIVE"
     names = [

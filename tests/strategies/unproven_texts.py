@@ -1,6 +1,6 @@
-"""Answers that look like calls and are none: prose, code, JSON, and what is typed at a prompt.
+"""Answers that look like calls but are not: prose, code, JSON, and interactive sessions.
 
-Nothing here is made of a format: it is what people ask a model for.
+These texts do not depend on a format. They are typical answers of a model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ JSON_KEYS = st.sampled_from(
 
 @st.composite
 def python_calls(draw):
-    """A call in Python, as code has them."""
+    """Draw a Python call as in code."""
     values = draw(st.lists(st.tuples(KEYS, VALUES), max_size=3))
     given = [f"{key}={value!r}" for key, value in values]
     given += draw(st.lists(st.sampled_from(["x", "1 + 2", "*args", "f(x=1)"]), max_size=1))
@@ -31,7 +31,7 @@ def python_calls(draw):
 
 @st.composite
 def objects(draw):
-    """A document of JSON that has a name, as `package.json` has one, and more members."""
+    """Draw a JSON document with a name and more members, e.g. `package.json`."""
     document = {"name": draw(NAMES), **draw(st.dictionaries(JSON_KEYS, VALUES, max_size=4))}
     keys = draw(st.permutations(list(document)))
     return json.dumps({key: document[key] for key in keys}, indent=draw(st.sampled_from([None, 2])))
@@ -39,7 +39,7 @@ def objects(draw):
 
 @st.composite
 def call_objects(draw):
-    """An object that has just what a call has."""
+    """Draw an object with exactly the members of a call."""
     key = draw(st.sampled_from(["parameters", "arguments", "input"]))
     values = draw(st.dictionaries(KEYS, VALUES, max_size=2))
     return json.dumps({"name": draw(NAMES), key: values})
@@ -47,7 +47,7 @@ def call_objects(draw):
 
 @st.composite
 def sessions(draw):
-    """What was typed at Python's prompt, and what it said: none is a call, to the letter."""
+    """Draw an interactive Python session, which never has the exact form of a call."""
     typed = python_calls() | NAMES | NAMES.map(" {}".format)
     said = python_calls() | objects() | VALUES.map(repr) | VALUES.map(json.dumps)
     steps = draw(st.lists(st.tuples(typed, said), min_size=1, max_size=3))
@@ -56,7 +56,7 @@ def sessions(draw):
 
 
 looks_like_calls = python_calls() | objects() | call_objects() | sessions()
-"""Text that may be a call in some format, and in prose is none."""
+"""Text that may be a call in some format, but not in prose."""
 
 prose = st.sampled_from(
     [
@@ -72,7 +72,7 @@ prose = st.sampled_from(
 
 @st.composite
 def answers(draw):
-    """Text that looks like calls with prose behind it, or before it, or fenced."""
+    """Draw text that looks like calls, with prose after or before it, or in a fence."""
     text = draw(looks_like_calls)
     text = draw(st.sampled_from([text, f"[{text}]", f"[{text}, {text}]", f"{text}; {text}"]))
     shape = draw(st.integers(0, 2))

@@ -1,4 +1,4 @@
-"""A few wire formats written by hand, and how outputs are fed to them in every way."""
+"""Handwritten wire formats, and helpers to parse responses in all chunks."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ TAGS = WireFormat(
         arguments_field="arguments",
     ),
 )
-"""Reasoning in tags, each call in tags of its own."""
+"""Reasoning in tags, and each call in its own tags."""
 
 UNMARKED = WireFormat(
     turn=TURN,
     tools=ToolsFormat(format="JSON_NATIVE", name_field="name", arguments_field="parameters"),
 )
-"""Calls that stand in no markers."""
+"""Unmarked calls."""
 
 LIST = WireFormat(
     turn=TURN,
@@ -55,7 +55,7 @@ LIST = WireFormat(
         field_order=("name", "arguments", "id"),
     ),
 )
-"""A list of calls behind a marker that nothing closes, ids after the arguments."""
+"""A list of calls after a marker without a closer, with ids after the arguments."""
 
 KEYED = WireFormat(
     turn=TURN,
@@ -67,7 +67,7 @@ KEYED = WireFormat(
         name_is_key=True,
     ),
 )
-"""A list in which the function's name is the key."""
+"""A list of objects with the function name as the key."""
 
 WRAPPED = WireFormat(
     turn=TURN,
@@ -84,7 +84,7 @@ WRAPPED = WireFormat(
         field_order=("number", "tool", "input"),
     ),
 )
-"""Content in markers, and calls with a number each."""
+"""Content in markers, and numbered calls."""
 
 DELIMITED = WireFormat(
     turn=TURN, reasoning=ReasoningFormat(mode="DELIMITER", end="\n[FINAL]\n"), tools=TAGS.tools
@@ -99,18 +99,18 @@ ELEMENTS = WireFormat(
         name_prefix="<", name_suffix=">", value_suffix="</", key_suffix=">", item="entry"
     ),
 )
-"""Arguments whose names are tags, and values made of elements, which are closed by name."""
+"""Arguments with their names as tags, and values of elements closed by name."""
 
 MINE = TAGS.replace(
     tools={"per_call_start": "<use>", "per_call_end": "</use>", "separator": ""},
     reasoning={"mode": "NONE", "start": "", "end": ""},
 )
 MINE_CALL = '<use>{"name": "f", "arguments": {}}</use>'
-"""What a user may register under a name, and a call in it."""
+"""A call in the format `MINE`, which tests register under a name."""
 
 
 def in_tags(**arguments):
-    """A format in which each call and each argument stand in tags; how these do is given."""
+    """Return a format with each call in tags, and arguments in the given tags."""
     return WireFormat(
         turn=TURN,
         tools=ToolsFormat(format="TAG_WITH_TAGGED", per_call_start="<c>", per_call_end="</c>"),
@@ -120,16 +120,16 @@ def in_tags(**arguments):
 
 
 def cuts_of(text, first=1):
-    """The places where a text may be cut in two, from the first on.
+    """Return the offsets for splitting a text in two, from `first` on.
 
-    A run that leaves out some cases of tests takes a quarter of them.
+    A run with sampled cases takes a quarter of the offsets.
     """
     number = os.environ.get("DELTAPARSE_CASES")
     return range(first + int(number) % 4, len(text), 4) if number else range(first, len(text))
 
 
 def chunkings(text):
-    """The text, or bytes, whole, one by one, in chunks of some sizes, and at every single cut."""
+    """Yield chunkings: one chunk, single characters, some fixed sizes, and every split in two."""
     yield [text]
     for size in (1, 2, 3, 5, 8):
         yield [text[at : at + size] for at in range(0, len(text), size)]
@@ -138,7 +138,7 @@ def chunkings(text):
 
 
 def fed(fmt, text, reason="stop", **options):
-    """The parser after the text, which gave the same in every way of cutting it."""
+    """Return a finished parser, after a comparison of all chunkings of the text."""
     first = None
     for texts in chunkings(text):
         parser = StreamParser(fmt, **options)
@@ -156,10 +156,10 @@ def fed(fmt, text, reason="stop", **options):
 
 
 def calls(parser):
-    """Name and arguments of each call."""
+    """Return the name and arguments of each call."""
     return [(call.name, call.arguments) for call in parser.message.tool_calls]
 
 
 def kinds(parser):
-    """The kinds of the issues."""
+    """Return the kinds of the issues."""
     return [issue.kind for issue in parser.issues]

@@ -1,6 +1,6 @@
-"""Formats with channels and turns in them, drawn at random, and how a model would write them.
+"""Random formats with channels, and turns as a model would write them.
 
-What is written is made of the format's fields alone, and shares no code with the parser.
+The text depends on the fields of the format only, and shares no code with the parser.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HARMONY = WireFormat(
         reasoning=("analysis",),
     ),
 )
-"""How gpt-oss writes, as data."""
+"""The format of gpt-oss."""
 
 SHAPES = ("<{}>", "<|{}|>", "[{}]", "({})", "{{{}}}")
 WORDS = ("go", "chan", "msg", "msg2", "must", "end", "stop", "call")
@@ -40,7 +40,7 @@ ROLES = ("assistant", "model", "ai")
 
 @dataclass(frozen=True)
 class Said:
-    """One message before it is written: its kind, and its text or its (name, arguments)."""
+    """One message: its kind, and its text or its (name, arguments)."""
 
     kind: str
     text: str = ""
@@ -50,7 +50,7 @@ class Said:
 
 @st.composite
 def channel_formats(draw):
-    """A format with channels: markers of any shape, some with white space at their edges."""
+    """Draw a format with channels and any markers, some with whitespace at their edges."""
     shapes = draw(st.lists(st.sampled_from(SHAPES), min_size=8, max_size=8))
     made = [shape.format(word) for shape, word in zip(shapes, WORDS, strict=True)]
     start, channel, message, _, constrain, end, stop, call = made
@@ -82,7 +82,7 @@ calls = st.builds(
 
 @st.composite
 def said(draw, fmt):
-    """The messages of one turn."""
+    """Draw the messages of one turn."""
     texts = plain_texts(markers_of(fmt)).filter(bool)
     kinds = ["content", "call", *(["reasoning"] if fmt.channels.reasoning else [])]
     said = st.lists(st.sampled_from(kinds), max_size=4)
@@ -91,7 +91,7 @@ def said(draw, fmt):
 
 @st.composite
 def headers(draw, fmt, message):
-    """A header: its parts in any order, with a space or without, and a word more or not."""
+    """Draw a header: parts in any order, optional spaces, and an optional extra word."""
     channels = fmt.channels
     if not channels.channel:
         words = {"reasoning": channels.reasoning, "content": channels.readers}
@@ -115,7 +115,7 @@ def headers(draw, fmt, message):
 
 @st.composite
 def written(draw):
-    """A format, the messages of a turn, and the turn as a model would write it."""
+    """Draw a format, the messages of a turn, and the text of the turn."""
     fmt = draw(channel_formats())
     messages = draw(said(fmt))
     return fmt, messages, draw(texts_of(fmt, messages))
@@ -123,11 +123,11 @@ def written(draw):
 
 @st.composite
 def texts_of(draw, fmt, messages):
-    """The messages of a turn as a model would write them."""
+    """Draw the text of the messages of a turn."""
     opening, wire = "", ""
     for message in messages:
         text = message.text if message.values is None else dumped(message.values)
-        # What ends the turn stands at its end only.
+        # The end marker of the turn occurs only at its end.
         last = message is messages[-1]
         ends = [end for end in fmt.channels.ends if last or end not in fmt.turn.ends]
         wire += opening + draw(headers(fmt, message)) + text + draw(st.sampled_from(ends))
@@ -136,7 +136,7 @@ def texts_of(draw, fmt, messages):
 
 
 def turn_of(messages):
-    """The messages of a turn as what they add up to."""
+    """Return the turn that the messages add up to."""
 
     def texts(kind):
         return "".join(message.text for message in messages if message.kind == kind)
@@ -147,7 +147,7 @@ def turn_of(messages):
 
 @st.composite
 def streamed(draw):
-    """A format, a turn up to the arguments of its one call, and these as JSON."""
+    """Draw a format, a turn up to the arguments of its only call, and the arguments as JSON."""
     fmt = draw(channel_formats())
     messages = [message for message in draw(said(fmt)) if message.kind != "call"]
     call = draw(calls)
@@ -156,13 +156,13 @@ def streamed(draw):
 
 
 def dumped(values):
-    """Arguments as the model writes them."""
+    """Return arguments as JSON text."""
     return json.dumps(values, ensure_ascii=False)
 
 
 @st.composite
 def soups(draw):
-    """A format and text made of its markers, of parts of them, of names and JSON."""
+    """Draw a format, and text of its markers, their parts, names and JSON."""
     fmt = draw(channel_formats())
     channels, names = fmt.channels, (*fmt.channels.reasoning, "final")
     parts = fragments(markers_of(fmt))

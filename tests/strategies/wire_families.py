@@ -1,6 +1,6 @@
-"""Each family of wire formats: what a model writes in it, and text of any sort for it.
+"""Families of wire formats, with strategies for turns of a model and for any text.
 
-A property of all families takes one of `FAMILIES` and draws from it what it needs.
+A property of all families takes one of `FAMILIES` and draws its data from it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ def nothing(fmt, text):
 
 @dataclass(frozen=True, repr=False)
 class Family:
-    """What properties draw of one family of formats.
+    """Strategies of one family of formats.
 
     Args:
-        name: what it is called in reports.
-        written: a format, a turn (`Written`), and the text of it that a model would write.
-        soups: a format, and text of its markers, parts of them and whatever else it knows.
-        plain: a format, what opens content in it, and content in which no marker stands.
-        streamed: a format, a turn up to the arguments of a call, and these as JSON, in a format
-            in which nothing makes them wait.
-        tools: those under which what is written comes back.
-        issues: the kinds of issues that what is written may have.
-        passed_over: the part of a text that is neither in the message nor in an issue.
+        name: The name for reports.
+        written: A format, a turn (`Written`), and its text as a model would write it.
+        soups: A format, and text of its markers, their parts and other syntax of the format.
+        plain: A format, the start of content in it, and content without markers.
+        streamed: A format, a turn up to the arguments of a call, and the arguments as JSON. The
+            format does not buffer arguments.
+        tools: The tools for which written turns round-trip.
+        issues: The allowed kinds of issues for written turns.
+        passed_over: The part of a text that is neither in the message nor in an issue.
     """
 
     name: str
@@ -52,13 +52,13 @@ class Family:
 
     @property
     def texts(self):
-        """A format, and any text: what a model would write, or a soup."""
+        """Return a strategy for a format and any text: a written turn or a soup."""
         return self.written.map(lambda case: (case[0], case[2])) | self.soups
 
 
 @st.composite
 def plain(draw, soups):
-    """Content without a marker, made of a soup, and what opens it."""
+    """Draw content without a marker, made of a soup, and the start of content."""
     fmt, text = draw(soups)
     opening = fmt.reasoning.end if fmt.reasoning.mode is ReasoningMode.DELIMITER else ""
     if fmt.channels.message:
@@ -66,12 +66,12 @@ def plain(draw, soups):
         header = marks.channel + "final" if marks.channel else marks.recipient + marks.readers[0]
         header += marks.message
         opening = draw(st.sampled_from(["", header]))
-    # Where nothing marks a call, one may stand at the beginning.
+    # The dot prevents an unmarked call at the start.
     return fmt, opening, "." + without(markers_of(fmt), text)
 
 
 def header_words(fmt, text):
-    """The first words behind each marker in a header: names and types, which are not text."""
+    """Return the first words after each marker in a header: names and types, not text."""
     channels = fmt.channels
     markers = filter(None, (channels.channel, channels.recipient, channels.constrain))
     behind = [part for marker in markers for part in text.split(marker.strip())[1:]]
@@ -79,17 +79,17 @@ def header_words(fmt, text):
 
 
 def comments(fmt, text):
-    """What Python does not read."""
+    """Return the comments, which Python ignores."""
     return " ".join(re.findall("#.*", text))
 
 
 def members(fmt, text):
-    """What may stand in an object of JSON beside name and arguments."""
+    """Return the members of a JSON object other than name and arguments."""
     return " ".join(re.findall(r"\{[^}]*(?=\})", text))
 
 
 def family(name, module, formats, streamed=None, **more):
-    """A family of which a module draws formats, turns and soups."""
+    """Return a family with the formats, turns and soups of a module."""
     soups = module.soups(formats)
     streamed = None if streamed is None else module.streamed(streamed)
     return Family(name, module.written(formats), soups, plain(soups), streamed, **more)

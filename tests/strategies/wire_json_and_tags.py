@@ -1,7 +1,7 @@
-"""Formats of calls in JSON and in tags, messages, and how a model would write the one in the other.
+"""Formats of calls in JSON and in tags, and turns as a model would write them.
 
-`write` is the specification that the parser is held against: it is made of the format's fields
-alone, and shares no code with the parser.
+`write` is the specification for the parser. It depends on the fields of the format only, and
+shares no code with the parser.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .wire_parts import (
 
 @st.composite
 def formats(draw):
-    """A wire format in which calls are JSON or stand in tags."""
+    """Draw a wire format with calls in JSON or in tags."""
     return draw(json_formats() | tagged_formats())
 
 
@@ -49,7 +49,7 @@ any_format = formats()
 
 @st.composite
 def tagged_formats(draw, *, kinds=("TAG_WITH_JSON", "TAG_WITH_TAGGED"), streamed=False):
-    """A wire format of the families in tags; `streamed`: nothing that arguments wait for."""
+    """Draw a wire format with calls in tags; `streamed` formats do not buffer arguments."""
     markers = draw(marker_sets(17))
     opens, closes, section, section_end, per_call, per_call_end, end = markers[:7]
     prefix, suffix, close, start, stop, key, key_end, value, value_end, id_start = markers[7:]
@@ -111,12 +111,12 @@ def tagged_formats(draw, *, kinds=("TAG_WITH_JSON", "TAG_WITH_TAGGED"), streamed
 
 
 separators = st.sampled_from(["", "\n", "\n", ", ", " ;\n", "\n---\n", " and "])
-"""What stands between two calls."""
+"""Separators between two calls."""
 
 
 @st.composite
 def json_formats(draw, *, streamed=False):
-    """A wire format of the JSON family; `streamed`: nothing that arguments wait for."""
+    """Draw a wire format of the JSON family; `streamed` formats do not buffer arguments."""
     markers = draw(marker_sets(7))
     opens, closes, section, section_end, per_call, per_call_end, end = markers
     layout = draw(st.sampled_from(["flat", "nested", "key"]))
@@ -157,7 +157,7 @@ def json_formats(draw, *, streamed=False):
 
 NAMES = ["get_weather", "f", "run", "multi edit", 'quo"te']
 TAG_NAMES = ["get_weather", "f", "mcp.server-1/run", "été"]
-# In tags the first letter of an argument's name says which type the schema gives it.
+# For tags, the first letter of an argument name selects its type in the schema.
 TYPES = {
     "s": ("string", st.text(TEASING, max_size=12)),
     "n": ("number", st.integers() | st.floats(allow_nan=False, allow_infinity=False)),
@@ -181,14 +181,14 @@ TOOLS = [
     }
     for name in (*NAMES, *TAG_NAMES, "quote")
 ]
-"""Tools with which what is written in any family comes back."""
+"""Tools for which the written turns of all families round-trip."""
 
 
 @st.composite
 def tagged_arguments(draw, fmt):
-    """Arguments that can be written in tags: no string holds a marker."""
+    """Draw arguments for tags: no string contains a marker."""
     literals = [text.strip() for text in markers_of(fmt)]
-    if not fmt.arguments.value_suffix:  # the next call ends a value, or what stands before it
+    if not fmt.arguments.value_suffix:  # the next call or its separator ends a value
         borders = (fmt.function.name_prefix.strip(), fmt.tools.separator.strip())
         literals += [border for border in borders if border]
     keys = draw(st.lists(st.sampled_from(KEYS), max_size=4, unique=True))
@@ -200,15 +200,15 @@ def tagged_arguments(draw, fmt):
 
 
 def plain_text(fmt):
-    """Text in which no marker of the format stands, and which no marker's white space borders."""
+    """Return text without markers of the format and without their whitespace at its edges."""
     texts = plain_texts(markers_of(fmt))
-    # Where calls stand in no markers, a brace at the start means something.
+    # In formats of unmarked calls, a bracket or separator at the start may be part of a call.
     return texts.filter(lambda text: not text.startswith(("{", "[", ",", ";")))
 
 
 @st.composite
 def turns(draw, fmt, *, calls=(0, 3)):
-    """A turn that can be written in a format, with so many calls at least and at most."""
+    """Draw a turn for a format, with a number of calls in the given range."""
     has_reasoning = fmt.reasoning.mode is not ReasoningMode.NONE
     tools = fmt.tools
     tagged = tools.format != "JSON_NATIVE"
@@ -216,7 +216,7 @@ def turns(draw, fmt, *, calls=(0, 3)):
     call = st.tuples(st.sampled_from(TAG_NAMES if tagged else NAMES), values)
     calls = draw(st.lists(call, min_size=calls[0], max_size=calls[1]))
     if is_unmarked(fmt) and not tools.array_wrapped:
-        # A second unmarked call would be told from text only by what stands between.
+        # Only the separator would distinguish a second unmarked call from text.
         calls = calls[:1]
     if tools.name_is_key:
         calls = [(name.replace('"', ""), values) for name, values in calls]
@@ -229,13 +229,13 @@ def turns(draw, fmt, *, calls=(0, 3)):
 
 
 def writes_ids(fmt):
-    """Whether calls have ids of the model's own."""
+    """Return whether the model writes the ids of calls."""
     in_json = fmt.tools.format == "JSON_NATIVE" and bool(fmt.tools.id_field)
     return in_json or fmt.call_id.position != "NONE"
 
 
 def write(fmt, turn, ids=()):
-    """The turn as a model would write it, without the end-of-turn string."""
+    """Write a turn without its end-of-turn marker."""
     wire = ""
     if fmt.reasoning.mode is ReasoningMode.DELIMITER or turn.reasoning:
         wire += fmt.reasoning.start + turn.reasoning + fmt.reasoning.end
@@ -259,7 +259,7 @@ def write(fmt, turn, ids=()):
 
 
 def write_any(fmt, name, values, call_id):
-    """One call, between the markers of each call."""
+    """Write one call between the markers of each call."""
     if fmt.tools.format == "JSON_NATIVE":
         return write_call(fmt.tools, name, values, call_id)
     function, position = fmt.function, fmt.call_id.position
@@ -280,7 +280,7 @@ def write_any(fmt, name, values, call_id):
 
 
 def write_argument(arguments, key, value):
-    """One argument in tags."""
+    """Write one argument in tags."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     kind = type_of(value)
     usual, *others = arguments.ways
@@ -293,7 +293,7 @@ def write_argument(arguments, key, value):
 
 
 def write_call(tools, name, values, call_id):
-    """One call as JSON."""
+    """Write one call as JSON."""
     text = json.dumps(values, ensure_ascii=False)
     shown = json.dumps(text) if tools.arguments_as_text else text
     if tools.name_is_key:
@@ -308,7 +308,7 @@ def write_call(tools, name, values, call_id):
 
 @st.composite
 def written(draw, formats=any_format):
-    """A format, a turn, and the turn's text with or without its end marker."""
+    """Draw a format, a turn, and its text with or without the end marker."""
     fmt = draw(formats)
     turn = draw(turns(fmt))
     return fmt, turn, write(fmt, turn) + draw(st.sampled_from(["", *fmt.turn.ends]))
@@ -316,9 +316,9 @@ def written(draw, formats=any_format):
 
 @st.composite
 def streamed(draw, formats):
-    """A format, a turn up to the arguments of its one call, and these as JSON.
+    """Draw a format, a turn up to the arguments of its only call, and the arguments as JSON.
 
-    `formats` are such that nothing makes the arguments wait.
+    `formats` must not buffer arguments.
     """
     fmt = draw(formats)
     turn = draw(turns(fmt, calls=(1, 1)))
@@ -329,7 +329,7 @@ def streamed(draw, formats):
 
 @st.composite
 def soups(draw, formats=any_format):
-    """A format and text made of its markers, of parts of them and of JSON, in any order."""
+    """Draw a format, and text of its markers, their parts and JSON in any order."""
     fmt = draw(formats)
     call = '{"name": "f", "arguments": {"a": "<b>", "n": 12.5e-2}}'
     parts = fragments(markers_of(fmt))
@@ -342,4 +342,4 @@ def soups(draw, formats=any_format):
 
 
 any_text = written().map(lambda case: (case[0], case[2])) | soups()
-"""A format, and what a model would write in it, or a soup."""
+"""A format, and a written turn or a soup."""

@@ -1,7 +1,7 @@
-"""Calls in JSON that stands alone, as a server constrains a model of any format to write them.
+"""Calls as bare JSON, which a server makes a model of any format write by constraint.
 
-`written` is the specification that `calls="json"` is held against. Of the formats it has named
-ones, with reasoning and what opens content as they write it, and drawn ones.
+`written` is the specification for `calls="json"`. It uses built-in formats, with their reasoning
+and start of content, and drawn formats.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ KEPT = st.dictionaries(st.sampled_from(OWN_KEYS), st.text("ab{", max_size=3) | a
 
 @dataclass(frozen=True)
 class Case:
-    """What a model wrote, what must come of it, and the options of the parser that reads it.
+    """A response, its expected result, and the options of the parser.
 
-    `calls` are names and the arguments as they were written. `head` is the length of what stands
-    before the JSON; `strays` says that markers stand round it.
+    `calls` are names and verbatim arguments. `head` is the length of the text before the JSON.
+    `strays` is True if there are markers around the JSON.
     """
 
     fmt: object = field(repr=False)
@@ -41,7 +41,7 @@ class Case:
 
 @st.composite
 def turns(draw):
-    """A format, what stands before and behind the JSON in a turn of it, and the reasoning."""
+    """Draw a format, the text before and after the JSON in a turn, and the reasoning."""
     if draw(st.booleans()):
         wire = WIRES[name := draw(st.sampled_from(sorted(WIRES)))]
         thinks = bool(wire.thinks) and draw(st.booleans())
@@ -57,7 +57,7 @@ def turns(draw):
 
 @st.composite
 def written(draw):
-    """A `Case`."""
+    """Draw a `Case`."""
     fmt, before, behind, reasoning = draw(turns())
     style = {
         "ensure_ascii": draw(st.booleans()),
@@ -93,14 +93,14 @@ def written(draw):
 
 
 def write(draw, name, text):
-    """One call, the arguments being JSON."""
+    """Draw the text of one call with JSON arguments."""
     key = draw(st.sampled_from(["arguments", "parameters"]))
     members = [f'"name": {json.dumps(name)}', f'"{key}": {text}']
     return "{" + ", ".join(draw(st.permutations(members))) + "}"
 
 
 def strays(fmt):
-    """What may stand round the JSON and means nothing."""
+    """Return markers that are ignored around the JSON."""
     tools = fmt.tools
     own = [(tools.section_start, tools.section_end), (tools.per_call_start, tools.per_call_end)]
     return [("", ""), ("", ""), FENCES, *own, (tools.section_start, "")]
@@ -108,7 +108,7 @@ def strays(fmt):
 
 @st.composite
 def soups(draw):
-    """A format, text of JSON, of calls in it, of markers and of prose, and the options."""
+    """Draw a format, a text of JSON, calls, markers and prose, and the options."""
     fmt, before, behind, _ = draw(turns())
     call, other = '{"name": "f", "arguments": {"a": 1}}', '{"name": "g", "parameters": {}}'
     parts = [call, other, f"[{call}, {other}]", call[:20], call[20:], '{"x": 1}', '{"city": "NYC"}']

@@ -1,7 +1,7 @@
-"""What models write in each named format, by hand: nothing here comes from the formats' data.
+"""Handwritten responses in each built-in format, independent of the data of the formats.
 
-Each row has one call of `f` with `city` "NYC", that and one of `g` with `n` 2 behind it, and
-reasoning "hm" before content "Hi", "" where the format has none.
+Each row has one call of `f` with `city` "NYC", the same followed by a call of `g` with `n` 2, and
+reasoning "hm" before content "Hi". A field is "" if the format does not support it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .wire_parts import Written, markers_of, mixed, without
 
 
 class Wire(NamedTuple):
-    """What a model writes."""
+    """Responses of a model."""
 
     one: str
     two: str
@@ -34,18 +34,18 @@ TIGHT = "<think>hm</think>Hi"
 
 
 def xml(gap, between="\n", tag="tool_call"):
-    """A call between tags, and two."""
+    """Return one call and two calls between tags."""
     made = [f"<{tag}>{gap}{call}{gap}</{tag}>" for call in (NF, NG)]
     return made[0], between.join(made)
 
 
 def listed(start, end, calls=(NF, NG), between=", "):
-    """A list of one call, and of two."""
+    """Return a list of one call, and a list of two."""
     return f"{start}[{calls[0]}]{end}", f"{start}[{between.join(calls)}]{end}"
 
 
 def tagged(start, end, gap="\n", between="\n"):
-    """Calls with a tag for the function and one for each argument."""
+    """Return calls with a tag for the function and one for each argument."""
     made = [
         f"{start}\n<function={name}>\n<parameter={key}>{gap}{value}{gap}</parameter>\n</function>"
         f"\n{end}"
@@ -55,12 +55,12 @@ def tagged(start, end, gap="\n", between="\n"):
 
 
 def sections(start, calls, end, between=""):
-    """Calls in one section."""
+    """Return calls in one section."""
     return start + calls[0] + end, start + between.join(calls) + end
 
 
 def fenced(name, arguments):
-    """A call of DeepSeek V3 and R1."""
+    """Write a call of DeepSeek V3 and R1."""
     return (
         f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n{arguments}\n```"
         "<｜tool▁call▁end｜>"
@@ -68,7 +68,7 @@ def fenced(name, arguments):
 
 
 def harmony(name, arguments, start="<|start|>assistant"):
-    """A call of gpt-oss."""
+    """Write a call of gpt-oss."""
     return (
         f"{start}<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>"
         f"{arguments}<|call|>"
@@ -423,7 +423,7 @@ TOOLS = [
 
 @st.composite
 def written(draw):
-    """A named format, a turn, and the turn as a model would write it."""
+    """Draw a built-in format, a turn, and its text."""
     name = draw(st.sampled_from(sorted(WIRES)))
     kind = draw(st.sampled_from([kind for kind in Wire._fields if getattr(WIRES[name], kind)]))
     text, calls = getattr(WIRES[name], kind), CALLS.get(kind, [])
@@ -434,7 +434,7 @@ def written(draw):
 
 
 def texts_of(value):
-    """All the texts in a document."""
+    """Return all strings in a document."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):
@@ -444,7 +444,7 @@ def texts_of(value):
 
 @st.composite
 def plain(draw):
-    """A named format, what opens content in it, and content in which no marker stands."""
+    """Draw a built-in format, the start of content in it, and content without markers."""
     name = draw(st.sampled_from(sorted(WIRES)))
     fmt = get_format(name)
     opening = WIRES[name].says.partition("Hi")[0]
@@ -453,13 +453,13 @@ def plain(draw):
 
 @st.composite
 def soups(draw):
-    """A named format, and text made of its markers, of parts of them and of wire text."""
+    """Draw a built-in format, and text of its markers, their parts and its responses."""
     name = draw(st.sampled_from(sorted(WIRES)))
     return get_format(name), draw(soup_texts(name))
 
 
 def soup_texts(name):
-    """Text made of the markers of a named format, of parts of them and of wire text."""
+    """Return text of the markers of a built-in format, their parts and its responses."""
     wire, fmt = WIRES[name], get_format(name)
     document = json.loads(fmt.to_json())
     parts = [text for text in texts_of(document) if text.strip()]

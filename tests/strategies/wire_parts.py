@@ -1,4 +1,4 @@
-"""What formats and turns of every family are drawn from: markers, white space, text, values."""
+"""Building blocks of formats and turns: markers, whitespace, text and values."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ HEADER = "<|header|>model\n"
 WORDS = ("think", "call", "calls", "tool", "end", "start", "final", "x", "think2")
 SHAPES = ("<{}>", "</{}>", "<|{}|>", "[{}]", "[/{}]", "{}:>")
 TEASING = "<[{|\\\"'/>]}:, \nabthinkcal_é😀"
-"""The characters that markers and JSON begin with."""
+"""Characters from the start of markers and JSON."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A turn before it is written: what must come back. `ids`: those that the model gives."""
+    """A turn to be written and parsed back, with optional `ids` from the model."""
 
     reasoning: str
     content: str
@@ -40,7 +40,7 @@ arguments = st.dictionaries(st.text("abkey<", min_size=1, max_size=6), json_valu
 
 @st.composite
 def marker_sets(draw, count):
-    """Distinct markers, some the beginning of others, some with white space at their edges."""
+    """Draw distinct markers, some as prefixes of others, some with whitespace at their edges."""
     names = st.builds(
         lambda shape, word: shape.format(word), st.sampled_from(SHAPES), st.sampled_from(WORDS)
     )
@@ -48,7 +48,7 @@ def marker_sets(draw, count):
 
 
 def markers_of(fmt):
-    """All markers of a format."""
+    """Return all markers of a format."""
     tools, function, arguments, channels = fmt.tools, fmt.function, fmt.arguments, fmt.channels
     found = (
         fmt.reasoning.start,
@@ -61,7 +61,7 @@ def markers_of(fmt):
         tools.per_call_start,
         tools.per_call_end,
         tools.separator * any(map(str.isalnum, tools.separator)),
-        # It alone begins a call where nothing else does: `>>>` of Functionary.
+        # A name prefix may be the only start of a call, e.g. `>>>` of Functionary.
         function.name_prefix
         * (not tools.per_call_start or any(map(str.isalnum, function.name_prefix))),
         function.name_suffix,
@@ -87,13 +87,13 @@ def markers_of(fmt):
 
 
 def is_unmarked(fmt):
-    """Whether calls stand in no markers at all."""
+    """Return whether calls are unmarked."""
     tools = fmt.tools
     return not (tools.section_start or tools.per_call_start or fmt.function.name_prefix)
 
 
 def plain_texts(markers, alphabet=TEASING):
-    """Text in which none of the markers stands, with no white space at its edges."""
+    """Return text without the markers and without whitespace at its edges."""
     literals = [marker.strip() for marker in markers]
 
     def is_plain(text):
@@ -103,7 +103,7 @@ def plain_texts(markers, alphabet=TEASING):
 
 
 def without(markers, text):
-    """The text with all markers taken out, also those that came together by that."""
+    """Remove all markers from the text, including those formed by a removal."""
     literals = [marker.strip() for marker in markers]
     while any(literal in text for literal in literals):
         for literal in literals:
@@ -112,11 +112,11 @@ def without(markers, text):
 
 
 def fragments(markers):
-    """Markers with their white space and without, and beginnings of them."""
+    """Return markers with and without their whitespace, and their prefixes."""
     whole = [text for marker in markers for text in (marker, marker.strip())]
     return whole + [marker[:cut] for marker in whole for cut in (1, 3)]
 
 
 def mixed(parts, *, most=14):
-    """Text made of these chunks, in any order."""
+    """Return text of these parts in any order."""
     return st.lists(st.sampled_from(parts), max_size=most).map("".join)

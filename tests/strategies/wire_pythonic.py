@@ -1,6 +1,6 @@
-"""Turns with calls written as Python, and with code, drawn at random, and as a model writes them.
+"""Random turns with Python calls and with code, as a model would write them.
 
-As in `wire_json_and_tags`, what is written is made of the format's fields alone.
+As in `wire_json_and_tags`, the text depends on the fields of the format only.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ TOOLS = [{"name": name} for name in ("f", "get_weather", "run", "module.f", "mul
 
 @st.composite
 def pythonic_formats(draw):
-    """A wire format of calls written as Python, in markers or in none."""
+    """Draw a wire format of Python calls, marked or unmarked."""
     opens, closes, section, section_end, per_call, per_call_end, end = draw(marker_sets(7))
     shape = draw(st.sampled_from(["section", "per_call", "both", "unmarked"]))
     mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
     in_section, in_tags = shape in ("section", "both"), shape in ("per_call", "both")
     in_list = draw(st.booleans())
-    # Some print the result of the call.
+    # Some models print the result of the call.
     opened, closed = draw(st.sampled_from([("", ""), ("", ""), ("print(", ")")]))
     between = [", ", ",\n", ","] if in_list and not in_tags else [";", "; ", ", ", "\n"]
     return WireFormat(
@@ -72,15 +72,15 @@ def pythonic_formats(draw):
 
 
 def plain_text(fmt):
-    """Text in which no marker of the format stands, and which no white space borders."""
+    """Return text without markers of the format and without whitespace at its edges."""
     texts = plain_texts(markers_of(fmt), TEASING + "=")
-    # Where a part of a turn begins, a separator may stand that is none.
+    # A separator at the start of a part may be text.
     return texts.filter(lambda text: not text.startswith((",", ";", "{")))
 
 
 @st.composite
 def pythonic_turns(draw, fmt):
-    """A turn that can be written in a format."""
+    """Draw a turn for a format."""
     calls = tuple(draw(st.lists(st.tuples(names, arguments), max_size=3)))
     has_reasoning = fmt.reasoning.mode is not ReasoningMode.NONE
     return Written(
@@ -92,7 +92,7 @@ def pythonic_turns(draw, fmt):
 
 @st.composite
 def pythons(draw, value):
-    """A value as Python writes it, strings in quotes of all sorts."""
+    """Draw a value as a Python literal, with all kinds of quotes."""
     if isinstance(value, str):
         spellings = [repr(value), json.dumps(value), json.dumps(value, ensure_ascii=False)]
         spellings.append(f'"""{json.dumps(value)[1:-1]}"""')
@@ -107,7 +107,7 @@ def pythons(draw, value):
 
 @st.composite
 def written(draw, formats):
-    """A format, a turn, and the turn's text with or without its end marker."""
+    """Draw a format, a turn, and its text with or without the end marker."""
     fmt = draw(formats)
     turn = draw(pythonic_turns(fmt))
     wire = before_calls(fmt, turn)
@@ -117,7 +117,7 @@ def written(draw, formats):
 
 
 def before_calls(fmt, turn):
-    """The turn as a model would write it, up to its calls."""
+    """Write the turn up to its calls."""
     wire = ""
     if fmt.reasoning.mode is ReasoningMode.DELIMITER or turn.reasoning:
         wire += fmt.reasoning.start + turn.reasoning + fmt.reasoning.end
@@ -126,7 +126,7 @@ def before_calls(fmt, turn):
 
 @st.composite
 def calls_text(draw, fmt, calls):
-    """The calls as a model would write them."""
+    """Draw the text of the calls."""
     tools = fmt.tools
     made = []
     for name, values in calls:
@@ -143,7 +143,7 @@ def calls_text(draw, fmt, calls):
 
 @st.composite
 def soups(draw, formats):
-    """A format and text made of its markers, of parts of them and of Python, in any order."""
+    """Draw a format, and text of its markers, their parts and Python in any order."""
     fmt = draw(formats)
     parts = fragments(markers_of(fmt))
     parts += ["f(a=1)", "f(a='x", "g(", "f(1)", "f()", "run(x=[(1, 'b'), None]", "functions.f("]
@@ -155,7 +155,7 @@ def soups(draw, formats):
 
 @st.composite
 def code_formats(draw):
-    """A wire format in which code may stand behind a marker, beside calls in JSON."""
+    """Draw a wire format with code after a marker, and JSON calls."""
     start, section, section_end, end, think, answer = draw(marker_sets(6))
     unmarked = draw(st.booleans())
     thinks = draw(st.booleans())
@@ -184,7 +184,7 @@ def code_formats(draw):
 
 @st.composite
 def coded(draw):
-    """A format, a turn with code or with what may stand in its place, and the turn's text."""
+    """Draw a format, a turn with code or with a call in its place, and its text."""
     fmt = draw(code_formats())
     literals = [text.strip() for text in markers_of(fmt)]
     kind = draw(st.sampled_from(["code", "json", *(["method"] if fmt.code.method else [])]))

@@ -1,8 +1,8 @@
-"""Formats of calls in tags with what few templates have, made of the usual ones.
+"""Rare variants of formats with calls in tags, derived from the usual ones.
 
-A function's name that the closer repeats, a section whose calls begin with no marker, arguments
-whose type is written, that are marked by their type, that begin with no marker, or that end with
-a line or with what follows them.
+The variants are: closers with the function name, sections of calls without start markers, arguments
+with a written type, with markers for their type, without start markers, or ended by a line or by
+the next text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FORMS = (
 
 @st.composite
 def tag_form_formats(draw):
-    """A wire format in one of these forms, or in two."""
+    """Draw a wire format with one or two of these variants."""
     forms = {draw(st.sampled_from(FORMS)), draw(st.sampled_from(FORMS))}
     tagged = forms & {*FORMS[2:]} or draw(st.booleans())
     fmt = draw(tagged_formats(kinds=["TAG_WITH_TAGGED" if tagged else "TAG_WITH_JSON"]))
@@ -39,7 +39,7 @@ def tag_form_formats(draw):
 
 
 def closed_by_name(draw, fmt):
-    # A closer that is a word is a part of a name that stands right before it.
+    # A closer that is a word would be part of a name directly before it.
     words = ["end:"] if fmt.function.name_suffix.strip() else []
     close = draw(st.sampled_from(["</", "[/", "</fn=", '<end of="', *words]))
     suffix = draw(st.sampled_from([">", "]", ">\n", '"/>', ">>"]))
@@ -50,7 +50,7 @@ def in_a_section(draw, fmt):
     if fmt.call_id.position == "PRE_FUNC_NAME":
         return fmt
     section = "<|section|>" + draw(st.sampled_from(["", "\n"]))
-    prefix = draw(st.sampled_from(["", "<", "[:"]))  # nothing that a list of lists begins with
+    prefix = draw(st.sampled_from(["", "<", "[:"]))  # not the start of a list of lists
     suffix = fmt.function.name_suffix.strip() or "<|named|>"
     shown = bool(prefix or fmt.function.close.strip() or fmt.arguments.end.strip())
     separators = ["", "\n"] * shown + [", ", "; ", "<|next|>"]
@@ -129,7 +129,7 @@ def nothing_ends_values(draw, fmt):
 
 
 def without_space_before_ends(fmt):
-    """The same where no white space is part of what follows a value, which would be the value's."""
+    """Remove leading whitespace of markers after a value, since it would belong to the value."""
     tools, marks = fmt.tools, fmt.arguments
     prefix = marks.name_prefix.lstrip()
     return fmt.replace(

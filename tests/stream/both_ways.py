@@ -1,4 +1,4 @@
-"""The short way through calls, and the long one: what a parser says must be the same."""
+"""Comparison of parsers with and without the fast path through calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltaparse.stream.wire.fast_patterns import FastPattern
 
 
 def merged(deltas):
-    """What deltas say: texts of one kind, or for one call, that come together are one."""
+    """Join adjacent deltas of one kind, or of one call."""
     said = []
     for delta in deltas:
         if not isinstance(delta, ToolCallDelta):
@@ -34,16 +34,16 @@ def merged(deltas):
 
 
 def read(fmt, chunks, reason, given):
-    """All that a parser says: what it emits with each chunk, and what it has in the end."""
+    """Return the deltas of each chunk and the final state of a parser."""
     parser = StreamParser(fmt, **given)
     said, error = [], None
     try:
         said += ((parser.feed(text), parser.counts, parser.issue_count) for text in chunks)
         said.append((parser.finish(reason), parser.counts, parser.issue_count))
-    except Exception as raised:  # noqa: BLE001 - a policy says so, and both must
+    except Exception as raised:  # noqa: BLE001 - a policy may raise; both parsers must
         error = repr(raised)
     if said and given.get("policies", Policies()).extra_calls == "text":
-        # White space in a call that is text comes when the next that is read comes, or before.
+        # The two parsers may emit the whitespace of an extra call with different chunks.
         said = [([delta for deltas, *_ in said for delta in deltas], *said[-1][1:])]
     said = [(merged(deltas), *numbers) for deltas, *numbers in said]
     spans = [getattr(part, "span", None) for part in parser.message.parts]
@@ -51,7 +51,7 @@ def read(fmt, chunks, reason, given):
 
 
 @contextmanager
-def the_long_way():
+def slow_path_only():
     never = patch.object(FastPattern, "match", lambda *_: None)
     no_wait = patch.object(FastPattern, "may_follow", lambda *_: False)
     no_call = patch.object(json_object_calls, "_whole_call", lambda *_: False)
@@ -62,5 +62,5 @@ def the_long_way():
 
 def check_both_ways(fmt, chunks, reason, **given):
     short = read(fmt, chunks, reason, given)
-    with the_long_way():
+    with slow_path_only():
         assert read(fmt, chunks, reason, given) == short

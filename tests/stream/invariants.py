@@ -1,6 +1,6 @@
-"""The invariants that any text keeps, in whatever format: what the properties of each family ask.
+"""Invariants of every text in every format, shared by the properties of all families.
 
-Numbered as in the README. Whatever depends on how a family writes stands with that family.
+The numbers are those of the README. Checks for a single family are in the tests of that family.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..support import as_joined, joined
 
 
 def in_families(families=FAMILIES):
-    """A case for each family, with half of the examples that other properties have."""
+    """Parametrize a property over families, with half of the usual examples."""
 
     def mark(test):
         test = settings(max_examples=settings.default.max_examples // 2)(test)
@@ -27,14 +27,14 @@ def in_families(families=FAMILIES):
 
 
 def run(fmt, texts, reason="stop", **options):
-    """A parser that was fed and finished, and all that it gave."""
+    """Return a finished parser and all of its deltas."""
     parser = StreamParser(fmt, **options)
     deltas = [delta for text in texts for delta in parser.feed(text)]
     return parser, deltas + parser.finish(reason)
 
 
 def check_1_and_2(fmt, text, cuts, reason="stop", **options):
-    """The sum of the deltas is the message, and the same at each of the cuts; issues say where."""
+    """Check the sum of the deltas against the message, with equal issues for all cuts."""
     whole, deltas = run(fmt, [text], reason, **options)
     assert joined(deltas) == as_joined(whole.message)
     assert "internal_error" not in {issue.kind for issue in whole.issues}
@@ -51,7 +51,7 @@ def check_1_and_2(fmt, text, cuts, reason="stop", **options):
 
 
 def check_3(fmt, text, **options):
-    """Nothing is retracted: what was given for a prefix begins what is given for the whole."""
+    """Check that the result for a prefix is a prefix of the complete result."""
     final = joined(run(fmt, [text], **options)[1])
     parser = StreamParser(fmt, **options)
     deltas = []
@@ -67,7 +67,7 @@ def check_3(fmt, text, **options):
 
 
 def check_4(deltas):
-    """A call begins once, with its id and whole name; calls follow one another."""
+    """Check that calls start once, with their id and complete name, and do not interleave."""
     calls = [delta for delta in deltas if isinstance(delta, ToolCallDelta)]
     indices = [delta.index for delta in calls]
     assert indices == sorted(indices)
@@ -80,6 +80,6 @@ def check_4(deltas):
 
 
 def check_5(message):
-    """The arguments of a whole call are one object; those of another can be healed to one."""
+    """Check that complete calls have an object as arguments, and others heal to one."""
     for call in message.tool_calls:
         assert isinstance(json.loads(call.arguments) if call.complete else call.healed(), dict)

@@ -1,4 +1,4 @@
-"""Streams that are left, cancelled or cut by an error: what was given stays given, and no noise."""
+"""Streams that are abandoned, canceled or interrupted by an error keep their deltas silently."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEXT = f"<think>\nhm\n</think>\n\nWell. {CALL} And more."
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    """Nothing is said of what is collected, not even by a warning, which is an error here."""
+    """Fail on every warning or message about a garbage-collected stream."""
     noise = []
     monkeypatch.setattr(sys, "unraisablehook", lambda reported: noise.append(reported.exc_value))
     yield
@@ -40,9 +40,9 @@ def quiet(monkeypatch):
 
 
 class Pieces:
-    """An async iterable of the characters of a text, which knows how it was left.
+    """An async iterable of characters with a record of how the iteration ended.
 
-    At `stop` it raises `error`, or sets `waits` and waits for ever.
+    At `stop` it raises `error`. Without an error it sets `waits` and waits forever.
     """
 
     def __init__(self, text, stop=None, error=None):
@@ -69,7 +69,7 @@ class Pieces:
 
 
 def so_far(text):
-    """What a parser has given for the beginning of an output."""
+    """Return the deltas for a prefix of a response."""
     parser = StreamParser(TAGS)
     return [delta for char in text for delta in parser.feed(char)]
 
@@ -80,7 +80,7 @@ async def collect(deltas, into):
 
 
 @pytest.mark.parametrize("stop", range(0, len(TEXT), 9))
-async def test_a_task_that_is_cancelled_has_what_had_come(stop):
+async def test_cancelled_task_keeps_the_deltas_so_far(stop):
     chunks, got = Pieces(TEXT, stop), []
     task = asyncio.create_task(collect(aiter_deltas(chunks, TAGS), got))
     await chunks.waits.wait()
@@ -91,7 +91,7 @@ async def test_a_task_that_is_cancelled_has_what_had_come(stop):
     assert chunks.left
 
 
-async def test_time_that_runs_out():
+async def test_timeout_keeps_the_deltas_so_far():
     chunks, got = Pieces(TEXT, 40), []
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
@@ -101,7 +101,7 @@ async def test_time_that_runs_out():
 
 
 @pytest.mark.parametrize("count", range(6))
-async def test_a_stream_that_is_closed_gives_no_more_and_reads_no_more(count):
+async def test_closed_stream_stops_emitting_and_reading(count):
     chunks = Pieces(TEXT)
     deltas = aiter_deltas(chunks, TAGS)
     got = [await anext(deltas) for _ in range(count)]
@@ -115,7 +115,7 @@ async def test_a_stream_that_is_closed_gives_no_more_and_reads_no_more(count):
 
 
 class Engine:
-    """An iterator of chunks that is closed in the way of its maker."""
+    """An iterator of chunks with the close method of one engine."""
 
     def __init__(self, name):
         self.closed = 0
@@ -140,7 +140,7 @@ class Engine:
 
 
 @pytest.mark.parametrize("name", ["aclose", "close", "finalize"])
-async def test_the_source_of_a_stream_is_closed_with_it_at_once(name):
+async def test_closing_a_stream_closes_its_source(name):
     engine = Engine(name)
     deltas = aiter_deltas(engine, TAGS)
     await anext(deltas)
@@ -154,7 +154,7 @@ async def test_the_source_of_a_stream_is_closed_with_it_at_once(name):
         assert engine.closed
 
 
-async def test_the_source_is_closed_where_a_policy_raises():
+async def test_source_is_closed_if_a_policy_raises():
     left = []
 
     def chunks():
@@ -170,7 +170,7 @@ async def test_the_source_is_closed_where_a_policy_raises():
     assert left
 
 
-async def test_a_stream_that_is_left_in_a_loop():
+async def test_break_from_a_loop_stops_reading():
     chunks = Pieces(TEXT)
     async for _ in aiter_deltas(chunks, TAGS):
         break
@@ -178,7 +178,7 @@ async def test_a_stream_that_is_left_in_a_loop():
 
 
 @pytest.mark.parametrize("stop", range(0, len(TEXT), 9))
-async def test_an_iterator_that_raises(stop):
+async def test_error_of_an_async_source_is_raised_after_the_deltas(stop):
     error, got = ConnectionResetError("gone"), []
     deltas = aiter_deltas(Pieces(TEXT, stop, error), TAGS)
     with pytest.raises(ConnectionResetError) as caught:
@@ -189,7 +189,7 @@ async def test_an_iterator_that_raises(stop):
         await anext(deltas)
 
 
-async def test_a_policy_that_raises():
+async def test_raising_policy_keeps_the_deltas_so_far():
     policies, got = Policies(text_after_tool_call="error"), []
     with pytest.raises(MalformedOutput):
         await collect(aiter_deltas(Pieces(TEXT), TAGS, policies=policies), got)
@@ -208,7 +208,7 @@ async def test_streams_side_by_side():
         assert got == list(iter_deltas(text, family.format))
 
 
-async def test_streams_that_nobody_reads():
+async def test_unread_streams_are_collected_silently():
     aiter_deltas(Pieces(TEXT), TAGS)
     iter_deltas(TEXT, TAGS)
     started = aiter_deltas(Pieces(TEXT), TAGS)
@@ -219,7 +219,7 @@ async def test_streams_that_nobody_reads():
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_generators_and_parsers_that_are_left_anywhere(name):
+def test_abandoned_parsers_and_iterators_are_collected_silently(name):
     family = FAMILIES[name]
     text = f"{family.write(v='[1, {')}"
     for cut in range(len(text)):
@@ -231,7 +231,7 @@ def test_generators_and_parsers_that_are_left_anywhere(name):
     gc.collect()
 
 
-def test_an_iterator_that_is_closed():
+def test_closed_iterator_emits_no_more_deltas():
     deltas = iter_deltas(TEXT, TAGS)
     assert next(deltas) == so_far(TEXT)[0]
     with closing(deltas):
@@ -268,7 +268,7 @@ def test_options_are_checked_at_once(iterate):
         iterate([], TAGS, reasoning="loud")
 
 
-def test_an_iterable_that_raises():
+def test_error_of_a_source_is_raised_after_the_deltas():
     def chunks():
         yield TEXT[:30]
         raise OSError

@@ -1,4 +1,4 @@
-"""A bug of ours: a reader that raises at any moment loses no text, and repeats none."""
+"""Internal errors: a reader may raise at any step without losing or repeating text."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ CALLED = WireFormat(
 
 
 class Bug(Exception):
-    """What a reader raises that has one."""
+    """The exception of a broken reader."""
 
 
 class Fuse:
-    """Blows once: at the `left`-th time that it is asked."""
+    """Raise `Bug` once, at the `left`-th call."""
 
     def __init__(self, left):
         self.left = left
@@ -39,7 +39,7 @@ class Fuse:
 
 
 class RaisingSteps:
-    """Sub-parsers of which the innermost raises where it waits."""
+    """Sub-parsers whose innermost one raises while it waits."""
 
     def __init__(self, steps, fuse):
         self._steps, self._fuse = steps, fuse
@@ -53,7 +53,7 @@ class RaisingSteps:
 
 
 def raising_window(fuse):
-    """A class of windows that raise when they are read from."""
+    """Return a window class whose reads raise."""
 
     class RaisingWindow(Window):
         __slots__ = ()
@@ -74,16 +74,16 @@ def raising_window(fuse):
 
 
 def broken(fmt, texts, reason, at, where, **kw):
-    """A parser that was fed and finished, one of whose readers raised, and all that it emitted.
+    """Return a finished parser with a broken reader, its deltas, and the remaining count.
 
-    And how often less than `at` a reader was asked: with 0 none raises, and all are counted.
+    The count is `at` minus the number of reads. With `at=0` the readers never raise.
     """
     fuse = Fuse(0)
     with pytest.MonkeyPatch.context() as patch:
         if where == "window":
             for module in (parser_module, assistant_turn):
                 patch.setattr(module, "Window", raising_window(fuse))
-        # What looks for a lost marker is another parser: it may raise, and nothing is lost.
+        # The search for a lost marker uses a second parser, so its errors lose no text.
         patch.setattr(parser_module, "called_without_marker", lambda *_: "")
         parser = StreamParser(fmt, **kw)
         if where == "steps":
@@ -97,9 +97,9 @@ def broken(fmt, texts, reason, at, where, **kw):
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @settings(derandomize=True)  # `make fuzz` draws anew
 @given(data=st.data(), kw=options, reason=reasons)
-def test_every_word_is_somewhere_once(family, where, data, kw, reason):
+def test_error_neither_loses_nor_repeats_a_word(family, where, data, kw, reason):
     fmt, text = data.draw(family.soups)
-    words = "ΔΘΛΞΠΣ"  # Nothing is cut within one of them.
+    words = "ΔΘΛΞΠΣ"  # One character each, so cuts never split a word.
     spots = range(0, len(text) + 1, max(1, len(text) // 5))
     for word, spot in zip(words, reversed(list(spots)), strict=False):
         text = text[:spot] + word + text[spot:]
@@ -111,7 +111,7 @@ def test_every_word_is_somewhere_once(family, where, data, kw, reason):
     content, reasoning, calls = joined(deltas)
     assert joined(deltas) == as_joined(parser.message)
     check_4(deltas)
-    # An id may hold the name of the function, which is no second time.
+    # An id may contain the function name, so it does not count as a repetition.
     found = content + reasoning + "".join("".join(call[fmt.call_id.holds_name :]) for call in calls)
     details = "".join(issue.detail for issue in parser.issues)
     passed_over = family.passed_over(fmt, text)
@@ -123,7 +123,7 @@ def test_every_word_is_somewhere_once(family, where, data, kw, reason):
     assert [word for word in words if found.count(word) > 1 + copied] == []
 
 
-def test_the_parser_that_looks_for_a_lost_marker_is_another():
+def test_error_in_the_lost_marker_search_is_one_internal_error():
     said, tools = ["f", '{"a": 1}'], [{"name": "f"}]
     asked = -broken(CALLED, said, "stop", 0, "window", tools=tools)[2]
     for at in range(1, asked + 1):
@@ -132,8 +132,8 @@ def test_the_parser_that_looks_for_a_lost_marker_is_another():
 
 
 @pytest.mark.parametrize("last", ["", "}}</call> and", "}}</call>"])
-def test_what_a_checkpoint_holds_comes_out(last):
-    """A call whose name is not known yet is all there, in its place."""
+def test_error_after_a_checkpoint_releases_the_buffered_text(last):
+    """Emit a call without a complete name as text, at its place."""
     for cut in range(1, len(CALL)):
         parser = StreamParser(TAGS)
         deltas = parser.feed(f"one {CALL[:cut]}")

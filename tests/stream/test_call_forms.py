@@ -1,4 +1,4 @@
-"""Calls behind one marker in more than one form: what stands behind it tells which.
+"""Calls in several forms after the same marker; the text after the marker selects the form.
 
 [TOOL_CALLS] [{"name": "f", "arguments": {}, "id": "abcdefghi"}]
 [TOOL_CALLS]f{}    [TOOL_CALLS]f[ARGS]{}    [TOOL_CALLS]f[CALL_ID]abcdefghi[ARGS]{}
@@ -24,7 +24,7 @@ IDS = ("abcdefghi", "123456789")
 
 
 def listed(calls, gap=""):
-    """The calls as versions 1 to 7 of Mistral's tokenizer have them."""
+    """Write calls like versions 1 to 7 of Mistral's tokenizer."""
     made = [
         {"name": name, "arguments": value} | ({"id": id} if id else {}) for name, value, id in calls
     ]
@@ -32,12 +32,12 @@ def listed(calls, gap=""):
 
 
 def single(calls, gap=""):
-    """A call for each marker, as an object."""
+    """Write one JSON object after each marker."""
     return "".join(listed([call], gap).replace("[{", "{", 1).removesuffix("]") for call in calls)
 
 
 def tagged(calls, gap=""):
-    """The calls as versions 11 and 13 have them."""
+    """Write calls like versions 11 and 13 of the tokenizer."""
     return "".join(
         f"[TOOL_CALLS]{gap}{name}{f'[CALL_ID]{id}' if id else ''}[ARGS]{json.dumps(value)}"
         for name, value, id in calls
@@ -45,7 +45,7 @@ def tagged(calls, gap=""):
 
 
 def bare(calls, gap=""):
-    """The same without a marker behind the name, and so without ids."""
+    """Write calls without a marker after the name and without ids."""
     return "".join(f"[TOOL_CALLS]{gap}{name}{json.dumps(value)}" for name, value, _ in calls)
 
 
@@ -55,7 +55,7 @@ FORMS = [listed, single, tagged, bare]
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", FAMILY)
 @given(data=st.data())
-def test_each_form_is_read_by_each_name_of_the_family(name, form, data):
+def test_each_format_of_the_family_reads_each_form(name, form, data):
     given_ids = data.draw(st.sampled_from([IDS, ("", "")])) if form is not bare else ("", "")
     values = data.draw(st.lists(arguments, min_size=1, max_size=2))
     calls = list(zip(("f", "g"), values, given_ids, strict=False))
@@ -78,7 +78,7 @@ def test_each_form_is_read_by_each_name_of_the_family(name, form, data):
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_two_forms_may_stand_in_one_turn(name):
+def test_one_turn_may_mix_two_forms(name):
     first, second = [("f", {"a": 1}, IDS[0])], [("g", {"b": "]"}, IDS[1])]
     for one in FORMS:
         for other in FORMS:
@@ -92,14 +92,14 @@ def test_two_forms_may_stand_in_one_turn(name):
 @pytest.mark.parametrize(
     "text", ['[TOOL_CALLS]"f"', "[TOOL_CALLS] is a marker.", "[TOOL_CALLS]x y{}", "[TOOL_CALLS][a"]
 )
-def test_what_is_in_no_form_is_text(name, text):
+def test_marker_without_a_known_form_is_content(name, text):
     message = parse(text, name, tools=TOOLS, finish_reason="stop")
     assert (message.content, message.tool_calls) == (text, [])
 
 
 @pytest.mark.parametrize("name", FAMILY)
 @pytest.mark.parametrize("form", FORMS)
-def test_a_call_that_was_cut_is_not_complete(name, form):
+def test_truncated_call_is_incomplete(name, form):
     wire = form([("f", {"a": "b"}, "")])
     for end in range(wire.index("b"), wire.index('"}') + 1):
         message = parse(wire[:end], name, tools=TOOLS, finish_reason="length")
@@ -108,7 +108,7 @@ def test_a_call_that_was_cut_is_not_complete(name, form):
 
 @pytest.mark.parametrize("name", ["deepseekv31", "functionary_v31", "kimi_k2", "qwen3_coder"])
 @pytest.mark.parametrize("begins", ['[{"name": "f"', "[", '{"name": "f", "arguments": {}', '"f"'])
-def test_what_begins_like_a_value_is_no_name(name, begins):
+def test_start_of_a_json_value_is_not_a_name(name, begins):
     fmt = get_format(name)
     text = "".join(fmt.derived.openers) + begins + '{"a": 1}'
     for tools in (None, TOOLS):
@@ -116,7 +116,7 @@ def test_what_begins_like_a_value_is_no_name(name, begins):
         assert message.tool_calls == []
 
 
-def test_a_tool_may_be_called_like_the_beginning_of_a_value():
+def test_tool_name_may_look_like_the_start_of_a_value():
     tools = [{"name": "[f]"}]
     message = parse('[TOOL_CALLS][f][ARGS]{"a": 1}', DEVSTRAL_ALONE, tools=tools)
     assert [call.name for call in message.tool_calls] == ["[f]"]
@@ -125,7 +125,7 @@ def test_a_tool_may_be_called_like_the_beginning_of_a_value():
 DEVSTRAL_ALONE = get_format("devstral").replace(tools={"also": "NONE"})
 
 
-def test_ids_that_the_format_does_not_write_do_not_hold_arguments_back():
+def test_arguments_stream_in_a_format_without_ids():
     parser = StreamParser(get_format("devstral"), tools=TOOLS)
     deltas = parser.feed('[TOOL_CALLS]f[ARGS]{"a": "b')
     assert "".join(delta.arguments for delta in deltas) == '{"a": "b'
@@ -140,12 +140,12 @@ def test_ids_that_the_format_does_not_write_do_not_hold_arguments_back():
         {"tools": {"also": "JSON_NATIVE", "per_call_start": ""}, "function": {"name_prefix": "<"}},
     ],
 )
-def test_a_second_form_that_nothing_tells_from_the_first_is_refused(changes):
+def test_ambiguous_second_form_is_rejected(changes):
     with pytest.raises(FormatError, match="also"):
         get_format("devstral").replace(**changes)
 
 
-def test_a_format_with_two_forms_goes_to_json_and_back():
+def test_format_with_two_forms_round_trips_as_json():
     for name in FAMILY:
         fmt = get_format(name)
         assert fmt.tools.also != "NONE"

@@ -1,4 +1,4 @@
-"""Policies that make a call content: all of its text is, the markers that end it too."""
+"""Policies to turn calls into content, including their end markers."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CHANNELS = ("gpt_oss", "muse_glimmer")
 NAMED = [
     (name, REASONS.sub("", text), REASONS.match(text))
     for name in WIRES
-    # Where nothing marks a call, its name does; a message in a channel has a header of its own.
+    # Unmarked calls are known by their names. Messages in channels have their own headers.
     for text in dict.fromkeys([WIRES[name].one, WIRES[name].two][: 1 + (name not in CHANNELS)])
     if text and name != "llama4_pythonic"
 ]
 
 
 def read(fmt, chunks, reason="stop", **options):
-    """A parser that was fed and finished."""
+    """Return a parser after it was fed and finished."""
     parser = StreamParser(fmt, **options)
     for chunk in chunks:
         parser.feed(chunk)
@@ -45,13 +45,13 @@ def read(fmt, chunks, reason="stop", **options):
 
 
 def kinds(parser):
-    """The kinds of what was reported."""
+    """Return the kinds of all issues."""
     return {issue.kind for issue in parser.issues}
 
 
 @pytest.mark.parametrize(("name", "calls", "reasons"), NAMED)
 @given(data=st.data())
-def test_calls_of_unknown_tools_are_text_to_the_byte(name, calls, reasons, data):
+def test_calls_of_unknown_tools_are_content_verbatim(name, calls, reasons, data):
     before = reasons[0] if reasons else ""
     policies = Policies(unknown_tool="text")
     parser = read(
@@ -65,7 +65,7 @@ def test_calls_of_unknown_tools_are_text_to_the_byte(name, calls, reasons, data)
 
 
 @given(data=st.data())
-def test_calls_of_unknown_tools_are_text_in_any_format(data):
+def test_calls_of_unknown_tools_are_content_in_any_format(data):
     fmt = data.draw(wire.any_format)
     turn = data.draw(wire.turns(fmt, calls=(1, 3)))
     text = wire.write(fmt, turn)
@@ -79,7 +79,7 @@ def test_calls_of_unknown_tools_are_text_in_any_format(data):
 
 
 @given(data=st.data())
-def test_python_calls_of_unknown_tools_are_text(data):
+def test_python_calls_of_unknown_tools_are_content(data):
     fmt, turn, text = data.draw(wire_pythonic.written(wire_pythonic.pythonic_formats()))
     policies = Policies(unknown_tool="text")
     parser = read(fmt, data.draw(cuts(text)), tools=OTHERS, policies=policies)
@@ -95,14 +95,14 @@ def test_python_calls_of_unknown_tools_are_text(data):
 EXTRA = [
     name
     for name in WIRES
-    # Where no marker ends calls, what follows them says whether they are any.
+    # Without closing markers, the text after the calls decides if they are calls.
     if get_format(name).derived.closers and WIRES[name].two.startswith(WIRES[name].one)
 ]
 
 
 @pytest.mark.parametrize("name", EXTRA)
 @given(data=st.data(), after=st.sampled_from(["", " And so on."]))
-def test_extra_calls_are_text_to_their_end(name, data, after):
+def test_extra_calls_are_content_up_to_their_end(name, data, after):
     wires, policies = WIRES[name], Policies(extra_calls="text")
     text = wires.two + after
     parser = read(
@@ -112,7 +112,7 @@ def test_extra_calls_are_text_to_their_end(name, data, after):
     kept = "text_after_tool_call" in kinds(parser)
 
     assert (call.name, call.complete) == ("f", True)
-    # What stands before a header of a channel ends the message before.
+    # Markers before a channel header end the previous message.
     extra = text[len(wires.one) :].strip().removeprefix("<|start|>assistant")
     assert parser.message.content.strip() == extra
     assert kept == bool(after)
@@ -128,7 +128,7 @@ SECTIONS = [
 @pytest.mark.parametrize(("name", "fmt"), SECTIONS)
 @pytest.mark.parametrize("known", ["f", "g"])
 @given(data=st.data())
-def test_the_markers_of_a_section_are_markup_where_one_call_in_it_is(name, fmt, known, data):
+def test_section_markers_are_markup_if_the_section_has_a_call(name, fmt, known, data):
     text, tools = WIRES[name].two, [{"name": known}]
     parser = read(fmt, data.draw(cuts(text)), tools=tools, policies=Policies(unknown_tool="text"))
     (call,) = parser.message.tool_calls
@@ -150,7 +150,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "text"), BROKEN)
 @given(data=st.data())
-def test_calls_with_bad_arguments_are_text_to_the_byte(name, text, data):
+def test_calls_with_malformed_arguments_are_content_verbatim(name, text, data):
     policies = Policies(malformed_arguments="text")
     parser = read(get_format(name), data.draw(cuts(text)), policies=policies)
 
@@ -169,8 +169,8 @@ def test_calls_with_bad_arguments_are_text_to_the_byte(name, text, data):
     ],
 )
 @pytest.mark.parametrize("extra", [False, True])
-def test_7_a_call_that_is_text_is_held_back_no_longer_than_its_name(name, head, extra):
-    """The policy needs the name only, and no buffer grows with the output."""
+def test_7_call_turned_into_content_is_buffered_up_to_its_name(name, head, extra):
+    """Buffer no more than the name, since the policy needs only that."""
     options = {"tools": OTHERS, "policies": Policies(unknown_tool="text")}
     before = ""
     if extra:

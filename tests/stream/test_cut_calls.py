@@ -1,4 +1,4 @@
-"""Calls in which the output ends, in every built-in format: at each character behind the name."""
+"""Calls of every built-in format, truncated at each character after the name."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def read(fmt, text, reason, size=0):
 
 
 def behind_names(text):
-    """Where a name is certain: behind the characters that follow it and that no name has."""
+    """Return the offsets at which a name is certain, after characters no name contains."""
     return [
         re.compile(rf"(?<![a-zA-Z_]){name}[^a-zA-Z_]+").search(text).end() for name in ("f", "g")
     ]
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_call_whose_name_is_known_stays_a_call_at_the_end_of_the_output(name):
+def test_truncated_call_with_a_complete_name_is_a_call(name):
     text, reasons = WIRES[name].two or "-", cycle(["stop", "length", None])
     whole = read(name, text, "stop").message
     if len(whole.tool_calls) < 2:
-        pytest.skip("the template does not tell how calls are written")
+        pytest.skip("the template does not render calls")
     begins = behind_names(text)
     for at in range(begins[0], len(text)):
         parser = read(name, text[:at], next(reasons))
@@ -79,12 +79,12 @@ def test_a_call_whose_name_is_known_stays_a_call_at_the_end_of_the_output(name):
         ("pythonic", "[f(", "f", ""),
         ("pythonic", "[f(ci", "f", ""),
         ("olmo3", "<function_calls>f()\ng(", "g", ""),
-        # A name that may go on is none.
+        # An incomplete name does not count as a name.
         ("pythonic", "[f", "", "[f"),
         ("pythonic", "[h(", "", "[h("),
     ],
 )
-def test_the_head_of_a_call_in_which_the_output_ends_is_markup(fmt, text, name, content, reason):
+def test_truncated_head_of_a_call_is_markup(fmt, text, name, content, reason):
     for size in (1, len(text)):
         parser = read(fmt, text, reason, size)
         made = parser.message.tool_calls
@@ -95,7 +95,7 @@ def test_the_head_of_a_call_in_which_the_output_ends_is_markup(fmt, text, name, 
 
 @pytest.mark.parametrize("size", [1, 100])
 @pytest.mark.parametrize("cut", range(1, len("<![CDATA[")))
-def test_the_beginning_of_an_escape_marker_is_no_value(cut, size):
+def test_prefix_of_an_escape_marker_is_not_a_value(cut, size):
     text = '<function name="f"><param name="city">' + "<![CDATA["[:cut]
     for reason in ("stop", "length"):
         parser = read("minicpm5", text, reason, size)
@@ -103,7 +103,7 @@ def test_the_beginning_of_an_escape_marker_is_no_value(cut, size):
 
 
 @pytest.mark.parametrize("cut", range(1, len("assistant")))
-def test_the_beginning_of_a_role_behind_a_call_is_no_content(cut):
+def test_truncated_role_after_a_call_is_not_content(cut):
     text = '<|channel|>commentary to=functions.f<|message|>{"city": "x"}<|call|><|start|>'
     for size in (1, 200):
         parser = read("gpt_oss", text + "assistant"[:cut], "length", size)
@@ -111,7 +111,7 @@ def test_the_beginning_of_a_role_behind_a_call_is_no_content(cut):
 
 
 @pytest.mark.parametrize("cut", [1, 2])
-def test_half_of_the_fence_behind_arguments_is_no_content(cut):
+def test_truncated_fence_after_arguments_is_not_content(cut):
     text = WIRES["deepseek_v3"].one.partition("\n```<")[0] + "\n" + "```"[:cut]
     parser = read("deepseek_v3", text, "length")
     assert (parser.message.content, kinds(parser)) == ("", ["cut_marker"])

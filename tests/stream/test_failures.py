@@ -1,4 +1,4 @@
-"""What goes wrong in other parsers, as their users report it, case by case, and what is right."""
+"""Failures that users report of other parsers, one test for each, with the correct result."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def test_a_marker_split_over_chunks_is_found_and_does_not_leak():
     assert calls(parser) == [("f", "{}")]
 
 
-def test_what_cannot_become_a_marker_is_released_at_once():
+def test_text_that_cannot_become_a_marker_is_released_at_once():
     parser = StreamParser(TAGS)
     assert [joined(parser.feed(text))[0] for text in ("a <ca", "b", "<")] == ["a ", "<cab", ""]
 
 
-def test_several_events_in_one_chunk_all_come():
+def test_one_chunk_may_hold_several_parts():
     parser = StreamParser(TAGS)
     text = f"<think>\nhm\n</think>\n\nWell.\n{CALL}\n{OTHER}<|end|>"
     content, reasoning, made = joined(parser.feed(text))
@@ -85,7 +85,7 @@ def test_a_call_with_empty_arguments_token_by_token():
     assert calls(parser) == [("f", "{}")]
 
 
-def test_name_and_arguments_come_as_soon_as_they_are_certain():
+def test_name_and_arguments_are_emitted_as_soon_as_certain():
     parser = StreamParser(TAGS)
     assert parser.feed('<call>{"name": "f') == []
     assert joined(parser.feed('", "arguments": {"code": "'))[2][0][1:] == ("f", '{"code": "')
@@ -100,7 +100,7 @@ def test_a_number_split_over_chunks_keeps_its_text():
     assert calls(parser) == [("f", '{"x": 12.5e-2}')]
 
 
-def test_finish_is_idempotent_and_nothing_comes_after_the_arguments():
+def test_finish_is_idempotent_and_empty_after_the_arguments():
     parser = StreamParser(TAGS)
     parser.feed(CALL)
     assert parser.feed(" \n") == []
@@ -118,39 +118,39 @@ def test_arguments_are_emitted_as_spelled():
 # Reasoning
 
 
-def test_a_call_in_reasoning_that_goes_on_is_reasoning():
+def test_call_in_reasoning_that_continues_is_reasoning():
     parser = fed(TAGS, f"<think>maybe {CALL} no</think>ok")
     assert parser.message.parts == [Reasoning(f"maybe {CALL} no"), Content("ok")]
     assert kinds(parser) == ["tool_in_reasoning"]
     assert parser.finish_reason == "stop"
 
 
-def test_a_call_after_which_reasoning_never_ends_is_a_call():
+def test_call_at_the_end_of_unclosed_reasoning_is_a_call():
     parser = fed(TAGS, f"<think>let me look{CALL}")
     assert parser.message.reasoning_content == "let me look"
     assert calls(parser) == F
     assert parser.finish_reason == "tool_calls"
 
 
-def test_a_call_in_reasoning_that_is_cut_off_stays_reasoning():
+def test_call_in_truncated_reasoning_is_reasoning():
     parser = fed(TAGS, f"<think>let me look{CALL}", "length")
     assert parser.message.parts == [Reasoning(f"let me look{CALL}")]
     assert parser.finish_reason == "length"
 
 
-def test_a_closing_marker_in_a_string_of_a_deferred_call_does_not_end_reasoning():
+def test_closing_marker_in_a_deferred_call_does_not_end_reasoning():
     call = '<call>{"name":"f","arguments":{"x":"</think>"}}</call>'
     assert calls(fed(TAGS, f"<think>now {call}")) == [("f", '{"x":"</think>"}')]
 
 
-def test_the_word_for_a_call_in_reasoning_is_not_a_call():
+def test_marker_word_in_reasoning_is_not_a_call():
     parser = fed(TAGS, "<think>I could use <call> here</think>x")
     assert parser.message.reasoning_content == "I could use <call> here"
     assert parser.issues == []
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_reasoning_that_is_not_closed_is_reasoning(reason):
+def test_unclosed_reasoning_is_reasoning_and_reported(reason):
     parser = fed(TAGS, "<think>step 1, st", reason)
     assert parser.message.parts == [Reasoning("step 1, st")]
     assert kinds(parser) == ["unclosed_reasoning"]
@@ -170,17 +170,17 @@ def test_reasoning_that_is_not_closed_is_reasoning(reason):
         ("<|start|>model\nThe ans", "sum</think>4", ""),
     ],
 )
-def test_the_prompt_sets_the_state_and_gives_nothing(prompt, content, reasoning):
+def test_prompt_sets_the_state_and_emits_no_text(prompt, content, reasoning):
     message = fed(TAGS, "sum</think>4", prompt=prompt).message
     assert (message.content, message.reasoning_content) == (content, reasoning)
 
 
-def test_a_marker_that_begins_in_the_prompt_is_read():
+def test_marker_that_starts_in_the_prompt_is_recognized():
     parser = fed(TAGS, "ink>so</think>x", prompt="<|start|>model\n<th")
     assert parser.message.parts == [Reasoning("so"), Content("x")]
 
 
-def test_a_call_that_begins_in_the_prompt_is_announced():
+def test_call_that_starts_in_the_prompt_is_emitted():
     parser = fed(
         TAGS, " 1}}</call>", prompt='<|start|>model\n<call>{"name": "f", "arguments": {"a":'
     )
@@ -210,13 +210,13 @@ def test_reasoning_to_a_delimiter():
     assert calls(parser) == F
 
 
-def test_a_start_marker_that_the_prompt_had_already_is_left_out():
+def test_start_marker_repeated_after_the_prompt_is_dropped():
     parser = fed(TAGS, "<think>\nhm</think>x", prompt="<|start|>model\n<think>\n")
     assert parser.message.parts == [Reasoning("hm"), Content("x")]
     assert kinds(parser) == ["repeated_marker"]
 
 
-# Text round calls
+# Text around calls
 
 
 def test_text_before_between_and_after_calls_is_kept():
@@ -239,13 +239,13 @@ def test_text_before_between_and_after_calls_is_kept():
         '<call>{"na',
     ],
 )
-def test_what_is_no_call_is_text(text):
+def test_marker_without_a_valid_call_is_content(text):
     parser = fed(TAGS, text)
     assert parser.message.content == text
     assert parser.finish_reason == "stop"
 
 
-def test_with_no_tools_or_choice_none_tool_syntax_is_text():
+def test_call_syntax_without_callable_tools_is_content():
     assert fed(TAGS, CALL, tools=[]).message.content == CALL
     assert fed(TAGS, CALL, tool_choice="none").message.content == CALL
 
@@ -255,7 +255,7 @@ def test_an_end_of_turn_string_is_trimmed_also_when_split():
     assert fed(TAGS, f"{CALL}<|end|>").message.content == ""
 
 
-def test_the_closer_that_is_the_stop_string_never_comes():
+def test_closer_may_be_missing_as_the_stop_string():
     parser = fed(TAGS, CALL.removesuffix("\n</call>"))
     assert parser.message.tool_calls[0].complete
     assert (
@@ -271,20 +271,20 @@ def test_half_a_character_waits_for_the_other_half():
     assert given == ["n", "", "é", "", "", "", "😀"]
 
 
-def test_bytes_that_are_no_text_become_the_replacement_character():
+def test_invalid_utf_8_becomes_the_replacement_character():
     parser = StreamParser(TAGS)
     parser.feed(b"a\xff\xf0\x9f")
     parser.finish("stop")
     assert parser.message.content == "a\ufffd\ufffd"
 
 
-def test_the_header_written_again_is_left_out():
+def test_repeated_header_is_dropped():
     parser = fed(TAGS, "<|start|>model\nHello")
     assert parser.message.content == "Hello"
     assert kinds(parser) == ["repeated_marker"]
 
 
-def test_a_header_after_the_end_is_left_out_and_text_after_it_reported():
+def test_header_after_the_end_is_dropped_and_later_text_reported():
     parser = fed(TAGS, "ok<|end|>\n<|start|>model\n")
     assert parser.message.content == "ok"
     assert kinds(parser) == ["repeated_marker"]
@@ -326,7 +326,7 @@ def test_every_layout_of_a_call_without_arguments(call):
     assert calls(fed(TAGS, f"<call>{call}</call>")) == [("f", "{}")]
 
 
-def test_arguments_in_a_string_come_as_the_json_they_hold():
+def test_arguments_in_a_string_are_decoded_to_json():
     inner = {"q": 'a "b" \\ é', "n": [1, {"x": "😀"}]}
     text = json.dumps(json.dumps(inner))
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{text}}}</call>')
@@ -334,7 +334,7 @@ def test_arguments_in_a_string_come_as_the_json_they_hold():
     assert parser.message.tool_calls[0].complete
 
 
-def test_an_id_after_the_arguments_is_the_calls_id():
+def test_id_after_the_arguments_is_the_id_of_the_call():
     text = '[CALLS][{"name": "f", "arguments": {"a": 1}, "id": "k3Qz81abC"}]'
     assert fed(LIST, text).message.tool_calls == [ToolCall("k3Qz81abC", "f", '{"a": 1}', True)]
 
@@ -350,7 +350,7 @@ def test_content_in_markers():
     assert fed(WRAPPED, "Hi").message.content == "Hi"
 
 
-def test_the_name_as_key_also_for_several_calls_in_one_object():
+def test_object_with_names_as_keys_may_hold_several_calls():
     text = '<|calls|>[{"f": {"a": 1}}, {"g": {}, "h": {"b": {}}}]<|/calls|>'
     assert calls(fed(KEYED, text)) == [("f", '{"a": 1}'), ("g", "{}"), ("h", '{"b": {}}')]
 
@@ -365,7 +365,7 @@ def test_the_name_as_key_also_for_several_calls_in_one_object():
         ('{"a":1}}}', '{"a":1}'),
     ],
 )
-def test_brackets_that_are_missing_or_too_many_are_repaired(bad, arguments):
+def test_missing_or_extra_brackets_are_repaired(bad, arguments):
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{bad}</call>!')
     assert calls(parser) == [("f", arguments)]
     assert parser.message.tool_calls[0].complete
@@ -423,7 +423,7 @@ def test_arguments_that_cannot_be_repaired_leave_an_incomplete_call(bad):
         ('<call>{"name":"f","arguments":{"s": "\\ud83d', '{"s": "\\ud83d', {"s": ""}),
     ],
 )
-def test_a_call_that_is_cut_off_says_so(text, arguments, healed):
+def test_truncated_call_is_incomplete_and_reported(text, arguments, healed):
     parser = fed(TAGS, text, "length")
     (call,) = parser.message.tool_calls
     assert (call.name, call.arguments, call.complete) == ("f", arguments, False)
@@ -432,7 +432,7 @@ def test_a_call_that_is_cut_off_says_so(text, arguments, healed):
     assert kinds(parser) == ["truncated_call"]
 
 
-def test_a_call_whose_arguments_are_closed_is_whole_however_the_turn_ends():
+def test_call_with_closed_arguments_is_complete_for_any_reason():
     parser = fed(TAGS, '<call>{"name":"f","arguments":{"a":1}', "length")
     assert [(call.arguments, call.complete) for call in parser.message.tool_calls] == [
         ('{"a":1}', True)
@@ -440,13 +440,13 @@ def test_a_call_whose_arguments_are_closed_is_whole_however_the_turn_ends():
     assert (parser.finish_reason, parser.issues) == ("length", [])
 
 
-def test_a_call_cut_before_its_name_is_reported_and_not_shown():
+def test_call_truncated_before_its_name_is_reported_only():
     parser = fed(TAGS, 'So: <call>\n{"name": "get_wea', "length")
     assert parser.message.parts == [Content("So: ")]
     assert "get_wea" in parser.issues[0].detail
 
 
-def test_a_separator_that_no_call_follows_is_text():
+def test_separator_without_a_following_call_is_content():
     assert fed(TAGS, f"{CALL.removesuffix('</call>')}, then").message.content == "\n, then"
     parser = fed(LIST, '[CALLS][{"name": "f", "arguments": {}, "id": "1"},]')
     assert (calls(parser), parser.message.content) == ([("f", "{}")], "")
@@ -458,7 +458,7 @@ def test_an_unknown_tool_is_flagged_and_emitted():
     assert kinds(parser) == ["unknown_tool"]
 
 
-def test_an_orphan_closer_is_left_out_where_no_text_follows():
+def test_orphan_closer_without_following_text_is_dropped():
     assert fed(TAGS, f"{CALL}</call>").message.content == ""
     for behind in ("", "\n \n", "<|end|>", f"\n{CALL}", "<think>hm</think>", "</call>", " " * 256):
         parser = fed(TAGS, f"a </call>{behind}")
@@ -471,7 +471,7 @@ def test_an_orphan_closer_is_left_out_where_no_text_follows():
         assert parser.issues == []
 
 
-def test_the_closer_of_what_was_no_call_is_text():
+def test_closer_after_a_rejected_call_is_content():
     for text in (
         "<call>no</call>",
         '<call>{"nam": 1}</call>\n',
@@ -487,7 +487,7 @@ def test_the_closer_of_what_was_no_call_is_text():
 
 
 @pytest.mark.parametrize("text", ["```py\nx = 1\n```", "x]", "a }", "```"])
-def test_a_closer_that_may_be_anything_is_text_alone(text):
+def test_generic_closer_alone_is_content(text):
     fenced = get_format("command_r_plus")
     brackets = LIST.replace(tools={"section_end": "]", "array_wrapped": False})
     for fmt in (fenced, brackets, get_format("deepseek_v3")):
@@ -523,14 +523,14 @@ def test_other_json_and_code_is_text(text):
         '{"type": "function", "name": "f", "parameters": {"a": 1}}<|end|>',
     ],
 )
-def test_an_object_with_name_and_arguments_at_the_start_is_a_call(text):
+def test_unmarked_object_with_name_and_arguments_is_a_call(text):
     for tools in (None, TOOLS):
         parser = fed(UNMARKED, text, tools=tools)
         assert calls(parser) == F
         assert parser.message.content == ""
 
 
-def test_under_another_key_the_arguments_are_those_of_a_tool_only():
+def test_arguments_under_another_key_need_a_known_tool():
     text = '{"type": "function", "name": "f", "arguments": {"a": 1}}'
     assert fed(UNMARKED, text).message.content == text
     assert calls(fed(UNMARKED, text, tools=TOOLS)) == F
@@ -559,10 +559,10 @@ def test_a_format_that_opens_reasoning_needs_no_prompt():
     assert parse("hm</think>x", unmarked).parts == [Reasoning("hm"), Content("x")]
 
 
-# Every way of cutting, one engine
+# Chunk boundaries and engines
 
 
-def test_markers_merged_with_their_neighbours_and_chunks_of_many_tokens():
+def test_chunks_of_any_size_give_the_same_message():
     chunks = ["<ca", "ll", ">\n{", '"name": "f", "arg', 'uments": {"a": 1', "}}\n</", "call>ok"]
     parser = StreamParser(TAGS)
     for chunk in chunks:
@@ -585,12 +585,12 @@ def test_the_end_of_reasoning_and_the_start_of_a_call_in_one_chunk():
     assert (reasoning, [call[1:] for call in made]) == ("Write it.", F)
 
 
-def test_the_stream_is_what_the_whole_is():
+def test_stream_equals_the_message_of_parse():
     whole = f"<think>\nhm\n</think>\n\nWell.\n{CALL}\n{OTHER}<|end|>"
     assert joined(iter_deltas(whole, TAGS)) == as_joined(parse(whole, TAGS, finish_reason="stop"))
 
 
-def test_name_and_arguments_in_one_chunk_give_both_and_the_name_once():
+def test_name_and_arguments_in_one_chunk_are_separate_deltas():
     deltas = list(iter_deltas([CALL], TAGS)) + list(iter_deltas(CALL, TAGS))
     first, *later = (delta for delta in deltas if isinstance(delta, ToolCallDelta))
     assert (first.name, first.arguments) == ("f", "")
@@ -608,7 +608,7 @@ def test_no_beginning_of_the_arguments_is_json():
     assert so_far == G[1]
 
 
-def test_parsers_of_one_format_know_nothing_of_each_other():
+def test_parsers_of_one_format_are_independent():
     one, two = StreamParser(TAGS), StreamParser(TAGS)
     for a, b in zip(f"x{CALL}", f"<think>{OTHER}", strict=False):
         one.feed(a)
@@ -627,19 +627,19 @@ def test_deep_and_hostile_output_is_text_or_an_issue(fmt, unit):
     assert "internal_error" not in kinds(parser)
 
 
-def test_reasoning_has_the_field_that_most_clients_read():
+def test_reasoning_uses_the_common_field_name():
     assert ReasoningDelta("hm").to_openai() == {"reasoning_content": "hm"}
     message = parse("<think>hm</think>x", TAGS).to_openai()
     assert message == {"role": "assistant", "content": "x", "reasoning_content": "hm"}
 
 
-def test_what_follows_a_valid_output_does_not_lose_it():
+def test_text_after_a_call_does_not_lose_the_call():
     parser = fed(TAGS, f"Well.{CALL}<think>")
     assert (parser.message.content, calls(parser)) == ("Well.", F)
 
 
 def test_without_its_special_tokens_a_call_is_text_and_not_lost():
-    """What a decoder left out cannot be known; a format for calls in no markers reads these."""
+    """Keep calls as text if the decoder skipped their markers."""
     unmarked = '{"name": "f", "arguments": {"a": 1}}'
     assert fed(TAGS, unmarked).message.content == unmarked
     assert calls(fed(UNMARKED, unmarked, tools=TOOLS)) == F
@@ -663,20 +663,20 @@ def values(parser):
     "value",
     ["x</parameter>y", "a < b", "</function>", "<![CDATA[x]]>", '"q"', "<parameter>", "</param"],
 )
-def test_a_value_in_tags_may_hold_what_ends_it(value):
+def test_value_in_tags_may_contain_its_closer(value):
     parser = fed(TAGGED, in_tags(("s", value), ("i", 1)), tools=TOOLS)
     assert values(parser) == {"s": value, "i": 1}
     assert set(kinds(parser)) <= {"ambiguous_marker"}
 
 
-def test_white_space_at_markers_may_be_left_out():
+def test_whitespace_at_markers_is_optional():
     text = "<tool_call><function=f><parameter=s>1</parameter><parameter=i>2</parameter></function>"
     parser = fed(TAGGED, f"{text}</tool_call>", tools=TOOLS)
     assert (values(parser), parser.issues) == ({"s": "1", "i": 2}, [])
 
 
 @pytest.mark.parametrize("value", ["    x = 1\n", "\n\nx", "\tx\n\n", " ", "\n", ""])
-def test_of_a_string_one_line_break_of_the_template_a_side_is_removed(value):
+def test_string_in_tags_loses_one_line_break_on_each_side(value):
     assert values(fed(TAGGED, in_tags(("s", value)), tools=TOOLS)) == {"s": value}
 
 
@@ -697,11 +697,11 @@ def test_of_a_string_one_line_break_of_the_template_a_side_is_removed(value):
         ("i", "twelve", "twelve"),
     ],
 )
-def test_the_schema_says_what_a_value_is(key, text, value):
+def test_schema_determines_the_type_of_a_value(key, text, value):
     parser = fed(TAGGED, in_tags((key, text)), tools=TOOLS)
     assert values(parser) == {key: value}
     assert type(values(parser)[key]) is type(value)
-    # A value that is none of its types is kept as the text that it is, and reported.
+    # A value of another type is kept as text and reported.
     assert ("repaired_arguments" in kinds(parser)) == (text == "twelve")
 
 
@@ -715,7 +715,7 @@ def test_python_calls_and_literals():
     assert values(parser) == {"s": "it's", "b": True, "e": None, "o": {"a": [1, 2]}}
 
 
-def test_an_escaped_pair_may_be_cut_anywhere():
+def test_escaped_surrogate_pair_may_be_truncated_anywhere():
     call = '<call>{"name":"f","arguments":{"s":"\\uD83D\\uDE00"}}</call>'
     assert calls(fed(TAGS, call)) == [("f", '{"s":"\\uD83D\\uDE00"}')]
     for cut in range(len(call)):
@@ -724,7 +724,7 @@ def test_an_escaped_pair_may_be_cut_anywhere():
             json.dumps(call_cut.healed(), ensure_ascii=False).encode()
 
 
-def test_half_a_pair_in_a_name_or_an_id_is_the_replacement_character():
+def test_lone_surrogate_in_a_name_or_id_becomes_u_fffd():
     name = r'{"name":"f\ud83d","arguments":{}}'
     assert calls(fed(TAGS, f"<call>{name}</call>")) == [("f\ufffd", "{}")]
     assert calls(fed(KEYED, r'<|calls|>[{"f\ud83d":{}}]<|/calls|>')) == [("f\ufffd", "{}")]
@@ -746,7 +746,7 @@ def test_half_a_pair_in_a_name_or_an_id_is_the_replacement_character():
     ],
 )
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_arguments_that_are_no_object_are_reported(arguments, reported, reason):
+def test_arguments_other_than_an_object_are_reported(arguments, reported, reason):
     ended = arguments[0] != '"' or (arguments[-1] == '"' and arguments[-2] != "\\")
     text = f'<call>{{"name":"f","arguments":{arguments}' + "}</call>" * ended
     parser = fed(TAGS, text, reason)
@@ -754,7 +754,7 @@ def test_arguments_that_are_no_object_are_reported(arguments, reported, reason):
     assert any(reported in issue.detail for issue in parser.issues)
 
 
-def test_what_stands_beside_the_arguments_is_reported():
+def test_unused_members_of_a_call_are_reported():
     call = '{"name":"f","why":["so"],"type":"function","arguments":{},"arguments":{"b":2}}'
     parser = fed(TAGS, f"<call>{call}</call>")
     assert calls(parser) == [("f", "{}")]
@@ -763,7 +763,7 @@ def test_what_stands_beside_the_arguments_is_reported():
     assert 'arguments: {"b":2}' in parser.issues[0].detail
 
 
-def test_nothing_is_guessed_at():
+def test_unescaped_quote_leaves_an_incomplete_call():
     parser = fed(TAGS, '<call>{"name":"f","arguments":{"cmd":"a "b" c"}}</call>')
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete) == ('{"cmd":"a "', False)
@@ -778,7 +778,7 @@ def test_nothing_is_guessed_at():
         (UNMARKED, '{"name": "f", "parameters": {"a": [1}} Hello<|end|>', "}} Hello"),
     ],
 )
-def test_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest):
+def test_text_after_a_broken_unmarked_call_is_content(fmt, text, rest):
     parser = fed(fmt, text, tools=TOOLS)
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
     assert parser.message.content == rest
@@ -787,7 +787,7 @@ def test_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest):
     assert shown.message.content == text.removesuffix("<|end|>")
 
 
-def test_what_stands_between_calls_of_a_list_is_text_after_a_call():
+def test_text_between_calls_of_a_list_is_text_after_a_call():
     call = '{"name": "f", "arguments": {}, "id": "1"}'
     other = call.replace('"1"', '"2"')
     parser = fed(LIST, f'[CALLS][{call}, {{"x": 1}}, {other}]\n\n  Done.')
@@ -808,8 +808,8 @@ def test_arguments_in_any_order_missing_unknown_and_twice():
         parse(in_tags(("i", 2), ("i", 3)), TAGGED, tools=TOOLS, policies=policies)
 
 
-def test_a_name_in_tags_that_begins_like_a_tool_s_later_one():
-    """With names that hold what no name should, all tools count, not the first alone."""
+def test_name_in_tags_may_be_an_unusual_name_of_any_tool():
+    """Match the names of all tools if one contains unusual characters."""
     tools = [{"name": "f"}, {"name": "multi edit"}]
     text = in_tags(("s", "x")).replace("=f>", "=multi edit>")
     assert calls(fed(TAGGED, text, tools=tools)) == [("multi edit", '{"s": "x"}')]
@@ -837,7 +837,7 @@ def test_indices_count_from_0_in_order():
     assert [delta.index for delta in deltas if delta.name] == [0, 1, 2]
 
 
-def test_one_id_for_a_call_in_its_first_delta():
+def test_first_delta_of_a_call_has_its_only_id():
     made = [d for d in iter_deltas(CALL, TAGS) if isinstance(d, ToolCallDelta)]
     assert [bool(delta.id) for delta in made] == [True] + [False] * (len(made) - 1)
     assert re.fullmatch("call_[0-9a-z]{24}", made[0].id)
@@ -860,7 +860,7 @@ def test_the_reason_for_the_end(text, reason, finish_reason):
     assert fed(TAGS, text, reason).finish_reason == finish_reason
 
 
-def test_what_is_absent_is_left_out():
+def test_openai_deltas_omit_absent_fields():
     for delta in iter_deltas(f"<think>\nhm\n</think>\n\nx{CALL}", TAGS):
         (given,) = delta.to_openai().values()
         assert given
@@ -880,7 +880,7 @@ def test_what_is_absent_is_left_out():
     ],
 )
 def test_a_header_in_channels_has_its_parts_in_any_order(header):
-    """More of them: test_channels.py."""
+    """Check the order of the parts (more cases in test_channels.py)."""
     assert calls(fed(HARMONY, f"{header}{{}}<|call|>")) == [("f", "{}")]
 
 
@@ -899,7 +899,7 @@ def test_a_section_may_be_left_open_or_out_and_ids_hold_names(opened, closed):
 
 @pytest.mark.parametrize("number", ["1e+9", "1.5e-2", "2.0E5"])
 @pytest.mark.parametrize("end", ["end:>", "e9>", "+end", ".5>", "e"])
-def test_a_number_in_which_a_closer_may_begin_waits_for_more(number, end):
+def test_number_that_may_contain_a_closer_is_read_completely(number, end):
     fmt = TAGS.replace(tools={"per_call_end": end})
     arguments = f'{{"a": [{number}, "x"]}}'
     parser = fed(fmt, f'<call>\n{{"name": "f", "arguments": {arguments}}}{end}')

@@ -1,6 +1,6 @@
-"""The short ways that text takes past the sub-parsers, against the long way, chunk by chunk.
+"""The fast paths of text, which bypass the sub-parsers, compared with the slow path.
 
-A parser that records takes none of them, so the two must emit the same for every chunk.
+A recording parser takes no fast path. Both must emit the same deltas for every chunk.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def made(fmt, kw, **more):
 
 
 @given(case=any_soup, kw=options, data=st.data(), reason=reasons, as_bytes=st.booleans())
-def test_the_short_way_gives_what_the_long_way_gives(case, kw, data, reason, as_bytes):
+def test_fast_path_emits_the_same_as_the_slow_path(case, kw, data, reason, as_bytes):
     fmt, text = case
     text += data.draw(st.sampled_from(["", PROSE]))
     chunks = data.draw(st.one_of(cuts(text), st.just(list(text))))
@@ -58,14 +58,14 @@ def test_the_short_way_gives_what_the_long_way_gives(case, kw, data, reason, as_
 
 
 @given(case=any_soup, kw=options, data=st.data(), reason=reasons)
-def test_a_parser_that_collects_nothing_hands_out_the_same(case, kw, data, reason):
+def test_parser_without_collection_emits_the_same(case, kw, data, reason):
     fmt, text = case
     kw.pop("policies", None)
     collecting, parser = made(fmt, kw), made(fmt, kw, collect=False)
     for chunk in data.draw(cuts(text)):
         assert parser.feed(chunk) == collecting.feed(chunk)
     assert parser.finish(reason) == collecting.finish(reason)
-    # What tells of a lost marker is the content, which is not kept.
+    # A lost marker is found in the content, which this parser does not keep.
     assert parser.issues == [one for one in collecting.issues if one.kind != "lost_marker"]
     assert parser.counts == collecting.counts
     with pytest.raises(UsageError, match="collect=True"):
@@ -89,7 +89,7 @@ def parser_in(fmt, start):
     ],
     ids=["content", "content, odd", "reasoning", "string", "string in tags"],
 )
-def test_plain_text_takes_the_short_way(fmt, start, text, monkeypatch):
+def test_plain_text_takes_the_fast_path(fmt, start, text, monkeypatch):
     parser = parser_in(fmt, start)
     longer = []
     read = StreamParser._read
@@ -103,7 +103,7 @@ def test_plain_text_takes_the_short_way(fmt, start, text, monkeypatch):
     assert not longer
 
 
-def test_a_call_behind_text_that_passed_by_is_read():
+def test_call_after_text_on_the_fast_path_is_parsed():
     parser = parser_in(TAGS, "x")
     for text in ("y", "<call>", '{"na', 'me": "f"', ', "arguments"', ": {}}", "</call>", "z"):
         parser.feed(text)
@@ -112,7 +112,7 @@ def test_a_call_behind_text_that_passed_by_is_read():
     assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [("f", "{}")]
 
 
-def test_what_took_the_short_way_is_written_down_in_time():
+def test_text_on_the_fast_path_is_recorded_in_time():
     parser = parser_in(TAGS, "x")
     for _ in range(3 * MOST_PASSED):
         parser.feed("abc")
@@ -122,7 +122,7 @@ def test_what_took_the_short_way_is_written_down_in_time():
 
 
 @pytest.mark.parametrize("behind", ["b", b"b", "\ud83d", b"\xf0"])
-def test_what_was_held_back_comes_before_what_follows(behind):
+def test_buffered_text_is_emitted_before_later_text(behind):
     parser = parser_in(TAGS, "x")
     assert parser.feed("a <") == [ContentDelta("a ")]
     deltas = [*parser.feed(behind), *parser.feed("c")]
@@ -130,7 +130,7 @@ def test_what_was_held_back_comes_before_what_follows(behind):
     assert "".join(delta.text for delta in deltas) == f"<{shown}c"
 
 
-def test_behind_what_was_held_back_text_takes_the_short_way_again(monkeypatch):
+def test_fast_path_resumes_after_buffered_text_is_released(monkeypatch):
     parser = parser_in(TAGS, "x")
     assert parser.feed("a <") == [ContentDelta("a ")]
     assert parser.feed("b") == [ContentDelta("<b")]
@@ -138,7 +138,7 @@ def test_behind_what_was_held_back_text_takes_the_short_way_again(monkeypatch):
     assert parser.feed(PROSE) == [ContentDelta(PROSE)]
 
 
-def test_of_what_is_not_collected_little_is_kept():
+def test_parser_without_collection_keeps_little_text():
     parser = StreamParser(TAGS, collect=False)
     for _ in range(2 * MOST_PASSED):
         parser.feed("long " * MOST_KEPT)
@@ -157,13 +157,13 @@ def test_of_what_is_not_collected_little_is_kept():
     ],
     ids=["TAGS", "hermes", "qwen3_coder", "glm45"],
 )
-def test_a_call_that_the_prompt_began_comes_with_the_first_chunk(fmt, begun, first):
+def test_call_started_in_the_prompt_is_in_the_first_deltas(fmt, begun, first):
     parser = StreamParser(fmt, prompt=fmt.turn.headers[0] + begun)
     assert parser.feed(first)[0].name == "f"
 
 
 @pytest.mark.parametrize("nothing", ["", b""])
-def test_nothing_makes_no_delta(nothing):
+def test_empty_chunk_emits_no_delta(nothing):
     parser = parser_in(TAGS, "x")
     parser.feed("y")
     assert parser.feed(nothing) == []
@@ -171,7 +171,7 @@ def test_nothing_makes_no_delta(nothing):
 
 
 @pytest.mark.parametrize("wrong", [None, 7, ["a"], ("<",)])
-def test_what_is_no_text_is_refused(wrong):
+def test_chunk_of_another_type_is_rejected(wrong):
     parser = parser_in(TAGS, "x")
     parser.feed("y")
     with pytest.raises(UsageError, match="takes str or bytes"):
@@ -197,9 +197,9 @@ def test_deltas_of_arguments_are_like_any_other(index, text):
         (get_format("gpt_oss"), "<|channel|>final<|message|>Hello"),
     ],
 )
-def test_a_parser_goes_when_it_is_done(fmt, text, reasoning):
-    # Servers run without the garbage collector for long. What the caches drop for this format is
-    # not the parser's.
+def test_finished_parser_is_freed_without_garbage_collection(fmt, text, reasoning):
+    # Servers run for long without garbage collection, so a parser must not be in a cycle.
+    # The first parser fills the caches, so that their garbage is not counted.
     StreamParser(fmt, reasoning=reasoning).feed(text)
     gc.collect()
     gc.disable()
@@ -214,7 +214,7 @@ def test_a_parser_goes_when_it_is_done(fmt, text, reasoning):
         gc.enable()
 
 
-def test_a_reader_that_waits_beyond_the_end_loses_nothing(monkeypatch):
+def test_reader_that_waits_after_the_end_loses_no_text(monkeypatch):
     def waits(*_, **__):
         while True:
             yield
@@ -231,7 +231,7 @@ def test_a_reader_that_waits_beyond_the_end_loses_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("before", ["", "text "])
-def test_a_bug_of_ours_is_told_of_where_it_was(before, monkeypatch):
+def test_internal_error_is_reported_with_its_place(before, monkeypatch):
     def breaks(*_, **__):
         raise ZeroDivisionError
 
@@ -244,7 +244,7 @@ def test_a_bug_of_ours_is_told_of_where_it_was(before, monkeypatch):
     assert issue.detail == "ZeroDivisionError(); the rest is content"
 
 
-def test_a_bug_of_ours_within_a_call_cuts_it():
+def test_internal_error_in_a_call_leaves_it_incomplete():
     def breaks():
         raise ZeroDivisionError
         yield
@@ -260,7 +260,7 @@ def test_a_bug_of_ours_within_a_call_cuts_it():
     assert issue.detail == "ZeroDivisionError(); not emitted: 'x: 1, y: [2]'; the rest is content"
 
 
-def test_a_bug_of_ours_within_reasoning_ends_it():
+def test_internal_error_in_reasoning_ends_it():
     def breaks():
         raise ZeroDivisionError
         yield

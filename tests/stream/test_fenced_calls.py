@@ -1,4 +1,4 @@
-"""Calls in Markdown fences: answers have fences too, so that only what stands in one says it."""
+"""Calls in Markdown fences; answers have fences too, so only the text in a fence decides."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ F, OTHERS = [{"name": "f"}], [{"name": "look_up"}, {"name": "zz"}]
 
 
 def fenced(fmt, text):
-    """A text in the fence that the format has round calls."""
+    """Return a text in the fence of the format's calls."""
     tools = fmt.tools
     return (
         tools.section_start + tools.per_call_start + text + tools.per_call_end + tools.section_end
@@ -53,13 +53,13 @@ def fenced(fmt, text):
 
 @st.composite
 def fences(draw, fmt):
-    """An answer with fences in it, in which no call of the format stands."""
+    """Draw an answer with fences but without calls of the format."""
     blocks = draw(st.lists(looks_like_calls | answers(), min_size=1, max_size=2))
     return "".join(f"Save this:\n{fenced(fmt, text)}\nand more.\n" for text in blocks)
 
 
 def written(fmt, name="f", arguments=None):
-    """A call as the format has it, without its fence."""
+    """Write a call in the format, without its fence."""
     arguments = {"a": 1} if arguments is None else arguments
     if fmt.tools.format == "PYTHONIC":
         return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
@@ -67,7 +67,7 @@ def written(fmt, name="f", arguments=None):
 
 
 def turn(fmt, *made):
-    """Calls as the format has them."""
+    """Write calls in the format."""
     texts = [written(fmt, *call) for call in made]
     if fmt.tools.array_wrapped:
         return fenced(fmt, f"[{', '.join(texts)}]")
@@ -138,7 +138,7 @@ PACKAGE = '{"name": "left-pad", "version": "1.0"}'
         (CODE, "f("),
     ],
 )
-def test_what_is_no_call_stays_with_its_fence(fmt, body, tools):
+def test_fenced_text_other_than_a_call_keeps_its_fence(fmt, body, tools):
     for text in (f"Here:\n{fenced(fmt, body)}\nok", fenced(fmt, body)):
         for reason in ("stop", "length", None):
             parser = fed(fmt, text + "<|end|>", reason, tools=tools)
@@ -147,7 +147,7 @@ def test_what_is_no_call_stays_with_its_fence(fmt, body, tools):
 
 
 @pytest.mark.parametrize("fmt", ALL)
-def test_the_call_of_another_function_stays_with_its_fence(fmt):
+def test_fenced_call_of_an_unknown_tool_keeps_its_fence(fmt):
     text = f"Here:\n{turn(fmt, ('left-pad',))}\nok"
     parser = fed(fmt, text, tools=F)
     assert (calls(parser), parser.message.content) == ([], text)
@@ -156,7 +156,7 @@ def test_the_call_of_another_function_stays_with_its_fence(fmt):
 
 
 @pytest.mark.parametrize("fmt", ALL)
-def test_without_tools_calls_in_fences_fill_their_part(fmt):
+def test_fenced_calls_without_tools_must_fill_their_part(fmt):
     for text in (f"{turn(fmt, ('f',))}\nok", f"{turn(fmt, ('f',))}\nok {turn(fmt, ('f',))}"):
         assert parse(text, fmt).content == text
     parser = fed(fmt, f"So:\n{turn(fmt, ('f',), ('f', {}))}")
@@ -164,7 +164,7 @@ def test_without_tools_calls_in_fences_fill_their_part(fmt):
 
 
 @pytest.mark.parametrize("fmt", ALL)
-def test_the_call_of_a_tool_in_a_fence_streams(fmt):
+def test_fenced_call_of_a_tool_streams(fmt):
     parser = StreamParser(fmt, tools=F)
     parser.feed("So:\n" + turn(fmt, ("f",)).partition("a")[0])
     text = turn(fmt, ("f",))
@@ -172,20 +172,20 @@ def test_the_call_of_a_tool_in_a_fence_streams(fmt):
     assert begun.index(1) < len(text) - len("\n```")
 
 
-def test_between_fences_of_calls_a_fence_of_another_kind_is_text():
+def test_other_fence_between_fenced_calls_is_content():
     for tools in (None, F):
         text = "So:\n```\n{}\n```\nand ```python\nf(x)\n``` it is."
         assert parse(text, EACH, tools=tools).content == text
 
 
-def test_a_fence_behind_a_marker_is_that_of_a_call():
+def test_fence_after_a_call_marker_holds_a_call():
     parser = fed(BEHIND_A_WORD, f"Action:\n```json\n{written(EACH, 'g')}\n```<|end|>", tools=F)
     assert (calls(parser), kinds(parser)) == ([("g", '{"a": 1}')], ["unknown_tool"])
 
 
 @pytest.mark.parametrize("opener", ["```json\n", "```json ", "```json", "\n```json\n"])
 @pytest.mark.parametrize("start", ["```json\n", "\n```json\n"])
-def test_a_list_in_a_fence_is_one_with_any_white_space_round_its_opener(start, opener):
+def test_fenced_list_allows_any_whitespace_around_its_opener(start, opener):
     text = f'{opener}[{{"name": "f", "arguments": {{}}}}]\n```'
     parser = fed(LISTED.replace(tools={"section_start": start}), text)
     assert (calls(parser), parser.message.content) == ([("f", "{}")], "")

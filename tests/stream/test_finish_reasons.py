@@ -1,4 +1,4 @@
-"""Why an engine stopped, and what that means for the turn."""
+"""Finish reasons of engines and their effect on the turn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..strategies.wire_by_hand import CALL, TAGS
 
 
 @pytest.mark.parametrize("reason", [*NATURAL, "STOP", "End_Turn", {"type": "stop", "matched": 2}])
-def test_an_engines_reason_for_a_turn_that_ended(reason):
+def test_natural_reason_completes_the_turn(reason):
     parser = StreamParser(TAGS)
     parser.feed(CALL.removesuffix("</call>"))
     parser.finish(reason)
@@ -40,7 +40,7 @@ def test_an_engines_reason_for_a_turn_that_ended(reason):
 @pytest.mark.parametrize(
     "reason", [*CUT, *FILTERED, *FAILED, "MAX_TOKENS", {"type": "length"}, "because", ""]
 )
-def test_an_engines_reason_for_a_turn_that_was_cut(reason):
+def test_other_reason_truncates_the_turn(reason):
     for text in ("hi", CALL, CALL[:-20]):
         parser = StreamParser(TAGS, record=True)
         parser.feed(text)
@@ -53,7 +53,7 @@ def test_an_engines_reason_for_a_turn_that_was_cut(reason):
         assert StreamParser.restore(parser.snapshot()).issues == parser.issues
 
 
-def test_every_reason_is_of_one_kind_and_in_the_table_of_the_docs():
+def test_each_reason_has_one_kind_and_a_row_in_the_docs():
     kinds = {
         "ended by itself": NATURAL,
         "was cut off": CUT,
@@ -72,7 +72,7 @@ def rows(reasons, what):
     return [f"| `{reason}` | {what} | {engines} |\n" for reason, engines in reasons.items()]
 
 
-# What engines report, as their own documents list it.
+# The finish reasons of engines, from their own documentation.
 ENGINES = {
     "OpenAI": ("stop tool_calls function_call", "length", "content_filter"),
     "Anthropic": (
@@ -104,17 +104,17 @@ def test_every_reason_of_an_engine_is_known(engine):
 
 
 @pytest.mark.parametrize("reason", FAILED)
-def test_what_an_engine_gave_up_failed(reason):
+def test_reasons_of_aborted_turns_are_failures(reason):
     assert how_it_ended(reason) == "failed"
 
 
 @pytest.mark.parametrize("reason", [None, "", "because", "?", "stopped"])
-def test_what_is_in_no_table_is_unknown(reason):
+def test_reason_in_no_table_is_unknown(reason):
     assert how_it_ended(reason) == "unknown"
 
 
 @pytest.mark.parametrize("reason", ["stop", "STOP", " Stop\n"])
-def test_letters_and_white_space_make_no_other_reason(reason):
+def test_case_and_whitespace_of_a_reason_are_ignored(reason):
     assert how_it_ended(reason) == "natural"
 
 
@@ -124,7 +124,7 @@ def test_the_text_of_a_reason():
 
 
 @pytest.mark.parametrize("reason", [7, {"reason": "length"}, {"type": 7}, ["length"]])
-def test_what_has_no_reason_in_it_is_refused(reason):
+def test_value_without_a_reason_is_rejected(reason):
     with pytest.raises(UsageError, match="finish reason"):
         reason_text(reason)
 
@@ -134,7 +134,7 @@ OBJECT = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}'
 
 
 def ended(fmt, text, reason="stop", **options):
-    """Whether the one call is complete, and the kinds of issues."""
+    """Return the completeness of the only call, and the kinds of issues."""
     parser = StreamParser(fmt)
     parser.feed(text)
     parser.finish(reason, **options)
@@ -162,7 +162,7 @@ def ended(fmt, text, reason="stop", **options):
         ("gpt_oss", '<|channel|>commentary to=functions.f<|message|>{"a": 1}', []),
     ],
 )
-def test_a_closer_that_is_missing_at_a_natural_end_is_reported(fmt, text, kinds):
+def test_missing_closer_at_a_natural_end_is_reported(fmt, text, kinds):
     assert ended(fmt, text) == (True, kinds)
     closers = get_format(fmt).derived.closers
     if closers and not text.endswith("<"):
@@ -171,18 +171,18 @@ def test_a_closer_that_is_missing_at_a_natural_end_is_reported(fmt, text, kinds)
 
 
 @pytest.mark.parametrize("reason", ["length", None, "abort"])
-def test_a_stop_string_ends_no_turn_that_was_cut(reason):
+def test_stop_string_does_not_complete_a_truncated_turn(reason):
     assert ended("glm45", TAGGED, reason, stop_reason="</tool_call>")[0] is False
 
 
-def test_a_stop_string_that_closes_the_function_closes_the_call():
+def test_stop_string_equal_to_a_closer_closes_the_call():
     text = "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n"
     assert ended("qwen3_coder", text)[0] is False
     for stop in ("</function>", "</tool_call>", "</function>\n</tool_call>"):
         assert ended("qwen3_coder", text, stop_reason=stop) == (True, [])
 
 
-def test_the_marker_that_an_engine_matched_stands_in_its_object():
+def test_stop_string_may_be_in_the_object_of_the_engine():
     matched = {"type": "stop", "matched": "</tool_call>"}
     assert ended("glm45", TAGGED, matched) == (True, [])
     assert ended("glm45", TAGGED, {"type": "stop", "matched": 7}) == (True, ["missing_closer"])
@@ -191,12 +191,12 @@ def test_the_marker_that_an_engine_matched_stands_in_its_object():
 
 
 @pytest.mark.parametrize("stop", [True, 1.5, ["</s>"], b"</s>"])
-def test_what_is_no_stop_reason_is_refused(stop):
+def test_stop_reason_of_another_type_is_rejected(stop):
     with pytest.raises(UsageError, match="stop_reason is the stop string"):
         StreamParser("glm45").finish("stop", stop_reason=stop)
 
 
-def test_a_snapshot_keeps_what_the_engine_stopped_at():
+def test_snapshot_keeps_the_stop_reason():
     parser = StreamParser("glm45", record=True)
     parser.feed(TAGGED)
     parser.finish("stop", stop_reason="</tool_call>")
@@ -204,7 +204,7 @@ def test_a_snapshot_keeps_what_the_engine_stopped_at():
         assert (again.message, again.issues) == (parser.message, [])
 
 
-def test_a_loop_asks_what_the_engine_stopped_at_when_the_output_has_ended():
+def test_stop_reason_function_is_called_after_the_response():
     for stop in ("</tool_call>", lambda: "</tool_call>"):
         deltas = iter_deltas([TAGGED], "glm45", finish_reason="stop", stop_reason=stop)
         assert list(deltas)
@@ -214,7 +214,7 @@ def test_a_loop_asks_what_the_engine_stopped_at_when_the_output_has_ended():
     assert message.issues == ()
 
 
-def test_a_parser_of_tokens_knows_the_token_that_the_engine_stopped_at():
+def test_token_parser_accepts_a_token_id_as_stop_reason():
     tokens = [*sorted({char.encode() for char in TAGGED}), b"<tool_call>", b"</tool_call>"]
     vocabulary = Vocabulary(dict(enumerate(tokens)), special=[len(tokens) - 2, len(tokens) - 1])
     ids = [len(tokens) - 2, *(tokens.index(char.encode()) for char in TAGGED[11:])]

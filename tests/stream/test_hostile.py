@@ -1,8 +1,7 @@
-"""What no model should have written, in every family of formats and in each place of a call.
+"""Hostile responses in every format family and in each place of a call.
 
-Whatever it is and however it is cut: the parser decides and says so, loses nothing, and looks at
-each character as often as at any other. `test_limits.py` has both sides of each limit, and
-`test_hostile_text.py` what is odd without being long.
+For any text in any chunks, the parser reports its decisions, loses no text, and takes linear time.
+`test_limits.py` covers both sides of each limit. `test_hostile_text.py` has short, odd texts.
 """
 
 from __future__ import annotations
@@ -18,27 +17,27 @@ from ..strategies.call_patterns import FAMILIES, emitted, kinds, read
 from .work import counted, is_linear, peak
 
 SIZE = 4_500
-"""Characters, or more: beyond every limit."""
+"""The minimum length in characters, beyond every limit."""
 
 BROKEN = {"malformed_arguments"}
 TRUNCATED = {"truncated_call"}
 REPAIRED = {"repaired_arguments"}
 UNMARKED = ("unmarked objects", "Python", "methods")
 PYTHON = ("Python", "Python in markers", "methods")
-# Values that may be anything are strings then, as they were written.
+# Untyped values are strings in these families, verbatim.
 TAGS = ("tags", "keys and values in tags", "elements")
 TYPED = ("tags that tell types",)
 
 
 def said(default, *others):
-    """The kinds of issues for each family: `default`, or those of the last pair that names it."""
+    """Return the kinds of issues for each family: of the last pair with it, or `default`."""
     found = dict.fromkeys(FAMILIES, default)
     for expected, families in others:
         found |= dict.fromkeys(families, expected)
     return found
 
 
-# What follows a broken call in no markers is content.
+# Text after a broken unmarked call is content.
 IN_VALUE = said(BROKEN, (BROKEN | {"text_after_tool_call"}, UNMARKED), (set(), TAGS))
 IN_SCALAR = IN_VALUE | dict.fromkeys(TYPED, REPAIRED)
 IN_STRING = said(REPAIRED | TRUNCATED, (TRUNCATED, PYTHON), (set(), TAGS), (REPAIRED, TYPED))
@@ -71,7 +70,7 @@ def work(monkeypatch):
 
 
 def every_way(fmt, text, **options):
-    """The parser after the text, which gave the same as text and as bytes, in chunks and whole."""
+    """Return a finished parser after a comparison of text, bytes and several chunk sizes."""
     whole = read(fmt, text, **options)
     for given, size in ((text, 1), (text, 4), (text.encode(), 3)):
         parser = read(fmt, given, size, **options)
@@ -82,14 +81,14 @@ def every_way(fmt, text, **options):
 
 
 @pytest.mark.parametrize(("name", "row"), CASES)
-def test_what_is_beyond_measure_is_reported_or_kept_as_text(work, name, row):
+def test_oversized_part_is_reported_or_kept_as_content(work, name, row):
     family = FAMILIES[name]
     parts, unit, expected = ROWS[row]
     ((part, value),) = parts.items()
     text = family.write(**parts)
     parser = every_way(family.format, text)
 
-    # In arguments, NUL is written as JSON has it.
+    # JSON arguments have NUL as an escape.
     assert emitted(parser).replace(r"\u0000", "\0").count(unit) >= value.count(unit)
     assert kinds(parser) == expected[name]
     if part == "n" and not expected[name] and name != "methods":
@@ -99,7 +98,7 @@ def test_what_is_beyond_measure_is_reported_or_kept_as_text(work, name, row):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_hundred_thousand_brackets_and_a_megabyte_of_anything(name):
+def test_deep_or_long_value_gives_the_same_in_chunks(name):
     family = FAMILIES[name]
     for part, value in (("v", "[" * 100_000), *((part, "9" * (1 << 20)) for part in "nikv")):
         if family.has(part):
@@ -113,8 +112,8 @@ def test_a_hundred_thousand_brackets_and_a_megabyte_of_anything(name):
 
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("share", [0, 0.3, 0.7, 1], ids=["opening", "half", "most", "all"])
-def test_what_is_written_over_and_over(work, name, share):
-    """As much of each call as `share` says; each has a word of its own, and none is lost."""
+def test_repeated_partial_calls_lose_no_word_in_linear_time(work, name, share):
+    """Repeat a share of a call with a word of its own, and find each word."""
     family = FAMILIES[name]
 
     def written(count):
@@ -131,7 +130,7 @@ def test_what_is_written_over_and_over(work, name, share):
 
 
 @pytest.mark.parametrize("name", ["JSON", "Python"])
-def test_twenty_thousand_calls(work, name):
+def test_many_calls_take_linear_time_and_little_memory(work, name):
     one, between, opening = {
         "JSON": ('<call>{"name": "f", "arguments": {}}</call>', "\n", ""),
         "Python": ("f()", ", ", "["),
@@ -143,7 +142,7 @@ def test_twenty_thousand_calls(work, name):
     calls = parsers[-1].message.tool_calls
     assert len(calls) == len({call.id for call in calls}) == 20_000
     assert all(call.arguments == "{}" and call.complete for call in calls)
-    # A call has its text, its parts and its id; nothing else of it is kept.
+    # Only the text, the parts and the id of a call are kept.
     assert peak(lambda: read(fmt, few, 512)) < 2_000 * 1_000
 
 
@@ -155,22 +154,22 @@ DROPPED = {
 
 
 @pytest.mark.parametrize("name", DROPPED)
-def test_what_is_not_emitted_is_not_kept(name):
+def test_dropped_text_is_not_kept_in_memory(name):
     family, parts = DROPPED[name]
     text = FAMILIES[family].write(**parts)
     assert peak(lambda: read(FAMILIES[family].format, text, 1 << 10)) < 1 << 17
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_of_a_long_argument_there_are_few_copies(name):
+def test_long_argument_is_copied_few_times(name):
     family = FAMILIES[name]
     text = family.write(v='"' + "x" * (1 << 20) + '"')
-    # Where only the end of a value says what it is, it is joined, judged and emitted then.
+    # Some families know the type of a value only at its end, so they join it there.
     copies = 6 if name in TAGS + TYPED else 3
     assert peak(lambda: read(family.format, text, 1 << 10)) < copies << 20
 
 
-def test_depth_is_no_matter_of_the_callers_stack():
+def test_nesting_works_on_a_deep_stack_of_the_caller():
     family = FAMILIES["JSON"]
     text = family.write(v="[" * 500 + "]" * 500)
 
@@ -181,7 +180,7 @@ def test_depth_is_no_matter_of_the_callers_stack():
     assert deep(600, policies=Policies(duplicate_keys="error")).issues == []
 
 
-def test_a_whole_call_heals_to_all_that_it_has():
+def test_complete_call_heals_to_all_of_its_arguments():
     family = FAMILIES["tags"]
     text = family.write(v="[" * MAX_DEPTH + "]" * MAX_DEPTH)
     (call,) = read(family.format, text).message.tool_calls

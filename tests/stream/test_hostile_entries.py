@@ -1,6 +1,6 @@
-"""The ways in beside the stream: tool parsers, suggestions, the gate and response templates.
+"""Hostile input for other entry points: tool parsers, suggestions, gate and response templates.
 
-They are given what `test_hostile.py` gives the parser; the last, what no checkpoint should have.
+Most of the input is that of `test_hostile.py`. Response templates get hostile fields.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def work(monkeypatch):
 
 
 def opening(fmt):
-    """What a call begins with."""
+    """Return the start of a call."""
     tools = fmt.tools
     return (
         tools.section_start
@@ -50,7 +50,7 @@ def opening(fmt):
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_what_is_not_whole_is_no_result_and_passes_no_gate(name, value):
+def test_incomplete_call_is_invalid_and_fails_the_gate(name, value):
     family = FAMILIES[name]
     text = family.write(v=VALUES[value])
     result = create_tool_parser(family.format).parse(text)
@@ -62,12 +62,12 @@ def test_what_is_not_whole_is_no_result_and_passes_no_gate(name, value):
         decision = gate.decide(output, issues=issues)
         assert decision.calls == ()
         assert decision.reason
-        # What is logged, and what the model is shown, does not grow with what it wrote.
+        # Logs and replies to the model must not grow with the response.
         assert len(repr(decision)) < 3_000
 
 
 @pytest.mark.parametrize("name", list_formats())
-def test_every_named_format_has_a_parser_that_nothing_troubles(name):
+def test_tool_parser_of_each_format_survives_hostile_text(name):
     parser = create_tool_parser(name)
     begun = opening(parser.wire_format)
     for text in (
@@ -93,13 +93,13 @@ def test_suggestions_are_linear(work, unit):
 
 
 @pytest.mark.parametrize("unit", ["[", "(", "'a' ", "{'a': ", "float(", "-", "1_", "r'\\"])
-def test_text_is_a_value_or_it_is_text(unit):
+def test_safe_value_of_invalid_text_is_the_text(unit):
     text = unit * SIZE
     assert safe_value(text) in (text, "a" * SIZE)
 
 
 def template(**tool_calls):
-    """A response template with these fields for its calls."""
+    """Return a response template with these fields for its calls."""
     own = {"open": "<c>", "close": "</c>", "content": "json", "repeats": True}
     calls = own | {"transform": FUNCTION} | tool_calls
     return {"start_anchor": "<a>", "fields": {"tool_calls": calls}}
@@ -116,7 +116,7 @@ def template(**tool_calls):
     ],
     ids=lambda pattern: pattern[:6],
 )
-def test_patterns_of_response_templates_are_read_and_not_run(pattern):
+def test_hostile_response_template_pattern_is_rejected(pattern):
     for anchors in ({"open_pattern": pattern}, {"close_pattern": pattern}):
         given = template(**anchors)
         given["fields"]["tool_calls"].pop(next(iter(anchors)).removesuffix("_pattern"))
@@ -125,13 +125,13 @@ def test_patterns_of_response_templates_are_read_and_not_run(pattern):
 
 
 @pytest.mark.parametrize("marker", ["\0", "\ud83d", "(.*)+", "<" * 200, " \n"])
-def test_odd_markers_of_response_templates(marker):
+def test_odd_response_template_marker_works_in_any_chunks(marker):
     made = from_response_template(template(open=marker))
     text = f"x {marker}" + '{"name": "f", "arguments": {}}</c>' * 2
     for size in (1, 2, 7):
         assert read(made, text, size).message == read(made, text).message
 
 
-def test_a_marker_of_a_response_template_has_a_limit():
+def test_response_template_marker_length_is_limited():
     with pytest.raises(FormatError, match="256"):
         from_response_template(template(open="<" * 257))

@@ -1,4 +1,4 @@
-"""Short texts that are odd: markers that overlap, characters that are none, an end anywhere.
+"""Short hostile texts: overlapping markers, invalid characters, truncation at any character.
 
 `test_hostile.py` has the long ones.
 """
@@ -27,7 +27,7 @@ MARKERS = {
 
 
 @pytest.mark.parametrize("name", MARKERS)
-def test_markers_that_nest_overlap_or_begin_one_another(name):
+def test_overlapping_markers_give_the_same_for_all_chunks(name):
     opening, closing, think, answer, end = MARKERS[name]
     fmt = WireFormat(
         turn=TurnFormat(ends=(end,)),
@@ -57,7 +57,7 @@ NO_UTF8 = [b"\xff", b"\xc3(", b"\xe2\x82", b"\xf0\x9f\x98", b"\xed\xa0\xbd", b"\
 
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("odd", [*ODD, *HALVES, *NO_UTF8], ids=ascii)
-def test_odd_characters_and_bytes_that_are_no_text(name, odd):
+def test_invalid_characters_and_bytes_are_reported(name, odd):
     family = FAMILIES[name]
     for part in filter(family.has, "nikv"):
         text = family.write(**{part: '"x@y"' if part == "v" else "x@y"})
@@ -82,8 +82,8 @@ VALUES = ['{"waw": ["wbw", 12345]}', "[1, 'wcw']", '"wdw"', "67890"]
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("kind", [None, "number"])
-def test_wherever_the_output_ends_nothing_is_lost(name, value, kind):
-    """Each word that was written before is in the message or in an issue."""
+def test_truncation_at_any_character_loses_no_word(name, value, kind):
+    """Find each word before the truncation in the message or in an issue."""
     family = FAMILIES[name]
     parameters = {"type": "object", "properties": {"wkw": {"type": kind} if kind else {}}}
     tools = [{"name": "wnw", "parameters": parameters}]
@@ -95,7 +95,7 @@ def test_wherever_the_output_ends_nothing_is_lost(name, value, kind):
             assert {word for word in words if word not in found} == set(), text[:cut]
 
 
-def test_half_of_what_ends_a_string_is_no_part_of_it():
+def test_truncated_string_delimiter_is_not_part_of_the_string():
     family = FAMILIES["quotes of its own"]
     text = family.write(v='<|"|>x<|"|>')
     whole = read(family.format, text).message.tool_calls[0].arguments

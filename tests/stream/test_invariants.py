@@ -1,7 +1,7 @@
 """The eight invariants of a stream, numbered as in the README, in every family of formats.
 
-Formats, messages, ways of cutting and options are drawn at random; what is asked of each family is
-in `strategies/wire_families.py`. What depends on how one family writes stands with that family.
+Formats, messages, chunks and options are drawn at random. `strategies/wire_families.py` has the
+strategies of each family. Checks for a single family are in the tests of that family.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ..support import as_joined, cuts, joined
 from .invariants import check_1_and_2, check_3, check_4, check_5, in_families, run
 
 HELD = 2
-"""Characters that may be held back beside a marker and the white space before it."""
+"""Characters that may be buffered in addition to a marker and the whitespace before it."""
 GAP = "\t \t"
-"""White space that no marker has at its end."""
+"""Whitespace that no marker ends with."""
 
 streaming = [family for family in FAMILIES if family.streamed is not None]
 
 
 @in_families()
 @given(data=st.data())
-def test_what_is_written_comes_back(family, data):
+def test_written_turns_round_trip(family, data):
     fmt, turn, wire = data.draw(family.written)
     for tools in family.tools:
         parser, deltas = run(fmt, data.draw(cuts(wire)), tools=tools)
@@ -57,7 +57,7 @@ def test_1_and_2_the_sum_is_the_message_at_every_cut(family, data, kw, reason):
 
 @in_families()
 @given(data=st.data(), kw=options)
-def test_3_nothing_is_retracted(family, data, kw):
+def test_3_emitted_text_is_never_retracted(family, data, kw):
     check_3(*data.draw(family.texts), **kw)
 
 
@@ -91,21 +91,21 @@ def test_5_json_is_emitted_as_it_was_written(family, data):
 
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
-def test_5_a_whole_call_has_an_object_whatever_was_written(family, data, kw, reason):
+def test_5_complete_call_of_any_text_has_an_object(family, data, kw, reason):
     fmt, text = data.draw(family.texts)
     check_5(parse(text, fmt, finish_reason=reason, **kw))
 
 
 @in_families()
 @given(data=st.data(), reason=reasons)
-def test_6_text_without_a_marker_is_content_to_the_byte(family, data, reason):
+def test_6_text_without_a_marker_is_content_verbatim(family, data, reason):
     fmt, opening, text = data.draw(family.plain)
     assert parse(opening + text, fmt, finish_reason=reason).content == text
 
 
 @in_families()
 @given(data=st.data())
-def test_6_white_space_behind_a_call_is_content(family, data):
+def test_6_whitespace_after_a_call_is_content(family, data):
     fmt, _, text = data.draw(family.written, label="format, turn, text")
     tools = data.draw(st.sampled_from(family.tools))
     ends = sorted(filter(str.strip, map(str.rstrip, fmt.turn.ends)), key=len, reverse=True)
@@ -116,13 +116,13 @@ def test_6_white_space_behind_a_call_is_content(family, data):
     told = "text_after_tool_call" in {issue.kind for issue in parser.issues}
     same = parser.message.tool_calls == alone.message.tool_calls
     kept = parser.message.content.endswith(GAP + "Word")
-    # Behind the message of a channel there is a header.
+    # In channel formats a header follows each message.
     assert kept or not (same and told) or fmt.derived.has_channels
 
 
 @in_families()
 @given(data=st.data(), reason=reasons)
-def test_6_text_behind_a_call_is_reported_kept_or_dropped(family, data, reason):
+def test_6_text_after_a_call_is_reported_and_kept_or_dropped(family, data, reason):
     fmt, _, text = data.draw(family.written, label="format, turn, text")
     begun = data.draw(st.integers(0, len(text)).map(lambda end: text[:end]), label="begun")
     text += data.draw(st.sampled_from(["", "\n", " Word "]), label="between") + begun
@@ -143,8 +143,8 @@ def test_6_text_behind_a_call_is_reported_kept_or_dropped(family, data, reason):
 
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
-def test_6_every_word_of_the_output_is_somewhere(family, data, kw, reason):
-    """Each word is in the message or in an issue, wherever in the output it stands."""
+def test_6_no_word_of_the_response_is_lost(family, data, kw, reason):
+    """Find each word of the response in the message or in an issue."""
     fmt, text = data.draw(family.soups)
     words = [f"w{at}w" for at in range(6)]
     spots = range(0, len(text) + 1, max(1, len(text) // 5))
@@ -158,7 +158,7 @@ def test_6_every_word_of_the_output_is_somewhere(family, data, kw, reason):
 
 
 def longest_marker(fmt):
-    """The length of the longest marker; a role and the part of a header behind it are one."""
+    """Return the length of the longest marker, with the rest of a header after a role."""
     channels = fmt.channels
     parts = (channels.channel, channels.message, channels.constrain, channels.recipient)
     return max(map(len, markers_of(fmt))) + max(map(len, parts))
@@ -166,7 +166,7 @@ def longest_marker(fmt):
 
 @in_families()
 @given(data=st.data())
-def test_7_content_is_held_back_no_longer_than_a_marker(family, data):
+def test_7_content_is_buffered_up_to_the_length_of_a_marker(family, data):
     fmt, opening, text = data.draw(family.plain)
     longest = longest_marker(fmt) + len(fmt.tools.content_separator) + HELD
     parser = StreamParser(fmt)
@@ -180,7 +180,7 @@ def test_7_content_is_held_back_no_longer_than_a_marker(family, data):
 
 @in_families()
 @given(data=st.data(), gap=st.integers(1, 200))
-def test_7_white_space_is_held_back_no_longer_than_a_marker(family, data, gap):
+def test_7_whitespace_is_buffered_up_to_the_length_of_a_marker(family, data, gap):
     fmt, opening, _ = data.draw(family.plain)
     longest = longest_marker(fmt) + len(fmt.tools.content_separator) + HELD
     parser = StreamParser(fmt)
@@ -191,7 +191,7 @@ def test_7_white_space_is_held_back_no_longer_than_a_marker(family, data, gap):
 
 @in_families(streaming)
 @given(data=st.data())
-def test_7_arguments_are_held_back_no_longer_than_a_token(family, data):
+def test_7_arguments_are_buffered_up_to_the_length_of_a_token(family, data):
     fmt, before, text = data.draw(family.streamed)
     token = max(map(len, json.dumps(json.loads(text)).split('"')))
     parser = StreamParser(fmt, tools=family.tools[0])
@@ -205,7 +205,7 @@ def test_7_arguments_are_held_back_no_longer_than_a_token(family, data):
 
 @in_families()
 @given(data=st.data())
-def test_bytes_cut_anywhere_give_what_text_gives(family, data):
+def test_bytes_in_any_chunks_give_the_same_as_text(family, data):
     fmt, text = data.draw(family.texts)
     encoded = text.encode()
     whole = parse(text, fmt)
@@ -217,7 +217,7 @@ def test_bytes_cut_anywhere_give_what_text_gives(family, data):
 
 @in_families()
 @given(data=st.data(), kw=options)
-def test_finish_and_message_may_be_asked_for_at_any_time(family, data, kw):
+def test_finish_and_message_are_available_at_any_time(family, data, kw):
     fmt, text = data.draw(family.texts)
     for cut in range(0, len(text) + 1, 7):
         parser = StreamParser(fmt, **kw)
@@ -235,14 +235,14 @@ def test_finish_and_message_may_be_asked_for_at_any_time(family, data, kw):
 
 @in_families()
 @given(data=st.data())
-def test_a_cut_call_never_looks_whole_and_heals_to_what_was_there(family, data):
+def test_truncated_call_is_incomplete_and_heals_to_its_values(family, data):
     fmt, turn, wire = data.draw(family.written)
     cut = data.draw(st.integers(0, len(wire)))
     message = parse(wire[:cut], fmt, finish_reason="length", tools=family.tools[0])
     assert len(message.tool_calls) <= len(turn.calls)
     for call, (name, values) in zip(message.tool_calls, turn.calls, strict=False):
         if call.name == fmt.code.function != name:
-            # Too little came to tell a call behind the marker of code from code.
+            # The truncated response does not yet distinguish a call after the code marker.
             assert not call.complete
             assert name.startswith(call.healed()[fmt.code.argument][: len(name)])
             continue
@@ -269,7 +269,7 @@ async def test_async_iterator_and_push_give_the_same(family, data, kw):
 
 @in_families()
 @given(data=st.data())
-def test_parsers_share_nothing_but_the_format(family, data):
+def test_parsers_share_only_the_format(family, data):
     fmt, text = data.draw(family.soups)
     _, other = data.draw(family.soups)
     first, second = StreamParser(fmt), StreamParser(fmt)

@@ -1,4 +1,4 @@
-"""Iterators of deltas: what their ends do to the source of the chunks."""
+"""Iterators of deltas close the source of the chunks when they end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..strategies.wire_by_hand import CALL, TAGS
 
 
 class Source:
-    """Chunks that know whether they were closed; nothing is in the way of a second reading."""
+    """Chunks with a count of `close` calls; they may be read again after that."""
 
     def __init__(self, *chunks):
         self.chunks = list(chunks)
@@ -29,7 +29,7 @@ class Source:
 
 
 class AsyncSource(Source):
-    """The same, asynchronously."""
+    """An asynchronous `Source`."""
 
     def __aiter__(self):
         return self
@@ -46,7 +46,7 @@ class AsyncSource(Source):
 REFUSES = {"tools": [{"name": "g"}], "policies": Policies(unknown_tool="error")}
 
 
-def test_a_source_of_which_nothing_was_read_is_closed_too():
+def test_unread_source_is_closed_too():
     source = Source("a", "b")
     deltas = iter_deltas(source, TAGS)
     deltas.close()
@@ -55,7 +55,7 @@ def test_a_source_of_which_nothing_was_read_is_closed_too():
     assert deltas.parser.finish_reason is None
 
 
-async def test_an_async_source_of_which_nothing_was_read_is_closed_too():
+async def test_unread_async_source_is_closed_too():
     source = AsyncSource("a", "b")
     deltas = aiter_deltas(source, TAGS)
     await deltas.aclose()
@@ -81,7 +81,7 @@ async def test_a_policy_that_raises_closes_an_async_source():
 @pytest.mark.parametrize(
     ("reason", "made"), [("length", "length"), ("stop", "tool_calls"), (None, "tool_calls")]
 )
-async def test_the_reason_is_asked_for_when_the_chunks_have_ended(reason, made):
+async def test_finish_reason_function_is_called_after_the_chunks(reason, made):
     source, later = Source(CALL), AsyncSource(CALL)
     left = []
 
@@ -114,6 +114,6 @@ async def asynchronously():
         (aiter_deltas, b"Hi", r"aiter_deltas\(\) takes chunks, .* not bytes"),
     ],
 )
-def test_what_are_no_chunks_is_told_at_once(iterate, chunks, says):
+def test_wrong_type_of_chunks_is_rejected_at_once(iterate, chunks, says):
     with pytest.raises(UsageError, match=says):
         iterate(chunks, TAGS)

@@ -1,4 +1,4 @@
-"""`calls="json"`: calls that a server constrained the model to write as JSON that stands alone."""
+"""`calls="json"`: calls as bare JSON, which a server makes the model write by constraint."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TOOLS = [{"name": "f", "parameters": CITY}, {"name": "g"}]
 
 
 def made(message):
-    """Name, arguments and completeness of each call."""
+    """Return the name, arguments and completeness of each call."""
     return [(call.name, call.arguments, call.complete) for call in message.tool_calls]
 
 
@@ -49,7 +49,7 @@ def kinds(parser):
 
 
 def read(text, fmt=QWEN, reason="stop", **kw):
-    """The parser that read the text, which is the same whole and one character at a time."""
+    """Return a finished parser after a comparison of one chunk with single characters."""
     whole = run(fmt, [text], reason, calls="json", **kw)[0]
     parser = run(fmt, list(text), reason, calls="json", **kw)[0]
     assert (parser.message, parser.issues) == (whole.message, whole.issues)
@@ -58,7 +58,7 @@ def read(text, fmt=QWEN, reason="stop", **kw):
 
 
 @given(data=st.data(), case=written())
-def test_what_is_written_comes_back(data, case):
+def test_written_calls_round_trip(data, case):
     parser, deltas = run(case.fmt, data.draw(cuts(case.text)), **case.options)
     content, reasoning, calls = joined(deltas)
     assert (content, reasoning) == ("", case.reasoning)
@@ -70,7 +70,7 @@ def test_what_is_written_comes_back(data, case):
 
 
 @given(data=st.data(), case=written(), reason=st.sampled_from(["stop", "length", None]))
-def test_the_invariants_hold(data, case, reason):
+def test_invariants_hold_for_written_calls(data, case, reason):
     text = case.text[: data.draw(st.integers(0, len(case.text)) | st.just(len(case.text)))]
     cut = (list(text), data.draw(cuts(text)))
     check_1_and_2(case.fmt, text, cut, reason, **case.options)
@@ -80,7 +80,7 @@ def test_the_invariants_hold(data, case, reason):
 
 
 @given(data=st.data(), case=soups(), reason=reasons, policies=policies)
-def test_the_invariants_hold_of_anything(data, case, reason, policies):
+def test_invariants_hold_for_any_text(data, case, reason, policies):
     fmt, text, kw = case
     kw = {**kw, "policies": policies}
     check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
@@ -90,7 +90,7 @@ def test_the_invariants_hold_of_anything(data, case, reason, policies):
 
 
 @given(case=soups(), at=st.integers(0, 60), reason=reasons)
-def test_every_word_is_somewhere(case, at, reason):
+def test_no_word_is_lost(case, at, reason):
     fmt, text, kw = case
     text = f"{text[:at]}ΔΘ{text[at:]}"
     parser, deltas = run(fmt, [text], reason, **kw)
@@ -102,7 +102,7 @@ def test_every_word_is_somewhere(case, at, reason):
 
 
 @given(case=written(), reason=st.sampled_from(["length", None]))
-def test_no_cut_makes_a_whole_call(case, reason):
+def test_truncation_never_completes_a_call(case, reason):
     for cut in cuts_of(case.text, case.head):
         parser = run(case.fmt, [case.text[:cut]], reason, **case.options)[0]
         calls = parser.message.tool_calls
@@ -118,7 +118,7 @@ def test_no_cut_makes_a_whole_call(case, reason):
 
 
 @given(case=written())
-def test_last_stands_where_the_arguments_end(case):
+def test_last_marks_the_end_of_the_arguments(case):
     parser = StreamParser(case.fmt, **case.options)
     seen = ""
     for char in case.text:
@@ -143,7 +143,7 @@ def test_last_stands_where_the_arguments_end(case):
         ('{"name": "f", "arguments": {"a": "</tool_call>"}}', [("f", '{"a": "</tool_call>"}')]),
     ],
 )
-def test_calls_in_json_are_calls(text, calls, end):
+def test_json_objects_and_lists_are_calls(text, calls, end):
     parser = read(text + end)
     assert made(parser.message) == [(*call, True) for call in calls]
     assert (parser.message.content, kinds(parser)) == ("", [])
@@ -173,7 +173,7 @@ def test_calls_in_json_are_calls(text, calls, end):
         (GLIMMER, f"<|message|><atem:function_calls>\n{F}\n</atem:function_calls><|eot|>", 2),
     ],
 )
-def test_markers_round_the_json_are_left_out_and_reported(fmt, text, strays):
+def test_markers_around_the_json_are_dropped_and_reported(fmt, text, strays):
     parser = read(text, fmt)
     assert made(parser.message) == [("f", '{"a": 1}', True)]
     assert (parser.message.content, set(kinds(parser))) == ("", {"stray_marker"})
@@ -182,7 +182,7 @@ def test_markers_round_the_json_are_left_out_and_reported(fmt, text, strays):
 
 @pytest.mark.parametrize(("fmt", "head"), [(QWEN, ""), (HARMONY, "<|channel|>final<|message|>")])
 @pytest.mark.parametrize("cut", [",", ", ", " \n, \n"])
-def test_a_comma_behind_which_the_output_is_cut_is_that_of_the_list(fmt, head, cut):
+def test_trailing_comma_of_a_truncated_list_is_markup(fmt, head, cut):
     parser = read(f"{head}[{F}{cut}", fmt)
     assert (parser.message.content, kinds(parser)) == ("", ["cut_marker"])
     more = read(f"{head}{F}{cut}and so on", fmt)
@@ -214,7 +214,7 @@ def test_several_calls_in_markers_of_their_own():
         (HARMONY, f"<|channel|>final<|message|>Sure: {F}"),
     ],
 )
-def test_what_is_no_call_is_content_and_reported(fmt, text):
+def test_text_other_than_a_call_is_content_and_reported(fmt, text):
     parser = read(text, fmt, tool_choice="required")
     assert parser.message.content == text.removeprefix("<|channel|>final<|message|>")
     assert made(parser.message) == []
@@ -235,7 +235,7 @@ def test_what_is_no_call_is_content_and_reported(fmt, text):
         '\n{"a": 1}',
     ],
 )
-def test_behind_a_call_that_is_out_nothing_is_taken_back(rest):
+def test_text_after_an_emitted_call_does_not_retract_it(rest):
     for begun in (F, f"[{F}"):
         parser = StreamParser(QWEN, calls="json")
         first = parser.feed(begun)
@@ -248,7 +248,7 @@ def test_behind_a_call_that_is_out_nothing_is_taken_back(rest):
         assert kinds(parser) != [] or rest.strip("]") == ""
 
 
-def test_text_behind_a_call_is_what_the_policy_says():
+def test_text_after_a_call_follows_the_policy():
     policies = Policies(text_after_tool_call="drop")
     parser = read(f"{F} and more", policies=policies)
     assert (parser.message.content, kinds(parser)) == ("", ["text_after_tool_call"])
@@ -271,7 +271,7 @@ def test_text_behind_a_call_is_what_the_policy_says():
     ],
 )
 @pytest.mark.parametrize("tools", [TOOLS, None], ids=["tools", "no tools"])
-def test_the_arguments_of_the_named_function_may_stand_alone(text, name, arguments, tools):
+def test_named_function_may_have_bare_arguments(text, name, arguments, tools):
     parser = read(text, tools=tools, tool_choice=NAMED)
     same = (name, arguments) if tools or name == "f" else ("f", text)
     assert made(parser.message) == [(*same, True)]
@@ -295,7 +295,7 @@ def test_the_arguments_of_the_named_function_may_stand_alone(text, name, argumen
     ],
 )
 @pytest.mark.parametrize("place", ["properties", "allOf", "$ref"])
-def test_the_schema_of_the_function_tells_its_arguments_from_a_call(own, text, alone, place):
+def test_schema_distinguishes_bare_arguments_from_a_call(own, text, alone, place):
     schema = {"properties": {key: {} for key in own}}
     if place == "allOf":
         schema = {"allOf": [schema]}
@@ -308,7 +308,7 @@ def test_the_schema_of_the_function_tells_its_arguments_from_a_call(own, text, a
     assert (call.name, json.loads(call.arguments), call.complete) == ("f", whole, True)
 
 
-def test_arguments_that_stand_alone_come_as_they_are_written():
+def test_bare_arguments_stream_verbatim():
     tools = [{"name": "f", "parameters": {"properties": {"name": {}, "text": {}}}}]
     for text in ('{"text": "a long st', '{"name": "Bob, a long st'):
         parser = StreamParser(QWEN, calls="json", tools=tools, tool_choice=NAMED)
@@ -316,7 +316,7 @@ def test_arguments_that_stand_alone_come_as_they_are_written():
         assert seen == text
 
 
-def test_only_the_first_object_may_be_arguments_alone():
+def test_only_the_first_object_may_be_bare_arguments():
     parser = read('{"city": "NYC"} {"city": "LA"}', tools=TOOLS, tool_choice=NAMED)
     assert made(parser.message) == [("f", '{"city": "NYC"}', True)]
     assert (parser.message.content.strip(), kinds(parser)) == (
@@ -339,7 +339,7 @@ def test_only_the_first_object_may_be_arguments_alone():
     ],
 )
 @pytest.mark.parametrize("reason", ["length", None])
-def test_what_is_cut_off_is_no_content(text, calls, attempts, reason):
+def test_truncated_call_is_not_content(text, calls, attempts, reason):
     parser = read(text, reason=reason)
     assert made(parser.message) == calls
     assert [(tried.name, tried.status) for tried in parser.attempts] == attempts
@@ -362,7 +362,7 @@ def test_the_rules_of_the_request_apply():
 
 
 @pytest.mark.parametrize("opening", ["", "<think>\n", "<think>\nhm\n"])
-def test_the_prompt_says_whether_reasoning_is_open(opening):
+def test_prompt_determines_if_reasoning_is_open(opening):
     header = "<|im_start|>assistant\n"
     for text in (f"so\n</think>\n{F}", f"\n</think>\n\n[{F}]", f"[1] {{x}}\n</think>{F}"):
         before = "" if opening else "<think>\n"
@@ -384,7 +384,7 @@ def test_the_prompt_says_whether_reasoning_is_open(opening):
         ("stop", "reasoning", 0),
     ],
 )
-def test_where_the_prompt_opened_reasoning_and_there_was_none(reason, policy, calls):
+def test_call_in_place_of_opened_reasoning_follows_the_policy(reason, policy, calls):
     policies = Policies(tool_in_reasoning=policy)
     parser = read(f"\n[{F}]", NANO, reason, policies=policies)
     assert len(parser.message.tool_calls) == calls
@@ -393,7 +393,7 @@ def test_where_the_prompt_opened_reasoning_and_there_was_none(reason, policy, ca
     assert parser.message.reasoning_content == ("" if calls else f"\n[{F}]")
 
 
-def test_a_draft_in_reasoning_is_none():
+def test_draft_in_reasoning_is_not_a_call():
     for draft in (F, f"<tool_call>{F}</tool_call>"):
         parser = read(f"{draft} or so</think>{G}", NANO)
         assert made(parser.message) == [("g", "{}", True)]
@@ -413,34 +413,34 @@ def test_a_draft_in_reasoning_is_none():
     ],
 )
 @pytest.mark.parametrize("end", ["", "<|return|>", "<|end|>", "<|call|>", "\n<|return|>"])
-def test_in_channels_a_message_to_the_reader_has_the_calls(before, end):
+def test_channel_message_to_the_user_has_the_calls(before, end):
     parser = read(f"{before}[{F}, {G}]{end}", HARMONY)
     assert made(parser.message) == [("f", '{"a": 1}', True), ("g", "{}", True)]
     assert parser.message.reasoning_content == ("hm" if "hm" in before else "")
     assert (parser.message.content, kinds(parser)) == ("", [])
 
 
-def test_in_channels_a_message_to_a_function_is_a_call_by_its_header():
+def test_channel_message_to_a_function_is_a_call():
     text = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>'
     assert made(read(text, HARMONY).message) == [("f", '{"a": 1}', True)]
 
 
 @pytest.mark.parametrize("text", [f"Hi<|return|>{F}", f"Hi<|im_end|>{F}"])
-def test_behind_the_end_of_the_turn_nothing_may_be_executed(text):
+def test_call_after_the_end_of_the_turn_is_not_executable(text):
     parser = read(text, HARMONY if "return" in text else QWEN, tools=TOOLS)
     assert "text_after_end" in kinds(parser)
     assert not ToolGate(TOOLS).decide(parser).executable
 
 
 @pytest.mark.parametrize("space", [1, 300, 1000])
-def test_white_space_before_json_is_no_text(space):
+def test_whitespace_before_json_is_not_reported(space):
     for fmt in (QWEN, HARMONY):
         parser = read(" " * space + F, fmt)
         assert made(parser.message) == [("f", '{"a": 1}', True)]
         assert (parser.message.content.strip(), kinds(parser)) == ("", [])
 
 
-def test_a_call_that_the_prompt_began_comes_out_whole():
+def test_call_started_in_the_prompt_is_emitted_completely():
     prompt = f"<|im_start|>assistant\n[{F[:22]}"
     parser, deltas = run(QWEN, list(F[22:] + "]"), calls="json", prompt=prompt)
     assert made(parser.message) == [("f", '{"a": 1}', True)]
@@ -456,18 +456,18 @@ def test_a_call_that_the_prompt_began_comes_out_whole():
         {"tools": TOOLS, "tool_choice": {"type": "none"}},
     ],
 )
-def test_calls_that_cannot_be_made_cannot_be_asked_for(kw):
+def test_json_calls_without_callable_tools_are_rejected(kw):
     with pytest.raises(UsageError, match='calls="json"'):
         StreamParser(QWEN, calls="json", **kw)
 
 
 @pytest.mark.parametrize("word", ["JSON", "", None, True, "auto"])
-def test_there_are_two_ways_of_writing_calls(word):
+def test_unknown_value_of_calls_is_rejected(word):
     with pytest.raises(UsageError, match='choose "format" or "json"'):
         StreamParser(QWEN, calls=word)
 
 
-async def test_calls_go_wherever_the_other_arguments_go():
+async def test_json_calls_are_supported_by_all_entry_points():
     async def chunks():
         for char in F:
             yield char
@@ -486,7 +486,7 @@ async def test_calls_go_wherever_the_other_arguments_go():
         assert copy.message == expected
 
 
-def test_json_that_was_asked_for_as_calls_is_no_answer():
+def test_json_calls_win_over_a_response_schema():
     assert made(read(F, response_schema={"type": "object"}).message) == [("f", '{"a": 1}', True)]
 
 
@@ -505,7 +505,7 @@ CITIES = [
 
 
 @pytest.mark.parametrize(("text", "passes"), CITIES)
-def test_the_gate_decides_on_them(text, passes):
+def test_gate_decides_on_json_calls(text, passes):
     schema = {**CITY, "additionalProperties": False, "required": ["city"]}
     tools = [{"name": "f", "parameters": schema}]
     parser = read(text, tools=tools, tool_choice=NAMED)
@@ -518,7 +518,7 @@ def test_the_gate_decides_on_them(text, passes):
 
 @pytest.mark.parametrize("tail", ["<", "<|", "<|end", "<|end|><|ret"])
 @pytest.mark.parametrize("calls", ["json", "format"])
-def test_half_a_marker_behind_a_call_in_channels_is_no_text(calls, tail):
+def test_truncated_marker_after_a_channel_call_is_not_content(calls, tail):
     fmt = get_format("gpt_oss")
     call = '{"name": "f", "arguments": {"a": 1}}'
     if calls == "format":
@@ -530,7 +530,7 @@ def test_half_a_marker_behind_a_call_in_channels_is_no_text(calls, tail):
 
 @pytest.mark.parametrize("fence", ["`", "``"])
 @pytest.mark.parametrize("header", ["", "<|channel|>final<|message|>"])
-def test_half_the_end_of_a_code_block_behind_a_call_in_channels_is_no_text(header, fence):
+def test_truncated_fence_after_a_channel_call_is_not_content(header, fence):
     call = header + '```json\n{"name": "f", "arguments": {}}'
     kw = {"calls": "json", "tools": [{"name": "f"}], "finish_reason": "length"}
     message = parse(call + fence, get_format("gpt_oss"), **kw)

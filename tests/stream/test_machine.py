@@ -1,8 +1,8 @@
-"""Parsers asked for anything at any time, and their copies: each gives what one reading does.
+"""State machine of parsers and their copies under any sequence of operations.
 
-What is fed is a turn that a model could have written, in any format there is, whole or with parts
-left out, said twice and replaced by junk. After each step, what the parsers gave is held against
-their messages; at the end, against one reading of all the text by a parser that was asked nothing.
+The input is a plausible turn in any format, with parts omitted, repeated or replaced by junk.
+After each step the deltas must add up to the messages. At the end, each parser is compared with
+a fresh parser of the complete text.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from ..strategies.wire_families import any_text
 from ..support import as_joined, joined
 
 MOST = 4
-"""Parsers in one run."""
+"""The maximum number of parsers in one run."""
 
 sizes = st.sampled_from([1, 2, 3, 5, 8, 20, 60])
 junk = st.one_of(st.text(max_size=6), st.text("\ud83d\ude00aé"), st.binary(max_size=6))
 
 
 def text_of(chunks):
-    """The text that chunks of text and of bytes make: each run of one kind is read as a whole."""
+    """Return the text of `str` and `bytes` chunks; runs of one type are decoded together."""
     text = ""
     for kind, run in groupby(filter(None, chunks), type):
         whole = kind().join(run)
@@ -48,15 +48,15 @@ def text_of(chunks):
 
 
 def value(arguments):
-    """The value of a call's arguments, on which two readers of JSON agree."""
+    """Return the value of JSON arguments, after a comparison of two JSON parsers."""
     read = json.loads(arguments)
-    if "inf" not in repr(read):  # ijson refuses numbers that no float can be
+    if "inf" not in repr(read):  # ijson rejects numbers beyond the range of floats
         assert [read] == list(ijson.items(arguments.encode(), "", use_float=True))
     return read
 
 
 class Watched:
-    """A parser, what it is still to be fed, what it was fed, and what it gave."""
+    """A parser with its remaining chunks, past chunks and deltas."""
 
     def __init__(self, parser, rest, fed=(), deltas=()):
         self.parser, self.rest, self.fed, self.deltas = parser, rest, [*fed], [*deltas]
@@ -74,12 +74,12 @@ class Watched:
         self.check()
 
     def copy(self, parser):
-        """What another parser is that stands where this one does."""
+        """Return the same record for a copy of the parser."""
         assert state(parser) == state(self.parser)
         return Watched(parser, self.rest, self.fed, self.deltas)
 
     def check(self):
-        """The sum is the message, so nothing was retracted; each call is emitted in its order."""
+        """Check that the deltas add up to the message, in the order of the calls."""
         message, seen = self.parser.message, self.parser.counts
         content, reasoning, calls = joined(self.deltas)
         assert (content, reasoning, calls) == as_joined(message)
@@ -90,13 +90,13 @@ class Watched:
 
 
 def state(parser):
-    """All that can be seen of a parser."""
+    """Return all observable state of a parser."""
     end = parser.finish_reason, parser.where(), parser.in_reasoning
     return parser.message, parser.issues, parser.counts, *end
 
 
 class ParserMachine(RuleBasedStateMachine):
-    """Parsers of one format, fed and asked in turn."""
+    """Parsers of one format under random operations."""
 
     running = Bundle("running")
     ended = Bundle("ended")
@@ -116,7 +116,7 @@ class ParserMachine(RuleBasedStateMachine):
         return self.added()
 
     def added(self, watched=None):
-        """The parser, or a new one, as one of those that are compared at the end."""
+        """Add a parser, or a new one, to the final comparison."""
         if watched is None:
             parser = StreamParser(self.fmt, record=True, **self.kw)
             watched = Watched(parser, self.text.encode())
@@ -173,7 +173,7 @@ class ParserMachine(RuleBasedStateMachine):
             self.compare(each)
 
     def compare(self, watched):
-        """It gave what parsers give that are asked nothing: of the same chunks, of the whole."""
+        """Compare with parsers that were only fed: the same chunks, and the complete text."""
         parser = watched.parser
         same = StreamParser(self.fmt, **self.kw)
         deltas = [delta for chunk in watched.fed for delta in same.feed(chunk)]

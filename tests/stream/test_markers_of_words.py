@@ -1,4 +1,4 @@
-"""Markers that are words, at the start of a line in the format: within a line they are text."""
+"""Word markers at the start of a line; within a line they are text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LINES = UNMARKED.replace(
     },
     function={"name_prefix": "Action: ", "name_suffix": "\nAction Input: ", "close": "\n"},
 )
-"""A line each for the name and the arguments."""
+"""A format with one line for the name and one for the arguments."""
 
 THINKS = LINES.replace(
     reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "\nAnswer: "},
     content={"mode": "ALWAYS_WRAPPED", "start": "Answer: "},
 )
-"""The answer begins with a word too, which ends reasoning."""
+"""A format whose answer starts with a word, which ends reasoning."""
 
 ANYWHERE = LINES.replace(tools={"content_separator": ""})
 CALL = 'Action: f\nAction Input: {"a": 1}\n'
@@ -35,11 +35,11 @@ in_line = st.lists(
     st.sampled_from(["The best ", "Action: ", "Action:", "Answer: ", "go ", "1. ", "it's", "{}"]),
     max_size=5,
 ).map(lambda words: "So " + "".join(words) + ".")
-"""A line that begins with another word than a marker."""
+"""Lines that do not start with a marker."""
 
 
 @given(lines=st.lists(in_line, min_size=1, max_size=3), called=st.booleans(), data=st.data())
-def test_in_a_line_they_are_text(lines, called, data):
+def test_word_markers_within_a_line_are_content(lines, called, data):
     text = "\n".join(lines)
     for fmt, wire, thought in (
         (LINES, text, ""),
@@ -55,7 +55,7 @@ def test_in_a_line_they_are_text(lines, called, data):
         check_3(fmt, whole)
 
 
-def test_a_call_begins_a_line_of_the_turn():
+def test_call_starts_at_a_line():
     for before, content in (("", ""), ("So.\n", "So."), ("So.\n\n", "So.\n")):
         parser = fed(LINES, before + CALL + "\n" + CALL + TURN.ends[0])
         assert (calls(parser), parser.message.content) == (MADE * 2, content)
@@ -64,17 +64,17 @@ def test_a_call_begins_a_line_of_the_turn():
 
 
 @pytest.mark.parametrize("ends", ["<|end|>", "ction: "])
-def test_what_looks_like_a_call_in_a_line_is_text(ends):
+def test_call_syntax_within_a_line_is_content(ends):
     text = "The best " + CALL
     assert fed(LINES.replace(turn={"ends": (ends,)}), text).message.content == text
 
 
-def test_a_marker_that_is_text_in_a_line_may_hold_the_end_of_the_turn():
+def test_rejected_word_marker_may_contain_a_turn_end():
     fmt = LINES.replace(turn={"ends": ("ction: ",)})
     assert fed(fmt, "The best Action: ").message.content == "The best A"
 
 
-def test_a_call_begins_a_line_where_the_format_has_an_empty_one_before_it():
+def test_empty_line_before_a_call_is_optional():
     fmt = LINES.replace(tools={"content_separator": "\n\n"})
     for gap in ("\n", "\n\n"):
         parser = fed(fmt, f"So.{gap}{CALL}")
@@ -88,19 +88,19 @@ def test_a_call_begins_a_line_where_the_format_has_an_empty_one_before_it():
         ({"mode": "DELIMITER", "end": "</think>"}, ""),
     ],
 )
-def test_reasoning_may_begin_with_a_call(reasoning, opened):
+def test_reasoning_may_start_with_a_call(reasoning, opened):
     parser = fed(LINES.replace(reasoning=reasoning), opened + CALL)
     assert (calls(parser), parser.message.reasoning_content) == (MADE, "")
 
 
-def test_a_call_in_reasoning_begins_a_line_too():
+def test_call_in_reasoning_starts_at_a_line():
     parser = fed(THINKS, f"<think>An Action: go, then\n{CALL}")
     assert (calls(parser), kinds(parser)) == (MADE, [])
     assert parser.message.reasoning_content == "An Action: go, then"
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_behind_a_draft_words_in_a_line_are_reasoning(reason):
+def test_word_markers_in_a_line_after_a_draft_are_reasoning(reason):
     fmt = LINES.replace(reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "</think>"})
     text = f"One:\n{CALL}no, the Action: go"
     parser = fed(fmt, f"<think>{text}</think>So.", reason)
@@ -109,12 +109,12 @@ def test_behind_a_draft_words_in_a_line_are_reasoning(reason):
     assert [one.name for one in parser.attempts] == ["f"]
 
 
-def test_where_the_format_has_no_line_break_before_them_they_count_anywhere():
+def test_word_marker_without_a_line_break_counts_anywhere():
     parser = fed(ANYWHERE, f"So {CALL}<|end|>")
     assert calls(parser) == MADE
 
 
-def test_a_word_behind_a_marker_begins_no_call_by_itself():
+def test_word_after_a_marker_does_not_start_a_call_alone():
     fmt = ANYWHERE.replace(tools={"per_call_start": "<call>"}, function={"name_prefix": "call: "})
     parser = fed(fmt, "The best call: go<|end|>")
     assert (calls(parser), parser.message.content) == ([], "The best call: go")

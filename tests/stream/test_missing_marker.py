@@ -1,4 +1,4 @@
-"""Content that begins like the call of a tool, where a decoder has skipped the marker of calls."""
+"""Content that looks like a call whose marker the decoder skipped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMED = [{"name": "get_weather"}, {"name": "f"}]
 
 
 @pytest.mark.parametrize("name", LOST)
-def test_a_call_whose_marker_was_lost_is_reported(name):
+def test_call_with_a_lost_marker_is_reported(name):
     message = parse(LOST[name], get_format(name), tools=NAMED, finish_reason="stop")
     assert message.content
     assert [(one.kind, one.span) for one in message.issues] == [
@@ -38,7 +38,7 @@ def test_a_call_whose_marker_was_lost_is_reported(name):
 
 @pytest.mark.parametrize("name", ["mistral", "mistral_small", "devstral", "ministral"])
 @pytest.mark.parametrize("text", [LOST["mistral"], 'get_weather{"city": "P"}'])
-def test_a_lost_marker_of_each_form_of_calls_is_reported(name, text):
+def test_lost_marker_of_each_call_form_is_reported(name, text):
     message = parse(text, get_format(name), tools=NAMED, finish_reason="stop")
     assert [issue.kind for issue in message.issues] == ["lost_marker"]
 
@@ -51,7 +51,7 @@ def test_a_lost_marker_of_each_form_of_calls_is_reported(name, text):
         ("glm47", "get_weather<arg_key>city</arg_key><arg_value>P</arg_value>"),
     ],
 )
-def test_a_call_behind_reasoning_that_the_prompt_opened_is_reported(name, text):
+def test_lost_marker_after_opened_reasoning_is_reported(name, text):
     message = parse(f"hm</think>{text}", get_format(name), tools=NAMED, finish_reason="stop")
     assert (message.reasoning_content, message.tool_calls) == ("hm", [])
     assert [issue.kind for issue in message.issues] == ["lost_marker"]
@@ -67,7 +67,7 @@ def test_a_call_behind_reasoning_that_the_prompt_opened_is_reported(name, text):
         ("kimi_k2", f"{LONG}<|im_end|>\n<|im_start|>user\n<|tool_calls_section_begin|>x", {}),
     ],
 )
-def test_a_marker_that_is_there_or_is_not_asked_for_was_not_lost(name, text, kw):
+def test_present_or_unneeded_marker_is_not_reported_as_lost(name, text, kw):
     message = parse(text, get_format(name), tools=NAMED, finish_reason="stop", **kw)
     assert not message.tool_calls
     assert "lost_marker" not in [issue.kind for issue in message.issues]
@@ -77,16 +77,16 @@ def test_a_marker_that_is_there_or_is_not_asked_for_was_not_lost(name, text, kw)
     "text", ["Use get_weather to see.", 'f is {"name": "Bob"}', "get_weather", '{"f": 1}']
 )
 @pytest.mark.parametrize("name", LOST)
-def test_what_only_names_a_tool_is_text(name, text):
+def test_text_with_a_tool_name_only_is_not_reported(name, text):
     assert parse(text, get_format(name), tools=NAMED, finish_reason="stop").issues == ()
 
 
 OTHER_TOOL = '{"name": "other", "kind": "get_weather", "arguments": {"a": 1}}'
-"""A call that names a tool of the request, and is none of it."""
+"""A call of another tool, with the name of a requested tool inside."""
 
 
 @pytest.mark.parametrize("name", LOST)
-def test_a_call_of_no_tool_of_the_request_is_text(name):
+def test_call_of_an_unknown_tool_is_not_reported(name):
     message = parse(OTHER_TOOL, get_format(name), tools=NAMED, finish_reason="stop")
     assert message.content == OTHER_TOOL
     assert message.issues == ()
@@ -101,7 +101,7 @@ WITH_INNER_MARKERS = TAGS.replace(
 
 @pytest.mark.parametrize("gap", ["", " ", "\n"])
 @pytest.mark.parametrize("before", ["", "I will look.\n"])
-def test_a_call_that_lost_the_markers_within_it_too_is_reported(before, gap):
+def test_call_with_lost_inner_markers_is_reported(before, gap):
     text = f'{before}get_weather{gap}{{"city": "P"}}'
     message = parse(text, WITH_INNER_MARKERS, tools=NAMED, finish_reason="stop")
     assert message.content == text
@@ -123,7 +123,7 @@ WITH_WORDS = {
 
 
 @pytest.mark.parametrize("case", WITH_WORDS)
-def test_a_lost_marker_is_found_among_words(case):
+def test_lost_marker_is_found_among_words(case):
     name, text = WITH_WORDS[case]
     message = parse(text, get_format(name), tools=NAMED, finish_reason="stop")
     assert [issue.kind for issue in message.issues] == ["lost_marker"]
@@ -139,7 +139,7 @@ TOLD_OF = {
 
 
 @pytest.mark.parametrize("case", TOLD_OF)
-def test_what_tells_of_a_call_is_text(case):
+def test_text_about_a_call_is_not_reported(case):
     name, text = TOLD_OF[case]
     message = parse(text, get_format(name), tools=NAMED, finish_reason="stop")
     assert message.content == text
@@ -153,7 +153,7 @@ WITHOUT_MARKERS = {
 
 
 @pytest.mark.parametrize("name", WITHOUT_MARKERS)
-def test_no_marker_is_lost_where_there_is_none(name):
+def test_formats_without_call_markers_lose_no_marker(name):
     fmt = get_format(name)
     spaced = fmt.replace(tools={"per_call_start": "\n"})
     for each in (fmt, spaced):
@@ -166,7 +166,7 @@ def test_no_marker_is_lost_where_there_is_none(name):
         )
 
 
-def test_channels_that_name_no_recipient_show_no_call():
+def test_channels_without_recipients_lose_no_marker():
     fmt = HARMONY.replace(
         channels={"recipient": ""},
         function={"namespace": ""},
@@ -177,7 +177,7 @@ def test_channels_that_name_no_recipient_show_no_call():
     assert called_without_marker(fmt, {"get_weather"}, "Use get_weather", parse) == ""
 
 
-def test_little_is_read_of_long_content_that_names_many_tools():
+def test_search_of_long_content_with_many_names_is_limited():
     fmt, asked = get_format("mistral_small"), []
     names = [f"tool_{number}" for number in range(3 * MOST_PLACES)]
     content = "\n".join(name + " " * HEAD for name in names)

@@ -1,6 +1,6 @@
-"""Formats whose markers coincide, begin one another or are missing, as hostile templates make them.
+"""Formats of hostile templates, whose markers are equal, missing or prefixes of one another.
 
-What a marker means is then a question of rank; that the invariants hold is not.
+Ranks decide the meaning of such markers. The invariants always hold.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GROUPS = ("turn", "reasoning", "content", "tools", "function", "arguments", "cal
 
 
 def markers_in(document):
-    """The places of markers in a format's document, as a group and a name, with what is there."""
+    """Return the markers of a format's JSON document, with their group and name."""
     return [
         (group, name, found)
         for group in GROUPS
@@ -44,7 +44,7 @@ def markers_in(document):
 
 @st.composite
 def odd_cases(draw):
-    """A format with some of its markers replaced by others of its own, and text made of them."""
+    """Draw a format with some markers replaced by its other markers, and a text of them."""
     fmt, text = draw(any_text)
     document = json.loads(fmt.to_json())
     mixed = []
@@ -66,14 +66,14 @@ def odd_cases(draw):
 
 
 @given(case=odd_cases(), kw=options, reason=reasons, data=st.data())
-def test_the_invariants_hold(case, kw, reason, data):
+def test_invariants_hold_for_odd_formats(case, kw, reason, data):
     fmt, text = case
     with no_hang():
         check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
         check_5(parse(text, fmt, finish_reason=reason, **kw))
 
 
-def test_a_turn_end_that_opens_reasoning_too_ends_it():
+def test_turn_end_equal_to_a_reasoning_start_terminates():
     fmt = WireFormat(
         turn=TurnFormat(headers=("<h>",), ends=("<e>",)),
         reasoning=ReasoningFormat(mode="TAG_BASED", start="<e>", end="<r>"),
@@ -90,7 +90,7 @@ def test_a_turn_end_that_opens_reasoning_too_ends_it():
     assert message.reasoning_content == "<e>a"
 
 
-def test_a_marker_is_no_list_of_calls():
+def test_marker_that_starts_with_a_bracket_is_not_a_list():
     fmt = WireFormat(
         reasoning=ReasoningFormat(mode="TAG_BASED", start="[T]", end="[/T]"),
         tools=ToolsFormat(

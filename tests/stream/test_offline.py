@@ -1,7 +1,7 @@
-"""Plain grammars, read by one loop that sees the whole text: the parser agrees.
+"""Comparison of the parser with a simple offline reader of the complete text.
 
-Where reasoning and calls stand in markers of their own and white space borders none, the truth
-about any text can be told in a few lines that share nothing with the parser.
+The formats are plain: reasoning and calls have their own markers without whitespace around them.
+For these formats a few lines, independent of the parser, give the correct result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from deltaparse import (
 from ..support import cuts
 from .invariants import run
 
-# What opens and closes reasoning, what opens and closes a call.
+# Start and end of reasoning, start and end of a call.
 MARKERS = [
     ("<think>", "</think>", "<call>", "</call>"),
     ("[T]", "[/T]", "[TOOL]", "[/TOOL]"),
@@ -52,17 +52,17 @@ def format_of(markers):
 
 
 def arguments_of(markers):
-    """The arguments that calls have; in one of them stands what ends a call."""
+    """Return arguments for calls, one of them with the end marker of a call inside."""
     return [text.replace("END", markers[3]) for text in ARGUMENTS]
 
 
 @st.composite
 def plain_texts(draw):
-    """Markers, and a text of words, whole calls, reasoning, and markers that stand anywhere."""
+    """Draw markers and a text of words, complete calls, reasoning and stray markers."""
     markers = draw(st.sampled_from(MARKERS))
     start, end, call, call_end = markers
     calls = [f'{{"name": "f", "arguments": {text}}}{call_end}' for text in arguments_of(markers)]
-    # A bracket alone would begin a list of calls.
+    # Half of a one-character marker is a bracket, which would open a list of calls.
     halves = [marker[: (len(marker) + 1) // 2] for marker in markers if len(marker) > 1]
     inside = st.sampled_from([*WORDS, *halves, *calls, *(call + made for made in calls), call])
     thought = st.lists(inside, max_size=5).map("".join)
@@ -77,10 +77,10 @@ def plain_texts(draw):
 
 
 def read(markers, text):
-    """The parts of a turn, from its whole text."""
+    """Return the parts of a turn from its complete text."""
     start, end, call, call_end = markers
     values = "|".join(map(re.escape, arguments_of(markers)))
-    # A marker that is written twice is one, and so is a closer.
+    # The parser ignores a repeated start marker or closer.
     closer = re.escape(call_end)
     whole_call = re.compile(
         rf'(?:{re.escape(call)})+{{"name": "f", "arguments": (?P<called>{values})}}(?:{closer})+'
@@ -102,7 +102,7 @@ def read(markers, text):
             return not is_open and looks_like(marker, behind)
         if behind.startswith(call):
             return whole_call.match(behind)
-        # Where the next one is text, this one is too.
+        # A closer before a marker that is text is text itself.
         follow = next((other for other in (call_end, "<end>") if behind.startswith(other)), "")
         opened = is_open and follow == call_end
         return not follow or (not opened and looks_like(follow, behind[len(follow) :]))
@@ -128,14 +128,14 @@ def read(markers, text):
             parts += [("content", marker)]
             is_open = is_open or marker == call
     rest = text[at:]
-    # What the text ends in behind a call is a marker, where it is the beginning of one.
+    # A marker prefix at the end of the text, after a call, is a truncated marker.
     cut = edge == at and parts and parts[-1][0] == "called" and rest
     cut = cut and any(marker.startswith(rest) for marker in (*markers, "<end>"))
     return [*parts, ("content", "" if cut else rest)]
 
 
 def joined(parts):
-    """The parts without empty ones, those of one kind that follow one another as one."""
+    """Remove empty parts and join adjacent parts of one kind."""
     made = []
     for kind, text in parts:
         if made and made[-1][0] == kind != "called":
@@ -146,13 +146,13 @@ def joined(parts):
 
 
 def parts_of(message):
-    """The same of a message."""
+    """Return the parts of a message in the same form."""
     kinds = {Content: "content", Reasoning: "thought", ToolCall: "called"}
     return [(kinds[type(part)], getattr(part, "text", "") or part.arguments) for part in message]
 
 
 @given(case=plain_texts(), data=st.data())
-def test_the_parts_are_those_that_stand_in_the_text(case, data):
+def test_parser_agrees_with_the_offline_reader(case, data):
     markers, text = case
     for chunks in ([text], list(text), data.draw(cuts(text))):
         parser, _ = run(format_of(markers), chunks)

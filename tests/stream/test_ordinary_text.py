@@ -1,6 +1,6 @@
-"""Ordinary text as an answer, in every named format: it comes out as it went in.
+"""Ordinary text as an answer is emitted verbatim in every built-in format.
 
-The texts are those of the benchmark: documentation, sources, JSON, HTML, chat templates.
+The texts are those of the benchmark: documentation, sources, JSON, HTML and chat templates.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def ordinary(monkeypatch):
 
 
 @pytest.mark.parametrize("name", list_formats())
-def test_without_a_marker_of_the_format_in_it_no_text_changes(ordinary, name):
+def test_text_without_a_marker_of_the_format_is_content(ordinary, name):
     fmt = get_format(name)
     texts = [text for found in ordinary.texts().values() for text in found]
     plain = [text for text in texts if not ordinary.marker_in(text, fmt)]
     assert len(plain) > len(texts) * 0.6
-    # What may be the beginning of a marker, and one character more, waits; or that of a name.
+    # The parser may buffer a marker or a name, plus one character.
     allowed = max(map(len, [*ordinary.markers(fmt), "get_weather" * 2])) + 1
     for text in plain:
         parser, held = ordinary.answered(text, fmt)

@@ -1,4 +1,4 @@
-"""The push parser itself: arguments, state, bytes, and what happens when it breaks."""
+"""Arguments, state, bytes and internal errors of the push parser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ..support import as_joined, cuts, joined
 
 
 class Shape:
-    """What pydantic makes of a class."""
+    """A fake pydantic class."""
 
     model_json_schema = dict
 
@@ -69,7 +69,7 @@ def test_bad_arguments_are_refused_at_once(options, says):
         StreamParser(TAGS, **options)
 
 
-def test_what_makes_ids_is_checked_by_all_that_take_it():
+def test_bad_id_factory_is_rejected_by_all_entry_points():
     parser = StreamParser(TAGS, record=True)
     for use in (
         lambda: StreamParser.restore(parser.snapshot(), id_factory=7),
@@ -82,7 +82,7 @@ def test_what_makes_ids_is_checked_by_all_that_take_it():
 
 
 @pytest.mark.parametrize("made", [None, 5, b"call", ""])
-def test_an_id_is_text_and_what_is_none_loses_nothing(made):
+def test_id_of_another_type_is_rejected_without_losing_text(made):
     parser = StreamParser(TAGS, id_factory=lambda _: made)
     with pytest.raises(UsageError, match="an id is text"):
         parser.feed(f"one {CALL} two")
@@ -95,14 +95,14 @@ def test_an_id_is_text_and_what_is_none_loses_nothing(made):
     "copied", [copy.copy, copy.deepcopy, pickle.dumps, lambda parser: copy.copy([parser])[0].fork()]
 )
 @pytest.mark.parametrize("fed", ["", "Hi", '<call>{"name": "f", "arguments": {"a'])
-def test_a_parser_is_copied_by_its_fork_only(copied, fed):
+def test_copy_and_pickle_of_a_parser_are_rejected(copied, fed):
     parser = StreamParser(TAGS)
     parser.feed(fed)
     with pytest.raises(UsageError, match="record=True"):
         copied(parser)
 
 
-def test_a_format_must_be_one_or_the_name_of_one():
+def test_unknown_format_is_rejected():
     with pytest.raises(UsageError, match="analyze"):
         StreamParser(7)
     with pytest.raises(UsageError, match="chat template"):
@@ -111,7 +111,7 @@ def test_a_format_must_be_one_or_the_name_of_one():
         StreamParser("hermess")
 
 
-def test_a_format_may_be_given_by_its_name_wherever_one_is_taken():
+def test_all_entry_points_accept_the_name_of_a_format():
     text = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
     tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
     fmt = get_format("hermes")
@@ -142,7 +142,7 @@ def test_feed_takes_text_or_bytes_before_the_end():
 @pytest.mark.parametrize(
     "text", ["x" * 70_000, '<call>{"name": "f", "arguments": {"a": "' + "x" * 70_000]
 )
-def test_a_look_at_the_message_makes_only_what_is_new(text):
+def test_message_reuses_unchanged_parts(text):
     parser = StreamParser(TAGS)
     parser.feed(text)
     first = parser.message.parts[-1]
@@ -155,9 +155,9 @@ def test_a_look_at_the_message_makes_only_what_is_new(text):
     assert parser.message == other.message
 
 
-def test_where_names_the_state():
+def test_where_returns_the_active_sub_parsers():
     parser = StreamParser(TAGS)
-    assert parser.where() == "assistant_turn"  # it has read nothing
+    assert parser.where() == "assistant_turn"  # before any text
     parser.feed('<call>{"name": "f", "arguments": {"a')
     assert parser.where().endswith(
         "json_calls > call_object > usual_head > json_arguments > repaired_json > json_value"
@@ -224,14 +224,14 @@ def test_a_copy_of_a_thousand_copies_makes_ids_as_the_first():
         ("raw", "<plan>a</plan>y<plan>b</plan>z"),
     ],
 )
-def test_where_reasoning_goes(reasoning, content):
+def test_reasoning_option_determines_its_place(reasoning, content):
     text = "<plan>a</plan><answer>y</answer><plan>b</plan>z"
     message = fed(WRAPPED, text, reasoning=reasoning).message
     assert message.content == content
     assert message.reasoning_content == ("ab" if reasoning == "separate" else "")
 
 
-def test_what_can_be_asked_on_the_way():
+def test_counts_and_attempts_are_available_while_streaming():
     parser = StreamParser(TAGS, tools=[{"name": "g"}])
     told = []
     for text in ("<think>", "hm ", "so", "</think>", "Hi ", "there", CALL):
@@ -246,7 +246,7 @@ def test_what_can_be_asked_on_the_way():
     assert [(one.name, one.status) for one in parser.attempts] == [("f", "unknown_tool")]
 
 
-def test_what_needs_a_record_says_so():
+def test_fork_and_snapshot_require_a_record():
     parser = StreamParser(TAGS)
     for ask in (parser.fork, parser.snapshot):
         with pytest.raises(UsageError, match=rf"^{ask.__name__}\(\) needs .* record=True"):
@@ -266,7 +266,7 @@ def test_raw_output_is_untouched():
     assert fed(TAGS, text, reasoning="raw").message.content == text
 
 
-def test_text_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeypatch):
+def test_plain_text_does_not_resume_the_sub_parsers(monkeypatch):
     resumes = []
     resume = StreamParser._resume
     monkeypatch.setattr(
@@ -284,7 +284,7 @@ def test_text_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeypatch
     assert len(resumes) <= before + 1
 
 
-def test_a_bug_of_ours_loses_no_output(monkeypatch):
+def test_internal_error_loses_no_text(monkeypatch):
     def breaks(*_, **__):
         raise ZeroDivisionError
 
@@ -299,7 +299,7 @@ def test_a_bug_of_ours_loses_no_output(monkeypatch):
     assert issue.span == (len("one two "), len("one two "))
 
 
-def test_after_a_bug_of_ours_half_a_character_at_the_end_is_reported(monkeypatch):
+def test_partial_character_after_an_internal_error_is_reported(monkeypatch):
     def breaks(*_, **__):
         raise ZeroDivisionError
 
@@ -320,7 +320,7 @@ def test_content_in_markers_may_have_text_before_it():
     assert fed(delimited, f"hm</plan>{text}").message.content == "Well. Yes."
 
 
-def test_a_marker_of_content_that_is_a_word_ends_with_its_white_space():
+def test_word_marker_of_content_ends_with_its_whitespace():
     fmt = WRAPPED.replace(content={"start": ">>>all\n", "end": "<<<"})
     assert fed(fmt, ">>>all\n\nYes<<<").message.content == "\nYes"
     assert fed(fmt, ">>>allow\n").message.content == ">>>allow\n"
@@ -333,7 +333,7 @@ def test_a_call_after_text_does_not_wait_for_the_end():
         assert [arguments for _, _, arguments in made] == ['{"a": 1}'], texts
 
 
-def test_a_format_without_headers_takes_nothing_from_a_prompt():
+def test_prompt_is_ignored_by_a_format_without_headers():
     fmt = TAGS.replace(turn={"headers": ()})
     prompt = "<|user|>What is <call>?<|model|><think>\n"
     assert fed(fmt, "a</think>b", prompt=prompt).message.content == "a</think>b"
@@ -346,7 +346,7 @@ def test_the_end_of_a_header_is_enough_of_a_prompt():
     assert fed(fmt, text, prompt="<|head|>model\n").finish_reason == "tool_calls"
 
 
-def test_the_span_of_an_issue_is_where_it_stands():
+def test_span_of_an_issue_locates_it_in_the_response():
     text = f"Hi.\n{CALL}"
     parser = fed(TAGS, text, tools=[{"name": "g"}])
     (issue,) = parser.issues
@@ -364,7 +364,7 @@ PARTS = [CALL, "<think>\n", "\n</think>\n\n", "plain", "é€😀", "\ufffd", "<
     ),
     st.data(),
 )
-def test_bytes_cut_anywhere_give_what_the_whole_gives(parts, data):
+def test_bytes_in_any_chunks_give_the_same_as_text(parts, data):
     output = b"".join(parts)
     text = output.decode("utf-8", "replace")
     whole = StreamParser(TAGS)
@@ -384,7 +384,7 @@ def test_bytes_cut_anywhere_give_what_the_whole_gives(parts, data):
 
 
 @given(st.lists(st.sampled_from([*PARTS, "\ud83d", "\ude00", "\ud83d\ude00"])), st.data())
-def test_no_surrogate_leaves(parts, data):
+def test_surrogates_are_never_emitted(parts, data):
     parser = StreamParser(TAGS)
     deltas = [delta for chunk in data.draw(cuts("".join(parts))) for delta in parser.feed(chunk)]
     deltas += parser.finish()
@@ -404,7 +404,7 @@ def test_no_surrogate_leaves(parts, data):
         (b"<call>\n{\x80", (8, 9), "1 sequence was not UTF-8 and became U+FFFD"),
     ],
 )
-def test_what_is_not_utf_8_is_reported_at_the_end(output, span, detail):
+def test_invalid_utf_8_is_reported_at_the_end(output, span, detail):
     for chunks in chunkings(output):
         parser = StreamParser(TAGS, prompt="<|start|>model\n")
         for chunk in chunks:
@@ -441,7 +441,7 @@ def test_halves_of_a_pair_in_arguments_and_markers():
     assert kinds(parser) == ["invalid_text"]
 
 
-def test_genuine_replacement_characters_are_no_issue():
+def test_genuine_replacement_characters_are_not_reported():
     assert fed(TAGS, "a\ufffd").issues == []
     parser = StreamParser(TAGS)
     parser.feed("\ufffd".encode())
@@ -449,7 +449,7 @@ def test_genuine_replacement_characters_are_no_issue():
     assert parser.issues == []
 
 
-def test_the_span_counts_text_that_went_past_the_decoder():
+def test_span_counts_text_that_bypassed_the_decoder():
     parser = StreamParser(TAGS)
     for chunk in ("<think>\n", "plain", "né", b"", "x\ud83d", "\n</think>\n\n", CALL, b"\xff"):
         parser.feed(chunk)
@@ -458,7 +458,7 @@ def test_the_span_counts_text_that_went_past_the_decoder():
     assert issue.span == (16, 16 + 1 + len("\n</think>\n\n") + len(CALL) + 1)
 
 
-def test_what_is_held_back_is_counted():
+def test_held_counts_the_buffered_characters():
     for text in ("ab <ca", "<call", f"{CALL} x <th", "<think>\nhm </thi"):
         parser, seen = StreamParser(TAGS), []
         for char in text:
@@ -470,7 +470,7 @@ def test_what_is_held_back_is_counted():
         assert parser.held == 0
 
 
-def test_no_marker_is_missed_where_no_call_was_wanted():
+def test_lost_marker_is_not_reported_if_calls_are_disabled():
     text = '{"name": "f", "arguments": {}}'
     for choice, kinds_ in (("auto", ["lost_marker"]), ("none", [])):
         parser = StreamParser("hermes", tools=[{"name": "f"}], tool_choice=choice)
@@ -479,14 +479,14 @@ def test_no_marker_is_missed_where_no_call_was_wanted():
         assert kinds(parser) == kinds_
 
 
-def test_the_prompt_of_tokens_stands_in_a_snapshot_once():
+def test_snapshot_of_a_token_parser_has_the_prompt_once():
     parser = TokenParser("hermes", Vocabulary({0: b"a"}), prompt="the prompt", record=True)
     snapshot = parser.snapshot()
     assert snapshot.count("the prompt") == 1
     assert json.loads(snapshot)["options"]["prompt"] == ""
 
 
-def test_a_bug_of_ours_at_the_very_beginning_is_told_of_there(monkeypatch):
+def test_internal_error_at_the_start_has_a_span_at_zero(monkeypatch):
     def breaks(*_, **__):
         raise ZeroDivisionError
 

@@ -1,7 +1,7 @@
-"""What a prompt says of the turn: only the template's own end of it does, and nobody's message.
+"""State set by the prompt: only the end written by the template counts, never a user message.
 
-Whoever asks may write whatever he likes into a message: headers, generation prompts, markers, half
-of a call. What is parsed from the answer is the same.
+A user message may contain headers, generation prompts, markers or half of a call. The result of
+the answer must not change.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ WORDS = ["hi", " ", "\n", "<", '{"name": "f", "arguments": {"a": ', "f(a=1)", '"
 
 
 def seen(fmt, prompt, answer, reason="stop", **options):
-    """What is parsed from an answer; ids are made of the prompt, so these are made here."""
+    """Return the result of an answer, with fixed ids, since default ids depend on the prompt."""
     parser = StreamParser(fmt, prompt=prompt, id_factory=lambda place: f"n{place.index}", **options)
     deltas = [*parser.feed(answer), *parser.finish(reason)]
     return deltas, parser.message, parser.issues, parser.attempts, parser.finish_reason
 
 
 def messages_for(fmt):
-    """What anyone may write into a message to a model with this format, to its very end."""
+    """Draw hostile user messages for this format."""
     start, end = fmt.reasoning.start, fmt.reasoning.end
     prompts = [fmt.turn.generation_prompt, *fmt.turn.headers]
     parts = [*markers_of(fmt), *prompts, *(text + start for text in prompts), start + end]
@@ -58,16 +58,16 @@ def messages_for(fmt):
 
 @in_families()
 @given(data=st.data(), reason=st.sampled_from(["stop", "length"]))
-def test_9_no_message_changes_what_is_parsed(family, data, reason):
+def test_9_user_message_does_not_change_the_result(family, data, reason):
     fmt, answer = data.draw(family.texts)
     text = data.draw(messages_for(fmt))
     ends = ["", "\n", "<|end|>", *fmt.turn.ends]
     shown = fmt.turn.generation_prompt
-    # White space at the end of a prompt is easily lost.
+    # Clients often strip the whitespace at the end of a prompt.
     shown = data.draw(st.sampled_from([shown, shown.rstrip() or shown]))
     after = data.draw(st.sampled_from(ends)) + shown
     prompts = ["<|user|>" + said + after for said in (text, "Hi")]
-    # Any tail of a prompt will do, that has the end of it.
+    # Any suffix of the prompt with the same end is enough.
     prompts.append(prompts[0][data.draw(st.integers(0, len(text))) :])
     first, *others = [seen(fmt, prompt, answer, reason) for prompt in prompts if prompt]
     assert all(other == first for other in others)
@@ -75,8 +75,8 @@ def test_9_no_message_changes_what_is_parsed(family, data, reason):
 
 @in_families()
 @given(data=st.data())
-def test_9_nor_does_one_that_ends_where_a_turn_would(family, data):
-    """The template was asked for no generation prompt: what ends the message shows that."""
+def test_9_user_message_before_a_turn_end_does_not_either(family, data):
+    """Render without a generation prompt: the end of the message marks that."""
     fmt, answer = data.draw(family.texts)
     text, ends = data.draw(messages_for(fmt)), fmt.turn.ends or ("<|end|>",)
     prompts = ["<|user|>" + said + ends[0] for said in (text, "Hi")]
@@ -87,7 +87,7 @@ def test_9_nor_does_one_that_ends_where_a_turn_would(family, data):
 
 @pytest.mark.parametrize("name", SOURCES)
 @given(data=st.data())
-def test_9_nor_what_a_template_makes_of_it(name, data):
+def test_9_rendered_user_message_does_not_change_the_result(name, data):
     template = ChatTemplate(SOURCES[name])
     fmt = analyze(template)
     parts = [fmt.reasoning.start, fmt.reasoning.end, *fmt.derived.openers, *fmt.derived.closers]
@@ -123,11 +123,11 @@ OTHERS = [
     " ASSISTANT:<think>\n",
     "\n\n### Assistant:\n",
 ]
-"""What stands behind a user's message in the prompts of other formats."""
+"""The text after a user message in the prompts of other formats."""
 
 
 def is_of(fmt, other):
-    """Whether such a prompt is one of the format: it has a header of it, or nothing but its own."""
+    """Return whether a prompt of another format belongs to this one."""
     own = [*fmt.turn.headers, fmt.turn.generation_prompt]
     return any(text.strip() in other for text in own if text.strip()) or not fmt.turn.headers
 
@@ -135,7 +135,7 @@ def is_of(fmt, other):
 @pytest.mark.parametrize("name", NAMED)
 @given(data=st.data())
 def test_9_a_prompt_of_another_format_sets_no_state(name, data):
-    """A user writes the header of the format, which the prompt's own template never does."""
+    """Ignore a header in the user message if the template of the prompt has other headers."""
     fmt, wire = get_format(name), WIRES[name]
     others = [other for other in OTHERS if not is_of(fmt, other)]
     other = data.draw(st.sampled_from(others or [""]))
@@ -143,7 +143,7 @@ def test_9_a_prompt_of_another_format_sets_no_state(name, data):
     begun = wire.one[: data.draw(st.integers(0, len(wire.one)))]
     said = data.draw(st.sampled_from(headers)) + data.draw(st.sampled_from([begun, ""]))
     prompt = "Hi " + data.draw(messages_for(fmt)) + said + ("." + other if others else "")
-    # Not the format's own generation prompt, as the very end of the prompt.
+    # A prompt with the generation prompt of this format at its end would count.
     assume(others or fmt.derived.turn_in(prompt) is None)
     answer = data.draw(st.sampled_from([wire.one, wire.thinks, wire.says, "}", '"}}</tool_call>']))
     deltas, message, issues, *ended = seen(fmt, prompt, answer, tools=NAMED_TOOLS)
@@ -157,7 +157,7 @@ def test_9_a_prompt_of_another_format_sets_no_state(name, data):
 @pytest.mark.parametrize("as_ids", [True, False])
 @pytest.mark.parametrize("name", ["hermes", "deepseek_r1", "glm45", "gpt_oss", "ministral"])
 @given(data=st.data())
-def test_9_nor_does_it_for_tokens(name, as_ids, data):
+def test_9_prompt_of_another_format_as_tokens_sets_no_state(name, as_ids, data):
     fmt, wire = get_format(name), WIRES[name]
     special, role = cores_of(fmt), ["<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"]
     said = data.draw(messages_for(fmt)) + fmt.turn.headers[0] + wire.one[:-2]
@@ -177,7 +177,7 @@ def test_9_nor_does_it_for_tokens(name, as_ids, data):
     "prefill", ["Sure, ", "<b>", "[link]", "The model:\n", "a <|> b |> c", "x<y>z"]
 )
 @pytest.mark.parametrize("name", [name for name in NAMED if get_format(name).turn.headers])
-def test_an_answer_that_was_begun_is_of_the_turn(name, prefill):
+def test_answer_prefix_in_the_prompt_belongs_to_the_turn(name, prefill):
     fmt = get_format(name)
     around = [text.strip() for text in (*fmt.turn.headers, *fmt.turn.ends)]
     for begun in (prefill, fmt.reasoning.start + prefill, WIRES[name].one[:-1]):
@@ -188,8 +188,8 @@ def test_an_answer_that_was_begun_is_of_the_turn(name, prefill):
 
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("said", ["{}", "x {}", "{} x", "<|user|>{}\n", "{}\n\n"])
-def test_markers_in_a_question_change_nothing(name, said):
-    """Each marker of each format, in a question that no header stands behind."""
+def test_markers_in_a_question_do_not_change_the_result(name, said):
+    """Put each marker of each format into a question without a header after it."""
     fmt, wire = get_format(name), WIRES[name]
     shown = fmt.turn.generation_prompt
     markers = [*markers_of(fmt), fmt.reasoning.start + "x", wire.one[:20], wire.one]
@@ -200,7 +200,7 @@ def test_markers_in_a_question_change_nothing(name, said):
 
 
 @pytest.mark.parametrize("name", HEADERLESS)
-def test_a_format_without_a_header_takes_nothing_from_a_prompt(name):
+def test_prompt_is_ignored_by_a_format_without_a_header(name):
     fmt, wire = get_format(name), WIRES[name]
     for prompt in ("What is <think>?", "<think>\n", wire.one[:30] or "x", "Hi"):
         for output in (wire.one, wire.thinks, "</think>Hi"):
@@ -225,9 +225,7 @@ def test_a_format_without_a_header_takes_nothing_from_a_prompt(name):
     ],
 )
 @pytest.mark.parametrize("headers", [(), ("[other]",)])
-def test_without_a_header_the_generation_prompt_at_the_very_end_sets_the_state(
-    generated, prompt, reasoning, headers
-):
+def test_generation_prompt_at_the_end_replaces_a_header(generated, prompt, reasoning, headers):
     fmt = TAGS.replace(turn={"headers": headers, "generation_prompt": generated})
     parser = fed(fmt, "a</think>b", prompt=prompt)
     assert parser.message.reasoning_content == reasoning
@@ -235,7 +233,7 @@ def test_without_a_header_the_generation_prompt_at_the_very_end_sets_the_state(
 
 
 @pytest.mark.parametrize("text", ["Hello", "<think>hm</think>Hello"])
-def test_a_prompt_that_only_ends_reasoning_has_ended_it(text):
+def test_prompt_with_a_reasoning_end_disables_reasoning(text):
     fmt = TAGS.replace(
         turn={"headers": ("<|start|>model\n",), "generation_prompt": "<|start|>model\n</think>"},
         reasoning={"mode": "FORCED_OPEN"},
@@ -248,7 +246,7 @@ def test_a_prompt_that_only_ends_reasoning_has_ended_it(text):
 
 @in_families()
 @given(data=st.data())
-def test_an_issue_is_about_the_output_and_never_about_the_prompt(family, data):
+def test_issue_spans_never_refer_to_the_prompt(family, data):
     fmt, answer = data.draw(family.texts)
     begun = "".join(data.draw(st.lists(st.sampled_from([*markers_of(fmt), " "]), max_size=3)))
     fmt = fmt.replace(turn={"generation_prompt": begun})
@@ -258,7 +256,7 @@ def test_an_issue_is_about_the_output_and_never_about_the_prompt(family, data):
 
 
 @pytest.mark.parametrize("prompt", ["Hi[go]<think>.", "[go]<think>x", "[go] <think>[gone]", "<th"])
-def test_what_is_not_its_very_end_sets_none(prompt):
+def test_generation_prompt_before_other_text_sets_no_state(prompt):
     fmt = TAGS.replace(turn={"headers": (), "generation_prompt": "[go]"})
     parser = fed(fmt, "a</think>b", prompt=prompt)
     assert parser.message.reasoning_content == ""
@@ -268,14 +266,14 @@ def test_what_is_not_its_very_end_sets_none(prompt):
 @pytest.mark.parametrize(
     "prompt", ["<think>\n", f"Hi {CALL[:20]}", CALL, "Hi", "<|start|>user\nHi"]
 )
-def test_a_prompt_without_the_header_is_not_read(prompt):
+def test_prompt_without_the_header_is_ignored(prompt):
     parser = fed(TAGS, f"Hi{CALL}", prompt=prompt)
     assert [call.complete for call in parser.message.tool_calls] == [True]
     assert parser.message.parts[0] == Content("Hi")
     assert kinds(parser) == ["no_header"]
 
 
-def test_a_turn_that_has_ended_in_the_prompt_is_not_this_one():
+def test_ended_turn_in_the_prompt_is_ignored():
     old = "<|start|>model\n<think>\nhm<|end|>"
     for prompt in (old, old + "<|start|>user\nGo on.<|end|>", old + "\n<|start|>user\n<think>\n"):
         parser = fed(TAGS, "Hi", prompt=prompt)
@@ -286,13 +284,13 @@ def test_a_turn_that_has_ended_in_the_prompt_is_not_this_one():
     assert parser.issues == []
 
 
-def test_a_format_that_always_reasons_does_so_behind_any_prompt():
+def test_forced_reasoning_starts_after_any_prompt():
     fmt = TAGS.replace(turn={"headers": ()}, reasoning={"mode": "FORCED_OPEN"})
     for prompt in ("", "Hi", "<think>\n", "</think>"):
         assert fed(fmt, "so</think>Hi", prompt=prompt).message.reasoning_content == "so"
 
 
-def test_no_prompt_is_no_issue():
+def test_missing_prompt_is_not_reported():
     for name in NAMED:
         assert "no_header" not in kinds(fed(get_format(name), "Hi"))
         shown = get_format(name).turn.generation_prompt
@@ -300,7 +298,7 @@ def test_no_prompt_is_no_issue():
 
 
 @pytest.mark.parametrize("half", [0xD800, 0xD801, 0xDC00, 0xDFFF])
-def test_half_a_character_in_a_prompt_is_replaced_and_is_no_token(half):
+def test_surrogate_in_a_prompt_is_replaced(half):
     fmt = get_format("qwen3_coder")
     prompt = f"<|im_start|>assistant\n<tool_call>\n<function=f{chr(half)}>\n"
     ending = ["</function>\n", "</tool_call>"]

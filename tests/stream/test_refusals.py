@@ -1,4 +1,4 @@
-"""Policies that say "error": the exception comes where it must, and no text is lost by it."""
+"""The policy "error": it raises at the right place and loses no text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REFUSING = {
 
 
 def read(fmt, chunks, reason, **options):
-    """A parser that was fed and finished in spite of what it raised, its deltas, and the errors."""
+    """Return a parser that was finished despite its exceptions, its deltas, and the errors."""
     parser, deltas, errors = StreamParser(fmt, **options), [], []
     for method, given_text in [
         *((parser.feed, chunk) for chunk in chunks),
@@ -37,7 +37,7 @@ def read(fmt, chunks, reason, **options):
             deltas += method(given_text)
         except MalformedOutput as error:
             errors.append((error.kind, str(error)))
-    # What was certain before the last of them.
+    # Collect the deltas from before the last error.
     with suppress(MalformedOutput):
         deltas += parser.finish(reason)
     return parser, deltas, errors
@@ -45,7 +45,7 @@ def read(fmt, chunks, reason, **options):
 
 @in_families()
 @given(data=st.data(), reason=reasons, refused=st.sets(st.sampled_from(sorted(REFUSING))))
-def test_1_and_2_hold_where_a_policy_refuses(family, data, reason, refused):
+def test_1_and_2_hold_if_a_policy_raises(family, data, reason, refused):
     fmt, text = data.draw(family.soups)
     options = {
         "policies": Policies(**dict.fromkeys(refused, "error")),
@@ -62,7 +62,7 @@ def test_1_and_2_hold_where_a_policy_refuses(family, data, reason, refused):
 
 
 @pytest.mark.parametrize("chunks", [["Sorry, that was wrong."], [*"Sorry, that was wrong."]])
-def test_text_after_a_call_that_is_refused_is_content(chunks):
+def test_rejected_text_after_a_call_is_content(chunks):
     policies = Policies(text_after_tool_call="error")
     parser, deltas, errors = read(TAGS, [CALL, *chunks], "stop", policies=policies)
     assert errors == [("text_after_tool_call", "text after a call")]
@@ -71,7 +71,7 @@ def test_text_after_a_call_that_is_refused_is_content(chunks):
     assert [issue.span for issue in parser.issues] == [(len(CALL), len(CALL))]
 
 
-def test_what_was_certain_before_a_refusal_at_the_end_comes_with_the_next_call():
+def test_second_finish_emits_the_text_before_an_error():
     policies = Policies(unclosed_reasoning="error")
     parser = StreamParser("qwq", policies=policies)
     assert [delta.text for delta in parser.feed("<think>abc <")] == ["abc "]

@@ -1,4 +1,4 @@
-"""Parsers that are made alike share what follows from their arguments, and nothing else."""
+"""Parsers with equal arguments share the data derived from them, and no other state."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def asked(**options):
     return request_for(TAGS, **{**DEFAULTS, **options})
 
 
-def test_what_is_asked_alike_is_read_once():
+def test_equal_requests_are_cached():
     tools = Tools([F])
     assert asked() is asked()
     assert asked(tools=tools) is asked(tools=tools)
@@ -47,7 +47,7 @@ def test_what_is_asked_alike_is_read_once():
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_is_asked_otherwise_is_read_anew(name):
+def test_different_request_is_not_cached(name):
     before = asked()
     other = asked(**{name: OTHERS[name]})
     assert other is not before
@@ -56,13 +56,13 @@ def test_what_is_asked_otherwise_is_read_anew(name):
 
 
 @pytest.mark.parametrize("name", ["parallel_tool_calls", "collect"])
-def test_what_is_equal_and_wrong_is_refused_the_second_time_too(name):
+def test_equal_value_of_a_wrong_type_is_not_served_from_the_cache(name):
     StreamParser(TAGS)
     with pytest.raises(UsageError, match=name):
         StreamParser(TAGS, **{name: 1})
 
 
-def test_what_its_owner_changes_is_read_anew():
+def test_mutated_tools_and_choice_are_read_again():
     tools, chosen = [F], {"type": "function", "function": {"name": "f"}}
     first = parse(CALL, TAGS, tools=tools, tool_choice=chosen)
     assert first.issues == ()
@@ -72,7 +72,7 @@ def test_what_its_owner_changes_is_read_anew():
     assert [issue.kind for issue in second.issues] == ["unknown_tool"]
 
 
-def test_a_prompt_may_be_text_of_a_class_of_its_own():
+def test_prompt_may_be_a_subclass_of_str():
     class Rendered(str):
         __slots__ = ()
 
@@ -81,7 +81,7 @@ def test_a_prompt_may_be_text_of_a_class_of_its_own():
     assert parser.message.reasoning_content == "hm"
 
 
-def test_parsers_that_share_it_know_nothing_of_each_other():
+def test_parsers_of_one_request_are_independent():
     tools = Tools([F])
     one, other = (StreamParser(TAGS, tools=tools) for _ in range(2))
     one.feed("<think>a</think>b" + CALL)
@@ -94,7 +94,7 @@ def test_parsers_that_share_it_know_nothing_of_each_other():
 @pytest.mark.parametrize(
     "policies", [Policies(unclosed_reasoning="copy"), Policies(duplicate_keys="error")]
 )
-def test_policies_that_need_the_message(policies):
+def test_policies_that_need_the_message_require_collection(policies):
     with pytest.raises(UsageError, match=r'="(copy|error)" needs the message: leave collect=True'):
         asked(policies=policies, collect=False)
     assert asked(policies=policies).policies is policies
@@ -104,7 +104,7 @@ def test_policies_that_need_the_message(policies):
     ("fmt", "said"),
     [(TAGS, "the prompt has no header of the turn"), (NO_HEADER, "the format names no header")],
 )
-def test_a_prompt_in_which_no_turn_begins_is_reported(fmt, said):
+def test_prompt_without_a_turn_is_reported(fmt, said):
     (issue,) = parse("Hi", fmt, prompt="Hello").issues
     assert (issue.kind, issue.span) == ("no_header", (0, 0))
     assert issue.detail.startswith(said)
@@ -131,7 +131,7 @@ NAMED = {"tool_choice": {"type": "tool", "name": "f"}, "tools": [F]}
         ({"reasoning": "raw"}, True, False, False, ""),
     ],
 )
-def test_what_follows_from_what_is_asked(options, has_calls, required, unwraps, named):
+def test_request_derives_its_flags_from_the_options(options, has_calls, required, unwraps, named):
     made = asked(**options)
     assert (made.has_calls, made.required, made.unwraps, made.rules.named) == (
         *(has_calls, required, unwraps, named),
@@ -149,7 +149,7 @@ def test_what_follows_from_what_is_asked(options, has_calls, required, unwraps, 
         (TAGS, SCHEMA | {"tools": []}, False),
     ],
 )
-def test_json_that_was_asked_for_is_no_call_unless_a_marker_says_so(fmt, options, calls):
+def test_unmarked_json_with_a_response_schema_is_not_a_call(fmt, options, calls):
     tables = request_for(fmt, **DEFAULTS | options).tables
     assert tables is marker_tables(fmt, calls=calls)
 
@@ -157,12 +157,12 @@ def test_json_that_was_asked_for_is_no_call_unless_a_marker_says_so(fmt, options
 @pytest.mark.parametrize(
     ("options", "why"), [({"tools": []}, r"tools=\[\]"), ({"tool_choice": "none"}, 'choice="none"')]
 )
-def test_a_model_that_may_not_call_writes_no_json_of_calls(options, why):
+def test_json_calls_without_callable_tools_are_rejected(options, why):
     with pytest.raises(UsageError, match=f"the model must call, and .*{why} that it cannot"):
         asked(calls="json", **options)
 
 
-def test_a_choice_that_its_owner_changes_is_read_anew():
+def test_mutated_tool_choice_is_read_again():
     tools, chosen = Tools([F, {"name": "g"}]), {"type": "tool", "name": "f"}
     assert asked(tools=tools, tool_choice=chosen).rules.allowed == {"f"}
     chosen["name"] = "g"
@@ -182,7 +182,7 @@ def test_a_choice_that_its_owner_changes_is_read_anew():
     ],
     ids=["header", "no header", "delimiter", "white space", "none", "channels", "both"],
 )
-def test_behind_reasoning_all_is_content(fmt, same):
+def test_format_after_reasoning_reads_all_as_content(fmt, same):
     made, prompt = behind_reasoning(fmt)
     assert (made == fmt) is same
     assert (prompt == "") is (fmt.derived.has_channels or not made.derived.has_reasoning)
@@ -192,14 +192,14 @@ def test_behind_reasoning_all_is_content(fmt, same):
 
 
 class Model:
-    """What pydantic's classes have."""
+    """A fake pydantic class."""
 
     @classmethod
     def model_json_schema(cls):
         return {}
 
 
-def test_a_class_is_no_schema_and_has_one():
+def test_response_schema_must_be_a_mapping():
     with pytest.raises(UsageError, match=r"a JSON Schema as a mapping, such as model_json_schema"):
         check_response_schema(Model)
     with pytest.raises(UsageError, match="a JSON Schema as a mapping, not 'x'"):

@@ -1,4 +1,4 @@
-"""A parser in the state of another: forked, or restored from a snapshot."""
+"""Forks of parsers, and parsers restored from snapshots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = f"<think>\nhm\n</think>\n\nWéll 😀.\n{CALL}\n{OTHER}<|end|>"
 
 
 def state(parser):
-    """All that can be seen of a parser."""
+    """Return all observable state of a parser."""
     return (
         parser.message,
         parser.issues,
@@ -33,7 +33,7 @@ def state(parser):
 
 
 def copies(parser):
-    """The parser forked, and restored."""
+    """Return a fork of the parser and a restored parser."""
     snapshot = parser.snapshot()
     assert json.loads(snapshot)
     return [parser.fork(), StreamParser.restore(snapshot), parser.fork().fork()]
@@ -45,7 +45,7 @@ def feed_rest(parser, texts, reason):
 
 
 @given(case=any_soup, kw=options, data=st.data(), reason=reasons, as_bytes=st.booleans())
-def test_a_copy_goes_on_as_its_original_does(case, kw, data, reason, as_bytes):
+def test_copy_continues_like_the_original(case, kw, data, reason, as_bytes):
     fmt, text = case
     output = text.encode() if as_bytes else text
     chunks = data.draw(cuts(output))
@@ -66,7 +66,7 @@ def test_a_copy_goes_on_as_its_original_does(case, kw, data, reason, as_bytes):
 
 
 @pytest.mark.parametrize("output", [TEXT, TEXT.encode()])
-def test_at_every_cut(output):
+def test_restored_parser_continues_after_every_first_chunk(output):
     for chunks in chunkings(output):
         parser = StreamParser(TAGS, record=True)
         before = parser.feed(chunks[0])
@@ -76,7 +76,7 @@ def test_at_every_cut(output):
         assert joined(before + rest) == as_joined(copy.message)
 
 
-def test_copies_know_nothing_of_each_other():
+def test_copies_are_independent():
     parser = StreamParser(TAGS, record=True)
     parser.feed("a")
     fork = parser.fork()
@@ -98,7 +98,7 @@ def test_after_the_end_a_copy_has_ended_too():
                 copy.feed("x")
 
 
-def test_what_raised_does_not_raise_again_and_what_it_left_still_comes():
+def test_copy_after_an_error_emits_the_rest_without_raising():
     policies = Policies(unknown_tool="error")
     parser = StreamParser(TAGS, record=True, tools=[{"name": "g"}], policies=policies)
     with pytest.raises(MalformedOutput):
@@ -109,7 +109,7 @@ def test_what_raised_does_not_raise_again_and_what_it_left_still_comes():
     assert [copy.feed("after") for copy in made] == [expected] * len(made)
 
 
-def test_ids_that_were_made_are_kept_and_others_are_made_anew():
+def test_copies_keep_old_ids_and_make_their_own_new_ids():
     numbers = itertools.count()
     parser = StreamParser(TAGS, record=True, id_factory=lambda _: f"id{next(numbers)}")
     parser.feed(CALL)
@@ -121,7 +121,7 @@ def test_ids_that_were_made_are_kept_and_others_are_made_anew():
     assert found == [["id0", "id1"], ["id0", "id2"], ["id0", "g"]]
 
 
-def test_an_id_factory_that_failed_is_asked_again():
+def test_fork_retries_a_failed_id_factory():
     made = iter([7, "id"])
     parser = StreamParser(TAGS, record=True, id_factory=lambda _: next(made))
     with pytest.raises(UsageError):
@@ -167,7 +167,7 @@ def test_a_snapshot_is_a_json_document():
     assert json.loads(parser.snapshot())["finish"] == ["end_turn"]
 
 
-def test_half_a_character_survives():
+def test_copy_keeps_a_partial_character():
     parser = StreamParser(TAGS, record=True)
     for half, rest in ((bytearray(b"\xf0\x9f"), b"\x98\x80"), ("\ud83d", "\ude00")):
         parser.feed(half)
@@ -197,19 +197,19 @@ def changed(**changes):
         changed(ids=None),
     ],
 )
-def test_what_is_no_snapshot_is_refused(text):
+def test_invalid_snapshot_is_rejected(text):
     with pytest.raises(UsageError, match="snapshot"):
         StreamParser.restore(text)
 
 
-def test_a_snapshot_of_a_parser_of_tokens_is_refused_with_the_way_to_restore_it():
+def test_token_parser_snapshot_error_names_the_right_function():
     document = json.loads(StreamParser("hermes", record=True).snapshot())
     tokens = {"prompt": None, "markers": None, "spans": False}
     with pytest.raises(UsageError, match=r"TokenParser\.restore\(snapshot, vocabulary\)"):
         StreamParser.restore(json.dumps(document | {"tokens": tokens}))
 
 
-def test_tools_that_are_no_json_cannot_be_written():
+def test_snapshot_of_tools_that_are_not_json_is_rejected():
     tools = [{"name": "f", "parameters": {"x": {1, 2}}}]
     parser = StreamParser(TAGS, record=True, tools=tools)
     parser.fork()

@@ -1,4 +1,4 @@
-"""Arguments in other spellings than JSON: own quotes, markers that say the type, Python."""
+"""Arguments in other notations than JSON: custom quotes, type markers, Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUOTED = WireFormat(
     function=FunctionFormat(name_prefix="call:"),
     arguments=ArgumentsFormat(quote="<q>"),
 )
-"""Objects with unquoted keys and a marker round strings."""
+"""A format of objects with unquoted keys and a marker around strings."""
 
 TYPED = WireFormat(
     turn=TURN,
@@ -42,10 +42,10 @@ TYPED = WireFormat(
         value_suffix="</arg>\n",
     ),
 )
-"""The marker before a value says whether it is a string."""
+"""A format with a marker for strings before a value."""
 
 PYTHON = TAGS.replace(arguments={"python_literals": True})
-"""Calls that are dictionaries as Python writes them."""
+"""A format of calls as Python dictionaries."""
 
 texts = st.text(TEASING, max_size=8).filter(lambda text: "<q>" not in text and "</" not in text)
 values = st.recursive(
@@ -84,7 +84,7 @@ def fed(fmt, chunks):
 
 
 @given(value=objects, data=st.data())
-def test_own_quotes(value, data):
+def test_custom_quotes_round_trip(value, data):
     wire = f"hi<do>call:f{in_own_quotes(value)}</do><|end|>"
     parser = fed(QUOTED, data.draw(cuts(wire)))
     (call,) = parser.message.tool_calls
@@ -94,7 +94,7 @@ def test_own_quotes(value, data):
 
 
 @given(value=objects, data=st.data())
-def test_markers_that_say_the_type(value, data):
+def test_type_markers_round_trip(value, data):
     arguments = "".join(typed(key, value[key]) for key in value)
     wire = f'<calls>\n<call name="f">\n{arguments}</call>\n</calls><|end|>'
     parser = fed(TYPED, data.draw(cuts(wire)))
@@ -105,7 +105,7 @@ def test_markers_that_say_the_type(value, data):
 
 
 @given(value=objects, data=st.data())
-def test_dictionaries_as_python_writes_them(value, data):
+def test_python_dictionaries_round_trip(value, data):
     wire = f"<call>\n{ {'name': 'f', 'arguments': value}!r}\n</call><|end|>"
     parser = fed(PYTHON, data.draw(cuts(wire)))
     (call,) = parser.message.tool_calls
@@ -115,7 +115,7 @@ def test_dictionaries_as_python_writes_them(value, data):
 
 
 @given(value=objects, cut=st.integers(0, 60))
-def test_what_is_cut_is_a_prefix_of_the_whole(value, cut):
+def test_truncated_arguments_are_a_prefix_of_the_complete_ones(value, cut):
     for fmt, wire in (
         (QUOTED, f"<do>call:f{in_own_quotes(value)}</do>"),
         (PYTHON, f"<call>\n{ {'name': 'f', 'arguments': value}!r}\n</call>"),

@@ -1,7 +1,7 @@
-"""Markers in answers that are about markup, and text that only looks like it.
+"""Markers in answers about markup.
 
-What stands behind an end of a turn, or a closer of calls that closes none, decides what it is; what
-stands before a start of reasoning does. Nothing vanishes from the middle of an answer.
+The text after a turn end, or after a closer without a call, decides if it is a marker. For a start
+of reasoning the text before it decides. No text is lost in the middle of an answer.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ REASONING = {name: get_format(name).reasoning for name in list_formats() if name
 STARTING = [name for name, reasoning in REASONING.items() if reasoning.start]
 ENDING = [name for name, reasoning in REASONING.items() if reasoning.end]
 SPACE = 256
-"""White space that is held back behind a marker that may be none."""
+"""The characters of whitespace that are buffered after a possible marker."""
 
 gaps = st.sampled_from(["", " ", "\n", "\n\n  ", " " * SPACE])
 
 
 @in_families()
 @given(data=st.data(), gap=gaps)
-def test_6_an_end_of_turn_in_the_middle_is_text(family, data, gap):
+def test_6_turn_end_before_text_is_content(family, data, gap):
     fmt, opening, text = data.draw(family.plain)
     end = data.draw(st.sampled_from(fmt.turn.ends or ("",))).strip()
     assume(end)
@@ -42,7 +42,7 @@ def test_6_an_end_of_turn_in_the_middle_is_text(family, data, gap):
 
 
 @pytest.mark.parametrize("opening", ["", "<think>", "<think>a</think>"])
-def test_an_end_of_turn_that_begins_within_one_that_is_text_is_one(opening):
+def test_turn_end_that_overlaps_a_rejected_one_is_a_marker(opening):
     parser = fed(TAGS.replace(turn={"ends": ("[e~[",)}), opening + "so [e~[e~[")
     assert parser.message.parts[-1].text == "so [e~"
     assert "text_after_end" in kinds(parser)
@@ -50,11 +50,11 @@ def test_an_end_of_turn_that_begins_within_one_that_is_text_is_one(opening):
 
 @in_families()
 @given(data=st.data(), gap=gaps, behind=st.sampled_from(["", "header", "end"]))
-def test_6_with_nothing_but_markers_behind_it_is_the_end(family, data, gap, behind):
+def test_6_turn_end_before_markers_only_ends_the_turn(family, data, gap, behind):
     fmt, opening, text = data.draw(family.plain)
     ends = [end.strip() for end in fmt.turn.ends if end.strip()]
     assume(ends and text.strip()[-1:] != "<")
-    # A header of words alone, such as `ASSISTANT:`, is text there.
+    # A header of plain words, e.g. `ASSISTANT:`, is text after a turn end.
     header = "".join(filter(tag_starts, fmt.turn.headers[:1])).lstrip()
     follows = {"": "", "header": header, "end": ends[0]}[behind]
     text = text.rstrip()
@@ -64,7 +64,7 @@ def test_6_with_nothing_but_markers_behind_it_is_the_end(family, data, gap, behi
 
 @in_families()
 @given(data=st.data(), gap=gaps)
-def test_7_a_marker_that_may_be_none_waits_with_some_white_space(family, data, gap):
+def test_7_possible_marker_is_buffered_with_limited_whitespace(family, data, gap):
     fmt, opening, text = data.draw(family.plain)
     markers = [*fmt.turn.ends[:1], *fmt.derived.closers[:1]]
     marker = data.draw(st.sampled_from(markers or [""])).strip()
@@ -77,7 +77,7 @@ def test_7_a_marker_that_may_be_none_waits_with_some_white_space(family, data, g
         seen += joined(parser.feed(char))[0]
         assert len(fed_so_far) - len(seen) <= longest + SPACE + len(marker)
     assert fed_so_far.startswith(seen)
-    # Beyond the white space that may decide, all but that is out.
+    # More whitespace than the limit releases everything before it.
     for _ in range(2 * SPACE):
         seen += joined(parser.feed(" "))[0]
     assert seen.rstrip() == fed_so_far.rstrip()
@@ -85,7 +85,7 @@ def test_7_a_marker_that_may_be_none_waits_with_some_white_space(family, data, g
 
 @pytest.mark.parametrize("quote", ['"', "'", "`", "“", "«", "„", "‘", "```"])
 @pytest.mark.parametrize("name", STARTING)
-def test_a_start_of_reasoning_behind_a_quotation_mark_is_text(name, quote):
+def test_quoted_reasoning_start_is_content(name, quote):
     fmt, opening = get_format(name), WIRES[name].says.partition("Hi")[0]
     start = fmt.reasoning.start.strip()
     text = f"Write {quote}{start}{quote} and it reasons."
@@ -95,7 +95,7 @@ def test_a_start_of_reasoning_behind_a_quotation_mark_is_text(name, quote):
 
 
 @pytest.mark.parametrize("before", ["Hi ", "Hi.\n", "(", "`x` ", "'\n"])
-def test_elsewhere_it_starts_reasoning(before):
+def test_unquoted_reasoning_start_is_a_marker(before):
     parser = fed(TAGS, f"{before}<think>hm</think>so")
     parts = [Content(before), Reasoning("hm"), Content("so")]
     assert parser.message.parts == parts
@@ -103,7 +103,7 @@ def test_elsewhere_it_starts_reasoning(before):
     assert fed(TAGS, f"{CALL}`<think>` is").message.content == "`<think>` is"
 
 
-def test_a_quotation_mark_is_seen_however_it_came():
+def test_quotation_mark_on_the_fast_path_is_seen():
     text = "a long text that passes by, and ends with `"
     for collect in (True, False):
         for policies in ({}, {"response_schema": {}}):
@@ -115,7 +115,7 @@ def test_a_quotation_mark_is_seen_however_it_came():
 
 @pytest.mark.parametrize("name", ENDING)
 @pytest.mark.parametrize("reasoning", ["separate", "inline", "raw"])
-def test_an_end_of_reasoning_where_none_is_open_is_reported(name, reasoning):
+def test_reasoning_end_without_a_start_is_reported(name, reasoning):
     fmt = get_format(name)
     end = fmt.reasoning.end.strip()
     opening = WIRES[name].says.partition("Hi")[0]
@@ -128,7 +128,7 @@ def test_an_end_of_reasoning_where_none_is_open_is_reported(name, reasoning):
         assert text[slice(*issue.span)] == end
 
 
-def test_at_the_start_of_a_turn_it_says_that_there_is_no_reasoning():
+def test_reasoning_end_at_the_start_is_empty_reasoning():
     for prompt in ("", "<|start|>model\n"):
         for text in ("</think>so", "\n</think>\n\nso"):
             parser = fed(TAGS, text, prompt=prompt)
@@ -136,7 +136,7 @@ def test_at_the_start_of_a_turn_it_says_that_there_is_no_reasoning():
     assert "orphan_marker" in kinds(fed(TAGS, "</think></think>so"))
 
 
-def test_it_is_reported_wherever_it_stands():
+def test_orphan_reasoning_end_is_reported_at_any_place():
     closed = "<|start|>model\n<think>\n\n</think>\n\n"
     for text in (
         "hm</think>so",
@@ -156,7 +156,7 @@ def test_it_is_reported_wherever_it_stands():
     assert kinds(fed(HARMONY, "so<|return|>")) == []
 
 
-def test_an_element_of_html_is_no_end_of_turn():
+def test_html_element_is_not_a_turn_end():
     fmt = get_format("mistral")
     for text in ("<p><s>old</s> new</p>", "<s>a</s><s>b</s>.", "`</s>`", "</s>\n\n- <b>x"):
         parser = fed(fmt, text)
@@ -168,7 +168,7 @@ def test_an_element_of_html_is_no_end_of_turn():
 @pytest.mark.parametrize(
     "text", ["<|end|>{}", "<|end|>\n{}", "a<|end|>b{}", "<think>a<|end|>b</think>{}"]
 )
-def test_no_call_behind_what_may_be_the_end_passes_the_gate(text):
+def test_call_after_a_possible_turn_end_fails_the_gate(text):
     gate = ToolGate([{"name": "f", "parameters": {"type": "object"}}])
     parser = fed(TAGS, text.format(CALL))
     assert "text_after_end" in kinds(parser)
@@ -192,7 +192,7 @@ TURNS = {
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_behind_the_header_of_another_role_nothing_is_a_call(name):
+def test_text_after_the_header_of_another_role_is_not_a_call(name):
     fmt, wire = get_format(name), WIRES[name]
     opening = wire.says.partition("Hi")[0]
     end, header = TURNS[name]
@@ -202,19 +202,19 @@ def test_behind_the_header_of_another_role_nothing_is_a_call(name):
         assert parser.message.tool_calls == []
         assert "".join(parser.message.content.split()).startswith(f"Hi{header}".strip())
         assert "text_after_end" in kinds(parser)
-    # Without the header, that is a call behind the end, which the gate refuses.
+    # Without the header it is a call after the end, which the gate rejects.
     again = fed(fmt, f"{opening}Hi{end}{''.join(fmt.turn.headers[:1])}{call}")
     assert "text_after_end" in kinds(again) or not again.message.tool_calls
 
 
-def test_a_tag_of_html_is_no_header_of_another_role():
+def test_html_tag_is_not_a_header_of_another_role():
     fmt = TAGS.replace(turn={"headers": ("<assistant>",), "ends": ("</s>",)})
     assert fed(fmt, f"<s>a</s><b>c {CALL}").message.content.startswith("<s>a</s><b>c")
     assert fed(fmt, f"a</s><user>b {CALL}").message.tool_calls == []
     assert fed(fmt, f"a</s><user>b {CALL}").message.content == f"a<user>b {CALL}"
 
 
-def test_the_end_of_turn_in_reasoning_is_text_where_text_follows():
+def test_turn_end_before_text_in_reasoning_is_reasoning():
     parser = fed(TAGS, f"<think>the <|end|> token</think>{CALL}")
     assert parser.message.reasoning_content == "the <|end|> token"
     assert len(calls(parser)) == 1

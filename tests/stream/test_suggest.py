@@ -1,4 +1,4 @@
-"""Which format an output looks like."""
+"""Suggestions of formats for a response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltaparse.stream import suggest
 from ..strategies.wire_by_hand import MINE, MINE_CALL, TAGS
 from ..strategies.wire_named import WIRES
 
-# Formats that write calls alike, but for white space: which is meant, no output can tell.
+# Some of these formats differ in whitespace only, so a response cannot distinguish them.
 CALLED = sorted(name for name, wire in WIRES.items() if wire.two)
 
 
@@ -40,7 +40,7 @@ def test_each_format_is_recognised(name):
         ),
     ],
 )
-def test_the_likeliest_comes_first_and_says_why(text, name, why):
+def test_likeliest_format_is_first_with_its_evidence(text, name, why):
     first = suggest_formats(text)[0]
     assert (first.name, first.why) == (name, why)
     assert first.calls == len(parse(text, get_format(name)).tool_calls)
@@ -53,11 +53,11 @@ def test_the_likeliest_comes_first_and_says_why(text, name, why):
         'Hi\n\n{"name": "f", "arguments": {"a": 1}}',
     ],
 )
-def test_what_looks_like_none(text):
+def test_text_of_no_format_has_no_suggestions(text):
     assert suggest_formats(text) == []
 
 
-def test_what_users_register_is_known():
+def test_registered_format_is_suggested():
     assert suggest_formats(MINE_CALL) == []
     register_format("mine", MINE)
     assert [(one.name, one.calls, one.evidence) for one in suggest_formats(MINE_CALL)] == [
@@ -65,17 +65,17 @@ def test_what_users_register_is_known():
     ]
 
 
-def test_a_cut_off_call_counts():
+def test_truncated_call_counts():
     assert suggest_formats(WIRES["hermes"].one[:-20])[0].calls == 1
 
 
-def test_only_text_is_looked_at():
+def test_input_of_another_type_is_rejected():
     with pytest.raises(UsageError, match="an output is text, not bytes"):
         suggest_formats(b"x")
 
 
 def test_the_output_is_searched_once(monkeypatch):
-    """No marker is looked for again in text that was searched."""
+    """Search the text for each marker only once."""
     searched = []
     find = Markers.find
 
@@ -93,7 +93,7 @@ def test_the_output_is_searched_once(monkeypatch):
 
 
 @pytest.mark.parametrize("space", ["", " ", "\n\n"])
-def test_a_call_without_markers_may_stand_behind_white_space(space):
+def test_unmarked_call_may_follow_whitespace(space):
     first = suggest_formats(space + WIRES["llama3_json"].one)[0]
     assert (first.calls, first.evidence) == (1, ())
     assert "llama3_json" in (first.name, *first.also)
@@ -101,19 +101,19 @@ def test_a_call_without_markers_may_stand_behind_white_space(space):
 
 @pytest.mark.parametrize("header", get_format("llama3_json").turn.headers)
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_a_call_without_markers_may_stand_behind_the_header_of_its_turn(header, space):
+def test_unmarked_call_may_follow_the_header_of_its_turn(header, space):
     call = WIRES["llama3_json"].one
     for before in (header, header.strip() + space):
         assert suggest_formats(before + call)[0].name == "llama3_json"
         assert suggest_formats(before + "Well: " + call) == []
 
 
-def test_a_bracket_or_two_are_no_marker():
+def test_one_or_two_characters_are_not_a_marker():
     for markers in suggest.call_markers().values():
         assert all(len(marker) > 2 for marker in markers)
 
 
-def test_what_only_tags_have_is_looked_for_in_tags_only():
+def test_function_tags_count_only_in_tagged_formats():
     tags = {"name_prefix": "<fn>", "name_suffix": "</fn>"}
     fmt = TAGS.replace(function=tags)
     assert suggest._openings(fmt) == ["<call>\n"]
@@ -121,20 +121,20 @@ def test_what_only_tags_have_is_looked_for_in_tags_only():
     assert suggest._openings(fmt) == ["<call>\n", "<fn>", "</fn>"]
 
 
-def test_a_marker_within_another_stands_there_too():
+def test_marker_inside_another_is_found():
     literals = Markers(frozenset({"<a>", "<a>x", "<b>", "x"}))
     assert suggest._standing("..<a>x..", literals) == {"<a>", "<a>x", "x"}
     assert suggest._standing("<b><a>", literals) == {"<a>", "<b>"}
     assert suggest._standing("a", literals) == set()
 
 
-def test_a_format_is_not_named_beside_itself():
+def test_format_is_not_its_own_alternative():
     for name in CALLED:
         for one in suggest_formats(WIRES[name].two):
             assert one.name not in one.also
 
 
-def test_markers_of_calls_have_no_white_space():
+def test_call_markers_have_no_whitespace():
     markers = suggest.call_markers()
     assert all(text == text.strip() for some in markers.values() for text in some)
     assert "<arg_value>" in markers["glm45"]
@@ -147,6 +147,6 @@ def test_three_characters_are_a_marker(marker, counts):
     assert (marker in known) is counts
 
 
-def test_what_stands_across_two_markers_is_none():
+def test_overlap_of_two_markers_is_not_a_marker():
     literals = Markers(frozenset({"<ab>", "b>c", "<a"}))
     assert suggest._standing("<ab>c <ab>", literals) == {"<ab>", "<a"}

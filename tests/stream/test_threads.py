@@ -1,4 +1,4 @@
-"""Threads: a parser belongs to one, and all that parsers share may be used by many at once."""
+"""Threads: each parser belongs to one, but shared data may be used by many at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CACHES = (
 
 @pytest.fixture(autouse=True)
 def often():
-    """Threads take turns often, and nothing that they could share has been made yet."""
+    """Switch threads often, and start with empty caches."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     for cache in CACHES:
@@ -56,7 +56,7 @@ def often():
 
 
 def at_once(*functions):
-    """What the functions return, each in a thread of its own, all begun at the same moment."""
+    """Run each function in its own thread at the same moment, and return the results."""
     start = Barrier(len(functions))
 
     def run(function):
@@ -77,7 +77,7 @@ def test_parsers_in_threads_share_a_format(name):
         assert (parser.message, parser.issues) == (alone.message, alone.issues)
 
 
-def test_what_parsers_share_is_made_by_many_at_once():
+def test_shared_data_is_built_by_many_threads_at_once():
     texts = [family.write(n="get_weather", v='"x"') for family in FAMILIES.values()]
 
     def messages():
@@ -88,7 +88,7 @@ def test_what_parsers_share_is_made_by_many_at_once():
     assert found == [messages()] * THREADS
 
 
-def test_different_formats_at_once():
+def test_parsers_in_threads_use_different_formats():
     def messages(family):
         return [read(family.format, family.write(v=f"{at}"), 3).message for at in range(20)]
 
@@ -97,7 +97,7 @@ def test_different_formats_at_once():
     assert found == [messages(family) for family in families]
 
 
-def test_analyses_and_renderings_at_once():
+def test_analyses_and_renderings_work_in_many_threads():
     source = (
         "{{% for m in messages %}}<{{{{ m.role }}}}>{{{{ m.content }}}}"
         "{{% for c in m.tool_calls or [] %}}<use{at}>"
@@ -117,7 +117,7 @@ def test_analyses_and_renderings_at_once():
     assert len(set(at_once(*[lambda: templates[0].render(messages)] * THREADS))) == 1
 
 
-def test_one_gate_one_pattern_one_suggestion():
+def test_gate_pattern_and_suggestions_work_in_many_threads():
     gate = ToolGate([{"name": "f", "parameters": {"additionalProperties": True}}])
     pattern = Pattern("<[a-z]+>")
     hermes = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
@@ -132,7 +132,7 @@ def test_one_gate_one_pattern_one_suggestion():
     assert found == [all_three()] * THREADS
 
 
-def test_formats_that_are_registered_at_once_are_all_there():
+def test_concurrent_registrations_are_all_kept():
     fmt = FAMILIES["JSON"].format
     for _ in range(20):
         registry.Registered.entries = None
@@ -140,7 +140,7 @@ def test_formats_that_are_registered_at_once_are_all_there():
         assert {f"mine{at}" for at in range(THREADS)} <= set(list_formats())
 
 
-def test_formats_are_found_while_others_are_registered():
+def test_lookups_work_during_registrations():
     fmt = FAMILIES["JSON"].format
 
     def register():
@@ -157,8 +157,8 @@ def test_formats_are_found_while_others_are_registered():
     at_once(register, *[look] * 3)
 
 
-def test_a_parser_goes_from_thread_to_thread():
-    """One at a time, as an event loop's executor has it."""
+def test_parser_may_move_between_threads():
+    """Use one thread at a time, like the executor of an event loop."""
     family = FAMILIES["JSON"]
     text = family.write(v='"' + "x" * 50 + '"')
     parser = StreamParser(family.format)

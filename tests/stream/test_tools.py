@@ -44,11 +44,11 @@ def schemas(tools):
     return dict(read_tools(tools).schemas)
 
 
-# The shapes that tools come in: how each project writes a name, a description and a schema.
+# The shapes of tools: each project has its own fields for the name, description and schema.
 
 
 def gemini(schema):
-    """A schema as Gemini's REST protocol has it."""
+    """Convert a schema to Gemini's REST protocol."""
     written = {**schema, "type": schema["type"].upper()}
     if "properties" in schema:
         inner = schema["properties"]
@@ -59,7 +59,7 @@ def gemini(schema):
 
 
 def gemini_dump(schema):
-    """The same as the objects of its Python package dump themselves."""
+    """Convert a schema to a dump of the objects in Gemini's Python package."""
     inner = schema.get("properties") or {}
     return {
         "additional_properties": None,
@@ -76,13 +76,13 @@ def gemini_dump(schema):
 
 
 def namespace(value):
-    """A mapping as an object with attributes, and those in it."""
+    """Convert nested mappings to objects with attributes."""
     made = {key: namespace(part) if key == "function" else part for key, part in value.items()}
     return SimpleNamespace(**made)
 
 
 def dumping(value):
-    """An object that dumps itself as pydantic's do."""
+    """Return an object with pydantic's `model_dump`."""
     return SimpleNamespace(model_dump=lambda: {"type": None, **value})
 
 
@@ -158,7 +158,7 @@ OBJECTS = st.dictionaries(NAMES, VALUES, min_size=1, max_size=3).map(
 
 @given(schema=OBJECTS, shape=st.sampled_from(sorted(SHAPES)))
 def test_every_shape_is_read_alike_by_all(schema, shape):
-    """By the parser, the grammar and the gate, given so, as `Tools`, and as OpenAI has them."""
+    """Compare parser, grammar and gate for the shape itself, `Tools`, and OpenAI tools."""
     tools = [SHAPES[shape]("f", schema), OTHER]
     plain = [{"type": "function", "function": {"name": "f", "parameters": schema}}, OTHER]
     assert schemas(tools) == schemas(Tools(tools)) == {"f": schema, "g": SCHEMA}
@@ -176,7 +176,7 @@ def test_every_shape_is_read_alike_by_all(schema, shape):
 
 @given(schema=OBJECTS, shape=st.sampled_from(sorted(SHAPES)))
 def test_tools_are_openai_tools(schema, shape):
-    """Whatever they were made of; and a template shows them to the model."""
+    """Convert all shapes to OpenAI tools, which a template renders."""
     tools = Tools([SHAPES[shape]("f", schema)])
     function = {"name": "f", "parameters": schema}
     (openai,) = tools
@@ -186,7 +186,7 @@ def test_tools_are_openai_tools(schema, shape):
     assert json.loads(ChatTemplate(shown).render([], tools=tools)) == openai
 
 
-def test_what_is_null_in_gemini_is_null_in_json_schema():
+def test_nullable_gemini_schema_allows_null_in_json_schema():
     schema = {
         "type": "OBJECT",
         "properties": {
@@ -207,7 +207,7 @@ def test_what_is_null_in_gemini_is_null_in_json_schema():
     }
 
 
-def test_a_json_schema_is_left_as_it_is():
+def test_json_schema_is_unchanged():
     schema = {
         "type": "object",
         "properties": {"nullable": {"type": ["string", "null"], "default": None}},
@@ -217,7 +217,7 @@ def test_a_json_schema_is_left_as_it_is():
     assert schemas([{"name": "f", "parameters": schema}]) == {"f": schema}
 
 
-def test_a_tool_without_a_schema():
+def test_missing_schema_of_a_tool_is_read_as_null():
     tools = [{"name": "f", "description": "d"}, {"name": "g", "parameters": None}]
     assert schemas(tools) == schemas(Tools(tools)) == {"f": None, "g": None}
 
@@ -235,28 +235,28 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_a_tool_that_is_no_function_is_left_aside(other):
+def test_tool_other_than_a_function_is_ignored(other):
     assert schemas([other, TOOL]) == {"f": SCHEMA}
     assert list(Tools([other])) == []
     assert gbnf(HERMES, [other, TOOL]) == gbnf(HERMES, [TOOL])
     gate = ToolGate([other, TOOL])
     text = '<tool_call>\n{"name": "web_search", "arguments": {}}\n</tool_call>'
     assert not gate.validate(gate.extract(parse(text, HERMES))).executable
-    # None is callable, so tool syntax is plain text.
+    # Without a callable tool, call syntax is plain text.
     assert parse(text, HERMES, tools=[other]).content == text
 
 
 @pytest.mark.parametrize(
     "tools", ["f", b"f", TOOL, 5, None, True, iter([TOOL]), (tool for tool in [TOOL]), TOOL.get]
 )
-def test_what_is_no_list(tools):
+def test_tools_other_than_a_list_are_rejected(tools):
     for use in (read_tools, Tools, ToolGate):
         with pytest.raises(UsageError, match=rf"not {type(tools).__name__}(; make a list of it)?$"):
             use(tools)
 
 
 @pytest.mark.parametrize("tools", [iter([TOOL]), (tool for tool in [TOOL])])
-def test_what_can_be_read_once_is_made_a_list_of(tools):
+def test_iterator_of_tools_is_rejected_with_a_hint(tools):
     for use in (StreamParser, gbnf):
         with pytest.raises(UsageError, match="make a list of it"):
             use(HERMES, tools=tools)
@@ -273,20 +273,20 @@ def test_what_can_be_read_once_is_made_a_list_of(tools):
         pytest.param(SimpleNamespace(model_dump=lambda: [FUNCTION]), id="what dumps no mapping"),
     ],
 )
-def test_what_is_no_tool(tool):
+def test_invalid_tool_is_rejected_with_its_index(tool):
     with pytest.raises(UsageError, match=r"a tool is .* tools\[1\] is "):
         read_tools([TOOL, tool])
 
 
 @pytest.mark.parametrize("declared", [FUNCTION, "f", 5])
-def test_declarations_are_a_list(declared):
+def test_declarations_must_be_a_list(declared):
     with pytest.raises(UsageError, match=r"functionDeclarations are a list; tools\[0\] is "):
         read_tools([{"functionDeclarations": declared}])
 
 
 @pytest.mark.parametrize("more", [{}, {"description": "d"}, {"description": "d", "strict": True}])
 @pytest.mark.parametrize("key", ["parameters", "input_schema", "inputSchema"])
-def test_what_is_said_of_a_function_is_kept(key, more):
+def test_description_and_strict_are_kept(key, more):
     read = {"type": "function", "function": {"name": "f", "parameters": SCHEMA} | more}
     for tool in ({"name": "f", key: SCHEMA} | more, {"name": "f", key: json.dumps(SCHEMA)} | more):
         assert list(Tools([tool])) == [read]
@@ -295,14 +295,14 @@ def test_what_is_said_of_a_function_is_kept(key, more):
 @pytest.mark.parametrize(
     "key", ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]
 )
-def test_names_of_schemas_are_no_keywords(key):
+def test_names_of_nested_schemas_are_not_converted(key):
     named = {name: {"type": "STRING"} for name in ("default", "x_y", "enum")}
     read = {"type": "object", key: {name: {"type": "string"} for name in named}}
     assert schemas([{"name": "f", "parameters": {"type": "OBJECT", key: named}}]) == {"f": read}
 
 
 class Arguments:
-    """What pydantic makes of a class, and of an object."""
+    """A fake pydantic class and its objects."""
 
     @classmethod
     def model_json_schema(cls):
@@ -335,11 +335,11 @@ class Arguments:
         ),
     ],
 )
-def test_where_a_schema_is_found_and_how(tool, schema):
+def test_schema_is_read_from_each_place(tool, schema):
     assert schemas([tool]) == {"f": schema}
 
 
-def test_other_members_of_a_function_are_kept_where_it_is_openais():
+def test_other_members_of_an_openai_function_are_kept():
     assert list(Tools([FUNCTION | {"x": 1}])) == [
         {"type": "function", "function": FUNCTION | {"x": 1}}
     ]
@@ -350,7 +350,7 @@ def test_a_custom_tool_with_a_schema_is_a_function():
 
 
 @pytest.mark.parametrize("key", ["args_schema", "parameter_definitions", "inputs", "properties"])
-def test_a_schema_in_an_unknown_place_is_not_passed_over(key):
+def test_schema_in_an_unknown_field_is_rejected(key):
     for tool in ({"name": "f", key: SCHEMA}, SimpleNamespace(name="f", **{key: SCHEMA})):
         for use in (read_tools, Tools, ToolGate):
             with pytest.raises(UsageError, match=f"under \"parameters\", not '{key}'"):
@@ -358,26 +358,26 @@ def test_a_schema_in_an_unknown_place_is_not_passed_over(key):
 
 
 @pytest.mark.parametrize("schema", ["none", "[1]", [], 5, True, "{" * 10_000])
-def test_what_is_no_schema(schema):
+def test_invalid_schema_is_rejected(schema):
     for use in (read_tools, Tools, ToolGate):
         with pytest.raises(UsageError, match="tool 'f': parameters are a JSON Schema"):
             use([{"name": "f", "parameters": schema}])
 
 
-def test_a_message_shows_the_beginning_of_a_large_tool():
+def test_message_truncates_a_large_tool():
     with pytest.raises(UsageError) as caught:
         read_tools([{"nam": "x" * 10_000}])
     assert len(str(caught.value)) < 400
 
 
-def test_a_tool_that_is_given_twice_is_one():
+def test_repeated_tool_counts_once():
     twice = [TOOL, OTHER, {"name": "f", "input_schema": SCHEMA}, TOOL]
     assert schemas(twice) == {"f": SCHEMA, "g": SCHEMA}
     assert gbnf(HERMES, twice) == gbnf(HERMES, [TOOL, OTHER])
     ToolGate(twice)
 
 
-def test_two_tools_of_one_name_are_refused_by_all():
+def test_different_tools_of_one_name_are_rejected():
     twice = [TOOL, {"name": "f", "input_schema": {"type": "object"}}]
     for use in (
         Tools,
@@ -389,10 +389,10 @@ def test_two_tools_of_one_name_are_refused_by_all():
             use(twice)
 
 
-# Tools that were read.
+# Instances of `Tools`.
 
 
-def test_tools_are_taken_wherever_tools_are():
+def test_all_entry_points_accept_tools_instances():
     tools = Tools([TOOL])
     assert gbnf(HERMES, tools) == gbnf(HERMES, [TOOL])
     assert structural_tag(HERMES, tools) == structural_tag(HERMES, [TOOL])
@@ -420,7 +420,7 @@ def test_tools_of_tools_are_the_same():
     assert read_tools(tools) is tools
 
 
-def test_tools_are_equal_where_what_they_hold_is():
+def test_tools_are_equal_if_their_items_are():
     tools, same, other = Tools([TOOL]), Tools([namespace(TOOL)]), Tools([OTHER])
     assert tools == same == pickle.loads(pickle.dumps(tools)) == copy.deepcopy(tools)
     assert hash(tools) == hash(same)
@@ -442,7 +442,7 @@ def test_tools_never_change():
     assert dict(tools.schemas) == {"f": SCHEMA}
 
 
-def test_a_parser_keeps_the_tools_that_it_was_made_with():
+def test_parser_keeps_its_original_tools():
     tools = [TOOL]
     parser = StreamParser(HERMES, tools=tools, record=True)
     tools.clear()
@@ -452,7 +452,7 @@ def test_a_parser_keeps_the_tools_that_it_was_made_with():
         assert [call.name for call in one.message.tool_calls] == ["f"]
 
 
-def test_a_schema_that_nests_without_end():
+def test_too_deep_schema_is_rejected_by_tools_but_not_parse():
     deep = {}
     for _ in range(100_000):
         deep = {"items": deep}
@@ -460,7 +460,7 @@ def test_a_schema_that_nests_without_end():
     with pytest.raises(UsageError, match="'f' nests too deep"):
         Tools(tools)
     assert read_tools(tools).schemas["f"] is deep
-    # A parser has an output to read: such a schema says nothing of its types.
+    # The parser must still read the response, so it ignores the types of a too deep schema.
     assert parse(CALL, QWEN, tools=tools).tool_calls[0].arguments == '{"a": 5, "b": 5}'
 
 
@@ -506,10 +506,10 @@ NAMES_OF = {"type": "function", "name": "f"}
         ),
     ],
 )
-def test_a_choice(choice, read):
+def test_tool_choice_is_read_alike_in_all_shapes(choice, read):
     assert read_choice(choice, BOTH) == read
     assert read_choice(choice, None) == read
-    # All readers take it; without a call to make, there is no grammar of calls.
+    # All readers accept the choice. A choice without calls has no grammar of calls.
     StreamParser(HERMES, tools=[TOOL, OTHER], tool_choice=choice)
     grammar = gbnf(HERMES, [TOOL, OTHER], tool_choice=choice)
     assert (grammar.text == "") == (read.mode == "none")
@@ -519,7 +519,7 @@ def test_a_choice(choice, read):
 
 
 def as_text(grammar):
-    """The rules of a grammar with their literals unescaped."""
+    """Return the rules of a grammar with unescaped literals."""
     return grammar.text.replace('\\"', '"')
 
 
@@ -531,7 +531,7 @@ def as_text(grammar):
         {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [TOOL]}},
     ],
 )
-def test_a_choice_of_what_is_no_tool(choice):
+def test_choice_of_an_unknown_tool_is_rejected(choice):
     for use in (
         lambda: read_choice(choice, {"g": SCHEMA}),
         lambda: StreamParser(HERMES, tools=[OTHER], tool_choice=choice),
@@ -563,13 +563,13 @@ def test_a_choice_of_what_is_no_tool(choice):
         ({"type": "allowed_tools", "mode": "auto", "tools": [{}]}, "an allowed tool is"),
     ],
 )
-def test_what_is_no_choice(choice, says):
+def test_invalid_tool_choice_is_rejected(choice, says):
     for use in (StreamParser, gbnf):
         with pytest.raises(UsageError, match=says):
             use(HERMES, tools=[TOOL], tool_choice=choice)
 
 
-def test_a_call_of_a_tool_that_is_not_allowed_is_an_issue():
+def test_call_of_a_disallowed_tool_is_reported():
     choice = {"type": "allowed_tools", "mode": "auto", "tools": [NAMES_OF]}
     text = '<tool_call>\n{"name": "%s", "arguments": {}}\n</tool_call>'
     for name, kinds in (("f", []), ("g", ["wrong_tool"])):
@@ -583,7 +583,7 @@ def test_a_call_of_a_tool_that_is_not_allowed_is_an_issue():
     assert [issue.kind for issue in parser.issues] == ["missing_call"]
 
 
-# What each reader is strict about on purpose.
+# The intended strictness of each reader.
 
 
 def test_the_parser_reads_outputs_of_any_request():
@@ -603,7 +603,7 @@ def test_the_parser_reads_outputs_of_any_request():
         (5, "a list of OpenAI tools"),
     ],
 )
-def test_the_grammar_refuses_what_it_cannot_hold_a_model_to(tools, says):
+def test_grammar_rejects_tools_that_it_cannot_enforce(tools, says):
     with pytest.raises(UsageError, match=says):
         gbnf(HERMES, tools)
 
@@ -615,12 +615,12 @@ def test_the_grammar_refuses_what_it_cannot_hold_a_model_to(tools, says):
         ([{"name": "f", "parameters": {"type": "no"}}], "its schema is bad"),
     ],
 )
-def test_the_gate_refuses_what_it_cannot_hold_calls_to(tools, says):
+def test_gate_rejects_tools_that_it_cannot_check(tools, says):
     with pytest.raises(UsageError, match=says):
         ToolGate(tools)
 
 
-def test_tools_stand_at_the_top():
+def test_tools_is_exported_at_the_top_level():
     assert deltaparse.Tools is deltaparse.stream.Tools is Tools
 
 
@@ -635,7 +635,7 @@ def test_tools_are_counted():
     assert len(read_tools([TOOL, OTHERS[0]]).schemas) == 1
 
 
-def test_what_is_no_tools_says_itself_whether_it_is_equal():
+def test_equality_with_other_types_is_left_to_them():
     tools = Tools([TOOL])
     assert tools == ANY
     assert tools == ANY
@@ -643,7 +643,7 @@ def test_what_is_no_tools_says_itself_whether_it_is_equal():
 
 
 class Indexed:
-    """What has the members of a function, and is no mapping."""
+    """An object with the members of a function, but not a mapping."""
 
     def __getitem__(self, key):
         return FUNCTION[key]
@@ -661,8 +661,8 @@ class Indexed:
         {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},
     ],
 )
-def test_what_only_looks_like_most_tools_is_read_like_all_others(odd):
-    """The quick way takes none of them."""
+def test_unusual_openai_tool_bypasses_the_fast_path(odd):
+    """Read unusual tools with the slow path, with the same result as their object form."""
 
     def read(*tools):
         try:
@@ -675,7 +675,7 @@ def test_what_only_looks_like_most_tools_is_read_like_all_others(odd):
     assert read(TOOL, odd) == read(TOOL, same)
 
 
-def test_a_tool_that_is_given_in_two_dialects_is_one():
+def test_tool_in_two_dialects_counts_once():
     given = {"type": "OBJECT", "properties": {"a": {"type": "INTEGER"}}}
     assert schemas([TOOL, {"name": "f", "parameters": given}]) == {"f": SCHEMA}
     given["properties"]["a"]["type"] = "STRING"
@@ -698,21 +698,21 @@ def test_counts_of_gemini_are_numbers(key):
 
 
 @pytest.mark.parametrize("key", ["const", "default", "enum", "example", "examples"])
-def test_values_in_a_schema_are_no_schemas(key):
+def test_values_in_a_schema_are_not_converted(key):
     value = [{"type": "STRING", "nullable": True}]
     schema = {"type": "OBJECT", "properties": {"a": {"type": "STRING", key: value}}}
     read = schemas([{"name": "f", "parameters": schema}])["f"]
     assert read["properties"]["a"] == {"type": "string", key: value}
 
 
-def test_auto_is_what_nothing_says():
+def test_default_choice_is_auto():
     assert AUTO == Choice("auto") == read_choice("auto", None) == read_choice(None, None)
 
 
 @pytest.mark.parametrize(
     "kind", ["string", "number", "integer", "boolean", "array", "object", "null"]
 )
-def test_types_of_gemini_are_those_of_json_schema(kind):
+def test_gemini_types_are_converted_to_json_schema(kind):
     given = {"type": "OBJECT", "properties": {"a": {"type": kind.upper()}}}
     read = schemas([{"name": "f", "parameters": given}])["f"]
     assert read == {"type": "object", "properties": {"a": {"type": kind}}}
@@ -720,7 +720,7 @@ def test_types_of_gemini_are_those_of_json_schema(kind):
     assert read == {"type": kind, "maxItems": 3}
 
 
-def test_a_schema_in_an_unknown_place_that_is_null_is_none():
+def test_null_schema_in_an_unknown_field_is_ignored():
     assert schemas([{"name": "f", "input_parameters": None}]) == {"f": None}
     with pytest.raises(UsageError, match="not 'input_parameters'"):
         read_tools([{"name": "f", "input_parameters": {}}])

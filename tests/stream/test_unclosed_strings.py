@@ -1,8 +1,8 @@
-"""A string that never closes does not swallow the next call, and a string may hold any text.
+"""An unclosed string does not swallow the next call, and a string may contain any text.
 
-What proves that a string was not closed, in JSON and in quotes of a format's own: a closer, an
-opener and the head of a call up to a quote that no string can hold. Nothing proves it in tags,
-whose values may quote calls: there the call is incomplete, and holds what follows.
+In JSON and in custom quotes, a closer, an opener and the head of a call up to its first quote prove
+an unclosed string. Values in tags may quote calls, so there is no proof. Their call is incomplete
+and contains the rest of the text.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ TOOLS = [
 
 @dataclass(frozen=True)
 class Family:
-    """A call, with a name at %n and a string at %s, between its quotes.
+    """A call pattern: %n is the name, and %s is a string between its quotes.
 
-    `opener` and `closer` are markers, `head` is the beginning of a call that has no quote in it.
+    `opener` and `closer` are markers. `head` is the start of a call up to its first quote.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Family:
 
     @property
     def ends(self):
-        """The ends of a turn as a value may hold them: where it has no quotes, before text."""
+        """Turn ends inside a value; without quotes, text must follow them."""
         return [end.strip() + "y" * (not self.quotes[0]) for end in self.format.turn.ends]
 
     def write(self, name, value):
@@ -165,7 +165,7 @@ def in_these(families):
 
 @in_these(QUOTED | OTHERS)
 @given(value=TEXT, tools=st.sampled_from([None, TOOLS]), data=st.data())
-def test_the_call_behind_a_string_that_never_closes_is_read(family, value, tools, data):
+def test_call_after_an_unclosed_string_is_parsed(family, value, tools, data):
     text = family.unclosed("f", value) + family.write("g", family.honest)
     parser, _ = run(family.format, [text], tools=tools)
     made = [(call.name, call.complete) for call in parser.message.tool_calls]
@@ -177,11 +177,11 @@ def test_the_call_behind_a_string_that_never_closes_is_read(family, value, tools
 
 @in_these(TAGGED)
 @given(value=TEXT, tools=st.sampled_from([None, TOOLS]), data=st.data())
-def test_a_call_behind_a_value_in_tags_that_never_closes_is_none(family, value, tools, data):
+def test_call_after_an_unclosed_value_in_tags_is_not_parsed(family, value, tools, data):
     text = family.unclosed("f", value) + family.write("g", family.honest)
     parser, _ = run(family.format, [text], tools=tools)
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
-    # Text that may still be JSON is in the issue.
+    # If the value may still be JSON, its text is in the issue.
     told = parser.message.tool_calls[0].healed().get("a") or parser.issues[0].detail
     assert family.opener in told
     check_1_and_2(family.format, text, [list(text), data.draw(cuts(text))], tools=tools)
@@ -190,7 +190,7 @@ def test_a_call_behind_a_value_in_tags_that_never_closes_is_none(family, value, 
 
 @in_these(QUOTED | TAGGED)
 @given(data=st.data())
-def test_a_string_may_hold_all_that_proves_less(family, data):
+def test_string_may_contain_markers_and_heads_of_calls(family, data):
     others = [*family.ends, "x", " ", "{", "<"]
     bits = st.sampled_from([family.opener, family.closer, family.head, *others])
     value = "x" + "".join(data.draw(st.lists(bits, max_size=8))) + "x"
@@ -217,17 +217,17 @@ ARGUMENT = {
     ),
     "minicpm5": ('<function name="f"><param name="a">{}</param>', "</function>"),
 }
-"""A call with one argument, and what closes it."""
+"""A call with one argument, and its closing markers."""
 
 
 @pytest.mark.parametrize("name", ARGUMENT)
 @given(data=st.data(), is_json=st.booleans(), reason=st.sampled_from(["stop", "length"]))
-def test_closers_and_ends_of_turns_in_an_argument_in_tags_are_text(name, data, is_json, reason):
+def test_closers_and_turn_ends_in_a_tagged_argument_are_text(name, data, is_json, reason):
     fmt, (call, closers) = get_format(name), ARGUMENT[name]
     ends = [end.strip() + "y" * (not is_json) for end in fmt.turn.ends]
     bits = st.sampled_from([closers, *closers.split("\n"), *ends, "\n", "x", "<s>"])
     value = "".join(data.draw(st.lists(bits, max_size=6)))
-    # In a string with quotes all is text; in one without, what text follows.
+    # Quoted strings may contain any text. In other strings, text must follow a marker.
     value = {"k": value} if is_json else f"x{value}x"
     schema = {"properties": {"a": {"type": "object" if is_json else "string"}}}
     tools = [{"name": "f", "parameters": schema}]
@@ -239,7 +239,7 @@ def test_closers_and_ends_of_turns_in_an_argument_in_tags_are_text(name, data, i
 
 @pytest.mark.parametrize("behind", ["", "\n", "{start}user\nHi", "{start}assistant\nHi", "{end}"])
 @pytest.mark.parametrize("before", ["", "\n</function>\n</tool_call>"])
-def test_an_end_of_the_turn_with_no_text_behind_it_ends_an_argument(before, behind):
+def test_turn_end_without_following_text_ends_an_argument(before, behind):
     fmt = get_format("qwen3_coder")
     text = ARGUMENT["qwen3_coder"][0].split("\n</")[0].format("x") + before + "<|im_end|>"
     text += behind.format(start="<|im_start|>", end="<|im_end|>")
@@ -249,7 +249,7 @@ def test_an_end_of_the_turn_with_no_text_behind_it_ends_an_argument(before, behi
     assert (call.complete, call.healed()) == (False, {"a": "x"})
 
 
-def test_an_end_of_a_turn_that_is_text_in_an_argument_is_reported():
+def test_turn_end_kept_as_text_in_an_argument_is_reported():
     call, closers = ARGUMENT["qwen3_coder"]
     parser, _ = run(get_format("qwen3_coder"), [call.format("1<|im_end|>2") + closers])
     (issue,) = parser.issues
@@ -258,7 +258,7 @@ def test_an_end_of_a_turn_that_is_text_in_an_argument_is_reported():
 
 @pytest.mark.parametrize("reason", ["stop", "length", None])
 @pytest.mark.parametrize("end", ["", "<|im_end|>", "\n</tool_c"])
-def test_an_argument_without_its_closer_is_never_whole(reason, end):
+def test_argument_without_its_closer_is_incomplete(reason, end):
     text = "<tool_call>\n<function=f>\n<parameter=a>\nx\n</function>\n</tool_call>" + end
     for chunks in ([text], list(text)):
         (call,) = run(get_format("qwen3_coder"), chunks, reason)[0].message.tool_calls

@@ -1,4 +1,4 @@
-"""Calls that no marker proves: what is one, and what is text, with tools and without."""
+"""Unproven calls, with and without tools: calls and similar text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JSON, PYTHON, RECIPIENTS = map(get_format, ("llama3_json", "pythonic", "function
 LISTED = UNMARKED.replace(tools={"array_wrapped": True})
 ENDED = PYTHON.replace(tools={"section_end": "</calls>"})
 PLAIN = PYTHON.replace(tools={"array_wrapped": False})
-# Formats of which nothing but the calls is known.
+# Formats with known call syntax only.
 NO_ENDS = [fmt.replace(turn={"ends": (), "headers": ()}) for fmt in (PYTHON, LISTED)]
 ALL = [*map(get_format, FORMATS), LISTED, PLAIN, *NO_ENDS]
 OTHERS = [{"name": "look_up"}, {"name": "zz"}]
@@ -38,12 +38,12 @@ F = [{"name": "f"}]
 
 
 def ends(fmt):
-    """What the turn may end in: nothing, or its end-of-turn markers."""
+    """Draw the end of the turn: empty, or one of its end-of-turn markers."""
     return st.sampled_from(["", *fmt.turn.ends])
 
 
 def opening(fmt):
-    """What opens content: nothing that has to stand there, where it stands in no markers."""
+    """Return the start marker of content, if the format requires one."""
     return fmt.content.start.removeprefix(">>>")
 
 
@@ -53,12 +53,12 @@ def test_the_formats():
     ]  # fmt: skip
 
 
-# What is text
+# Text
 
 
 @pytest.mark.parametrize("reason", ["stop", "length", None])
 @given(fmt=st.sampled_from(ALL), text=answers(), data=st.data())
-def test_what_stands_beside_other_text_is_text(reason, fmt, text, data):
+def test_call_syntax_next_to_other_text_is_content(reason, fmt, text, data):
     wire = opening(fmt) + text + data.draw(ends(fmt))
     for tools in (None, OTHERS):
         for chunks in ([wire], list(wire), data.draw(cuts(wire))):
@@ -78,7 +78,7 @@ def test_calls_of_other_names_are_text(fmt, text, data):
 
 
 @given(fmt=st.sampled_from(ALL), text=looks_like_calls | answers(), data=st.data())
-def test_the_invariants_hold_for_it(fmt, text, data):
+def test_invariants_hold_for_text_similar_to_calls(fmt, text, data):
     tools = data.draw(st.sampled_from([None, F, OTHERS, [{"name": "my-app"}, {"name": "x"}]]))
     reason = data.draw(st.sampled_from(["stop", "length", None]))
     check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, tools=tools)
@@ -86,7 +86,7 @@ def test_the_invariants_hold_for_it(fmt, text, data):
 
 
 @given(fmt=st.sampled_from(ALL), text=looks_like_calls | answers(), data=st.data())
-def test_without_tools_a_call_is_all_of_its_part_or_the_text_is_unchanged(fmt, text, data):
+def test_without_tools_a_call_fills_its_part_or_is_content(fmt, text, data):
     message = parse(text, fmt, finish_reason="stop")
     assert not message.tool_calls or message.content == ""
     assert message.tool_calls or message.content == text
@@ -161,8 +161,8 @@ def test_text_without_tools(fmt, text):
         (RECIPIENTS, 'f\n{"a": 1}', '>>>g\n{"a": 1}'),
     ],
 )
-def test_from_an_unknown_name_on_all_is_text(fmt, before, text):
-    """And flagged, once; in the text no call is looked for, unless a marker stands in it."""
+def test_text_from_an_unknown_name_on_is_content(fmt, before, text):
+    """Report the name once. After it, only a marker may start a call."""
     parser = fed(fmt, before + text + fmt.turn.ends[0], tools=F)
     made = [("f", '{"a": 1}')] if before else []
     assert calls(parser) == made
@@ -176,7 +176,7 @@ def test_from_an_unknown_name_on_all_is_text(fmt, before, text):
         assert fed(fmt, before + text, tools=F, policies=policies).message.content == text
 
 
-def test_text_of_no_tool_streams():
+def test_text_without_a_known_tool_streams():
     text = '{"name": "my-app", "parameters": {"a": "'
     parser = StreamParser(JSON, tools=F)
     parser.feed(text)
@@ -185,7 +185,7 @@ def test_text_of_no_tool_streams():
         assert len(parser.message.content) == len(text) + at
 
 
-def test_without_tools_text_is_emitted_where_it_fits_in_no_call():
+def test_without_tools_text_is_released_if_it_fits_no_call():
     for fmt, text, held in (
         (JSON, '{"name": "my-app", "parameters": {}, "version": 1', 36),
         (PYTHON, "[f(a=1), g(b=oops(", len("[f(a=1), g(b=")),
@@ -198,10 +198,10 @@ def test_without_tools_text_is_emitted_where_it_fits_in_no_call():
         assert max(at for at, so_far in enumerate(emitted) if not so_far) >= held - 3
 
 
-# What is a call
+# Calls
 
 
-def test_what_stands_behind_calls_that_are_ended_stands_where_it_does():
+def test_content_after_ended_calls_has_its_own_span():
     text = "[f(a=1)]</calls></calls> x"
     parser = TracedParser(ENDED)
     parser.feed(text)
@@ -213,7 +213,7 @@ def test_what_stands_behind_calls_that_are_ended_stands_where_it_does():
 
 
 @pytest.mark.parametrize("size", [1, 2, 10])
-def test_a_call_that_ends_with_the_first_characters_of_the_output(size):
+def test_call_may_end_with_the_first_characters_of_a_response(size):
     header, text = JSON.turn.headers[0], '{"name": "f", "parameters": {"a": 1}}'
     parser = fed(JSON, text[-size:], prompt=header + text[:-size])
     assert calls(parser) == [("f", '{"a": 1}')]
@@ -221,7 +221,7 @@ def test_a_call_that_ends_with_the_first_characters_of_the_output(size):
 
 @st.composite
 def written_calls(draw, fmt):
-    """A run of calls as the format has it, and what it is."""
+    """Draw a run of calls in the format, and the calls."""
     names = st.sampled_from(["f", "look_up", "my-app"])
     values = st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 9), max_size=2)
     made = draw(st.lists(st.tuples(names, values), min_size=1, max_size=3))
@@ -252,7 +252,7 @@ def test_calls_that_fill_their_part_are_calls_with_tools_or_without(reason, fmt,
 
 
 @given(fmt=st.sampled_from(ALL), data=st.data(), follows=st.sampled_from(["", " ", " and so on"]))
-def test_10_a_part_that_a_cut_ends_is_never_known_to_be_calls(fmt, data, follows):
+def test_10_truncated_part_without_tools_is_content(fmt, data, follows):
     text, _ = data.draw(written_calls(fmt))
     parser, _ = run(fmt, data.draw(cuts(text + follows)), "length")
     assert (parser.message.content, calls(parser)) == (text + follows, [])
@@ -267,7 +267,7 @@ def test_10_a_part_that_a_cut_ends_is_never_known_to_be_calls(fmt, data, follows
         ("[f(a=1), ", "g(b=2)]"),
     ],
 )
-def test_calls_that_ended_in_the_prompt_do_not_come_out_without_tools_either(begun, more):
+def test_calls_that_ended_in_the_prompt_are_not_emitted(begun, more):
     prompt = "".join(get_format("pythonic").turn.headers[:1]) + begun
     for tools in (None, [{"name": "f"}, {"name": "g"}]):
         parser = StreamParser("pythonic", prompt=prompt, tools=tools)
@@ -297,16 +297,16 @@ def test_a_call_is_a_part_between_markers():
     assert parser.message.reasoning_content == "Maybe [g()].So"
 
 
-def test_what_is_cut_behind_a_call_is_a_marker_all_the_same():
+def test_truncated_marker_after_a_call_is_markup():
     parser = fed(PYTHON, "[f(a=1)] <|eot", "length", tools=F)
     assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["cut_marker"])
-    # A stop string may have taken the rest of it.
+    # A stop string may have removed the rest of the marker.
     parser = fed(PYTHON, "[f(a=1)] <|eot", "stop")
     assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["cut_marker"])
 
 
 @given(fmt=st.sampled_from(ALL), data=st.data())
-def test_10_no_cut_makes_a_call_of_what_may_go_on_as_text(fmt, data):
+def test_10_truncation_never_makes_a_call_of_possible_text(fmt, data):
     text, _ = data.draw(written_calls(fmt))
     text += data.draw(st.sampled_from([" ", *fmt.turn.ends, ">>>"]))
     more = data.draw(st.sampled_from(["x", "\n", ")", "[", "<"]))
@@ -324,26 +324,26 @@ def test_10_no_cut_makes_a_call_of_what_may_go_on_as_text(fmt, data):
         (get_format("functionary_v32"), "f\n{}>>>g\n{}>"),
     ],
 )
-def test_what_is_cut_behind_what_no_tool_proves_may_have_been_text(fmt, text, reason):
+def test_truncated_marker_after_an_unproven_call_is_content(fmt, text, reason):
     assert parse(text + "x", fmt).tool_calls == []
     message = parse(text, fmt, finish_reason=reason)
     assert (message.tool_calls, message.content) == ([], text)
 
 
-def test_a_call_that_the_prompt_began_is_one_with_what_follows():
+def test_call_started_in_the_prompt_continues_in_the_response():
     prompt = "<|start_header_id|>assistant<|end_header_id|>\n\n"
     for begun, rest in (("[", "f(a=1)]"), ("[f(", "a=1)]"), ("[f(a=1", ")]")):
         for tools in (None, F):
             parser = fed(PYTHON, rest, prompt=prompt + begun, tools=tools)
             assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], "")
     for tools in (None, F):
-        # What the prompt has whole was made before.
+        # A call that is complete in the prompt was already made.
         assert fed(PYTHON, "", prompt=prompt + "[f(a=1)]", tools=tools).message.parts == []
     parser = fed(PYTHON, "a=1)] is one", prompt=prompt + "[f(")
     assert (calls(parser), parser.message.content) == ([], "a=1)] is one")
 
 
-def test_behind_the_marker_of_code_a_name_proves_nothing():
+def test_marker_of_code_proves_a_call_of_any_name():
     text = '<|python_tag|>{"name": "g", "parameters": {"a": 1}}'
     parser = fed(JSON, text, tools=F)
     assert (calls(parser), kinds(parser)) == ([("g", '{"a": 1}')], ["unknown_tool"])
@@ -359,7 +359,7 @@ def test_with_a_schema_of_the_answer_or_no_tools_all_is_text():
             assert schema.content == text
 
 
-def test_behind_text_that_a_marker_opens_calls_may_follow():
+def test_calls_may_follow_content_with_a_start_marker():
     text = 'all\nSo:\n>>> x\n{"a": 2}\n>>>f\n{"a": 1}'
     parser = fed(RECIPIENTS, text)
     assert (calls(parser), parser.message.content) == ([], text.removeprefix("all\n"))
@@ -368,12 +368,12 @@ def test_behind_text_that_a_marker_opens_calls_may_follow():
     assert parser.message.content == text.removeprefix("all\n") + "Yes"
 
 
-# What is held back, and what is noted of what was none.
+# Buffered text, and attempts that were not calls.
 
 CALL_OF_F = '{"name": "f", "parameters": {}}'
 
 
-def test_a_call_that_turned_out_to_be_text_is_noted():
+def test_rejected_call_is_recorded_as_an_attempt():
     for text, names in ((CALL_OF_F + " x", ["f"]), ('{"x": 1}', [])):
         parser = fed(UNMARKED, text)
         assert parser.message.content == text
@@ -384,13 +384,13 @@ def test_a_call_that_turned_out_to_be_text_is_noted():
         assert said == ["it does not fill its part, as the format spells it"] * len(said)
 
 
-def test_the_marker_of_code_behind_a_call_begins_another_part():
+def test_marker_of_code_after_a_call_starts_another_part():
     parser = fed(JSON, CALL_OF_F + "<|python_tag|>")
     assert calls(parser) == [("f", "{}")]
     assert parser.message.content == "<|python_tag|>"
 
 
-def test_what_a_call_is_made_of_is_known_where_it_fills_its_part():
+def test_call_that_fills_its_part_has_token_roles():
     texts = ['{"name": "', "f", '", "parameters": ', '{"a": 1}', "}", "<|eot_id|>"]
     parser = Text(JSON, ["<|eot_id|>"], texts).read()
     roles = ["marker", "name", "marker", "arguments", "marker"]
@@ -400,45 +400,45 @@ def test_what_a_call_is_made_of_is_known_where_it_fills_its_part():
 
 
 @pytest.mark.parametrize("begun", ["", "\n", "\nx", "f\n", "f\n{"])
-def test_what_the_prompt_began_and_is_no_call_leaves_text(begun):
+def test_text_after_a_non_call_in_the_prompt_is_content(begun):
     prompt = RECIPIENTS.turn.generation_prompt + begun
     parser = fed(RECIPIENTS, "hello", prompt=prompt)
     assert (parser.message.content, parser.issues) == ("hello", [])
 
 
-def test_text_behind_what_the_prompt_began_and_is_no_call_comes_at_once():
+def test_text_after_a_non_call_in_the_prompt_is_not_buffered():
     parser = StreamParser(RECIPIENTS, prompt=RECIPIENTS.turn.generation_prompt + 'f\n{"a')
     assert joined(parser.feed("\n")).content == "\n"
 
 
 @pytest.mark.parametrize("begun", ["", CALL_OF_F, CALL_OF_F + ";", CALL_OF_F + "; "])
-def test_calls_do_not_fill_their_part_with_the_beginning_of_a_separator(begun):
+def test_truncated_separator_after_calls_makes_them_content(begun):
     fmt = UNMARKED.replace(tools={"separator": "; <and>"})
     rest = f"{CALL_OF_F}; <".removeprefix(begun)
     parser = fed(fmt, rest, prompt=fmt.turn.headers[0] + begun)
     assert (calls(parser), parser.message.content) == ([], rest)
 
 
-def test_what_ends_a_call_may_look_like_a_separator():
+def test_call_end_may_look_like_a_separator():
     fmt = RECIPIENTS.replace(function={"name_suffix": "("}, arguments={"end": ");"})
     assert calls(fed(fmt, 'f({"a": 1});>>>f({"a": 1});')) == [("f", '{"a": 1}')] * 2
 
 
-def test_what_closes_calls_in_tags_ends_their_part():
+def test_closer_of_tagged_calls_ends_their_part():
     fmt = RECIPIENTS.replace(function={"close": "<end>"})
     parser = fed(fmt, 'f\n{"a": 1}<end> is it')
     assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], " is it")
 
 
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_the_marker_of_code_proves_it_with_the_white_space_before_it(space):
+def test_marker_of_code_proves_a_call_without_its_whitespace(space):
     fmt = UNMARKED.replace(code=CodeFormat(start="\n<|code|>", function="python"))
     parser = StreamParser(fmt)
     parser.feed(f"a{space}<|code|>x")
     assert calls(parser) == [("python", '{"code": "x')]
 
 
-def test_calls_that_were_read_are_not_kept():
+def test_emitted_calls_are_not_buffered():
     parser = StreamParser(UNMARKED, collect=False)
     parser.feed(CALL_OF_F + "<|end|><|start|>model\n")
     for _ in range(100):
@@ -446,14 +446,14 @@ def test_calls_that_were_read_are_not_kept():
         assert parser.held < 100
 
 
-def test_text_behind_what_was_none_is_not_kept():
+def test_text_after_a_rejected_call_is_not_buffered():
     parser = StreamParser(UNMARKED, collect=False)
     for _ in range(50):
         parser.feed('{"name": "f", "x": 1} text text ')
         assert parser.held < 100
 
 
-def test_a_part_is_calls_whatever_the_part_before_it_was():
+def test_part_may_be_calls_after_a_part_of_text():
     fmt = UNMARKED.replace(reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "</think>"})
     parser = fed(fmt, f"{CALL_OF_F} x<think>r</think>{CALL_OF_F}")
     assert calls(parser) == [("f", "{}")]
@@ -461,30 +461,30 @@ def test_a_part_is_calls_whatever_the_part_before_it_was():
 
 
 @pytest.mark.parametrize("end", [",", ", ", ",\n", ";", "; \n"])
-def test_a_separator_at_the_end_of_a_part_makes_it_text(end):
+def test_trailing_separator_makes_a_part_content(end):
     assert fed(UNMARKED, CALL_OF_F + end).message.content == CALL_OF_F + end
 
 
-def test_nothing_of_the_prompt_comes_out_where_it_began_no_call():
+def test_rejected_call_omits_its_start_in_the_prompt():
     prompt = '<|start|>model\n{"na'
     text = 'me": "f", "x": 1} y'
     parser = fed(UNMARKED, text + "\nmore", prompt=prompt)
     assert (parser.message.content, calls(parser)) == (text + "\nmore", [])
 
 
-def test_white_space_before_the_name_may_be_left_out():
+def test_whitespace_before_the_name_is_optional():
     fmt = RECIPIENTS.replace(function={"name_prefix": "\n>>>"})
     assert calls(fed(fmt, '>>>f\n{"a": 1}')) == [("f", '{"a": 1}')]
 
 
 @pytest.mark.parametrize("begun", ["<", "<|en", ""])
-def test_what_the_prompt_began_behind_what_was_none_does_not_come_out(begun):
+def test_marker_prefix_in_the_prompt_is_not_emitted(begun):
     parser = fed(UNMARKED, "x", prompt='<|start|>model\n{"x": 1} ' + begun)
     assert parser.message.content == "x"
 
 
 @pytest.mark.parametrize("start", ["<code>", "<code>\n"])
-def test_code_behind_its_marker_needs_no_proof(start):
+def test_code_after_its_marker_needs_no_proof(start):
     parser = StreamParser(UNMARKED.replace(code=CodeFormat(start=start, function="f")))
     parser.feed(f"{start}x = 1")
     assert [call.arguments for call in parser.message.tool_calls] == ['{"code": "x = 1']

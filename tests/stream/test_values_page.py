@@ -1,4 +1,4 @@
-"""The tables of `docs/values.md`: what a value between markers is read as, in all formats."""
+"""The tables of `docs/values.md` about values between markers, checked in all formats."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ FORMATS = [
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     and not fmt.arguments.quoted_strings
     and not fmt.arguments.literal_name_suffix
-    # Of these not every value is a text between two markers.
+    # These formats do not write every value as text between two markers.
     and not (fmt.arguments.key_suffix or fmt.arguments.type_suffix or fmt.channels.message)
 ]
 
 
 def read(fmt, schema, written, cut=list):
-    """The argument `a`, as it stands in the call that was read, and what was reported."""
+    """Return the argument `a` of the parsed call, and the issues."""
     value = written if isinstance(written, str) else json.dumps(written)
     text = wire.write(fmt, Written("", "", (("f", {"a": value}),), ()))
     parameters = {"$defs": DEFINED, "definitions": DEFINED, "properties": {"a": schema}}
@@ -52,7 +52,7 @@ def test_all_rows_are_found():
 
 
 @pytest.mark.parametrize(("schema", "written", "value", "why"), ROWS)
-def test_a_value_is_read_as_the_page_says(schema, written, value, why):
+def test_value_is_read_as_documented(schema, written, value, why):
     for fmt in FORMATS:
         made, issues = read(fmt, json.loads(schema), written)
         assert (made, issues) == read(fmt, json.loads(schema), written, lambda text: [text])
@@ -88,9 +88,9 @@ SCHEMAS = st.recursive(
 
 
 @given(fmt=st.sampled_from(FORMATS), schema=SCHEMAS, value=VALUES, data=st.data())
-def test_what_a_template_writes_of_a_valid_value_is_read_as_a_valid_value(fmt, schema, value, data):
+def test_valid_value_written_by_a_template_is_read_as_valid(fmt, schema, value, data):
     defined = {name: DEFINED[name] for name in ("text", "a b", "count", "size")}
-    # A validator would go round in this one.
+    # The validator would recurse forever on the original definition.
     defined["twice"] = {"type": "string"}
     validator = Draft202012Validator({"$defs": defined, "properties": {"a": schema}})
     assume(validator.is_valid({"a": value}))

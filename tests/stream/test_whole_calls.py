@@ -1,7 +1,8 @@
-"""When a call is whole: nothing complete that was cut, at any cut, in any family.
+"""Completeness of calls: a truncated call is never complete, in any family.
 
-In JSON the bracket that closes the arguments completes a call, in tags and Python the closer of
-the function or of the call, in code what ends it. `last` stands in the delta of that moment.
+The last bracket of the arguments completes a JSON call. The closer of the function or call
+completes a call in tags or Python. The end of the code completes a code call. The delta of that
+moment has `last=True`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ QWEN = "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n"
 
 
 def made(message):
-    """Name, arguments and completeness of each call."""
+    """Return the name, arguments and completeness of each call."""
     return [(call.name, call.arguments, call.complete) for call in message.tool_calls]
 
 
@@ -59,7 +60,7 @@ def finished(fmt, text, reason=None, **kw):
 
 @in_families()
 @given(data=st.data(), reason=st.sampled_from([None, "length"]))
-def test_10_no_cut_makes_a_whole_call(family, data, reason):
+def test_10_truncation_never_completes_a_call(family, data, reason):
     fmt, _, wire = data.draw(family.written)
     tools = family.tools[0]
     whole = parse(wire, fmt, finish_reason="stop", tools=tools).tool_calls
@@ -71,7 +72,7 @@ def test_10_no_cut_makes_a_whole_call(family, data, reason):
 
 @pytest.mark.parametrize("name", PATTERNS)
 @pytest.mark.parametrize("reason", [None, "length"])
-def test_10_of_two_arguments_no_cut_leaves_one(name, reason):
+def test_10_truncation_never_drops_an_argument(name, reason):
     pattern = PATTERNS[name]
     one, two = pattern.write(k="a", v='"b"'), pattern.write(k="ab", v='"c"')
     for text in (one, one + two):
@@ -84,7 +85,7 @@ def test_10_of_two_arguments_no_cut_leaves_one(name, reason):
 
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
-def test_last_stands_in_the_delta_that_completes_a_call(family, data, kw, reason):
+def test_last_marks_the_delta_that_completes_a_call(family, data, kw, reason):
     fmt, text = data.draw(family.texts)
     parser = StreamParser(fmt, **kw)
     sizes = data.draw(st.integers(1, 9))
@@ -136,7 +137,7 @@ def test_last_stands_in_the_delta_that_completes_a_call(family, data, kw, reason
         ),
     ],
 )
-def test_what_completes_a_call(fmt, text, complete):
+def test_completeness_depends_on_the_finish_reason(fmt, text, complete):
     for reason, expected in complete.items():
         tools = [{"name": "f"}] if fmt.tools.format == "PYTHONIC" else None
         parser = finished(fmt, text, reason, tools=tools)
@@ -147,7 +148,7 @@ def test_what_completes_a_call(fmt, text, complete):
         assert ("truncated_call" in kinds(parser)) is not expected
 
 
-def test_arguments_that_are_text_do_not_parse_before_the_string_ends():
+def test_last_for_arguments_as_text_is_at_the_end_of_the_string():
     fmt = TAGS.replace(tools={"arguments_as_text": True})
     text = '<call>{"name": "f", "arguments": "{\\"a\\": 1}"}</call>'
     parser = StreamParser(fmt)
@@ -158,7 +159,7 @@ def test_arguments_that_are_text_do_not_parse_before_the_string_ends():
 
 
 @pytest.mark.parametrize("member", ["args", "parameters", "input"])
-def test_other_spellings_of_the_arguments_are_read_and_reported(member):
+def test_other_keys_of_the_arguments_are_read_and_reported(member):
     parser = finished(HERMES, f'<tool_call>{{"name": "f", "{member}": {{"a": 1}}}}</tool_call>')
     assert made(parser.message) == [("f", '{"a": 1}', True)]
     assert kinds(parser) == ["odd_member"]
@@ -175,7 +176,7 @@ def test_other_spellings_of_the_arguments_are_read_and_reported(member):
         ('{"function": "f", "args": {"a": 1}}', "'function', the key of the arguments is 'args'"),
     ],
 )
-def test_a_name_that_stands_elsewhere_is_read_and_reported(call, said):
+def test_name_under_another_key_is_read_and_reported(call, said):
     parser = finished(HERMES, f"<tool_call>{call}</tool_call>")
     assert made(parser.message) == [("f", '{"a": 1}', True)]
     (issue,) = parser.issues
@@ -183,14 +184,14 @@ def test_a_name_that_stands_elsewhere_is_read_and_reported(call, said):
     assert said in issue.detail
 
 
-def test_of_several_argument_members_the_first_is_taken_and_the_other_reported():
+def test_first_of_several_argument_members_is_used():
     text = '<tool_call>{"name": "f", "args": {"a": 1}, "arguments": {"b": 2}}</tool_call>'
     parser = finished(HERMES, text)
     assert made(parser.message) == [("f", '{"a": 1}', True)]
     assert kinds(parser) == ["odd_member", "unused_member"]
 
 
-def test_a_call_without_arguments_is_one_of_none_and_reported():
+def test_call_without_arguments_gets_an_empty_object():
     parser = finished(HERMES, '<tool_call>{"name": "f"}</tool_call>')
     assert made(parser.message) == [("f", "{}", True)]
     assert kinds(parser) == ["missing_arguments"]
@@ -198,7 +199,7 @@ def test_a_call_without_arguments_is_one_of_none_and_reported():
 
 @in_families()
 @given(data=st.data())
-def test_a_call_that_the_prompt_began_comes_out_whole(family, data):
+def test_call_started_in_the_prompt_is_emitted_completely(family, data):
     fmt, _, wire = data.draw(family.written)
     tools = family.tools[0]
     whole = parse(wire, fmt, finish_reason="stop", tools=tools).tool_calls
@@ -212,7 +213,7 @@ def test_a_call_that_the_prompt_began_comes_out_whole(family, data):
         assert [call[2] for call in joined(deltas)[2]] == [call.arguments for call in calls]
 
 
-def test_a_second_call_in_a_section_that_the_prompt_began_comes_out_whole():
+def test_second_call_of_a_section_in_the_prompt_is_complete():
     fmt = WireFormat(
         turn=TurnFormat(headers=("<|model|>",)),
         tools=ToolsFormat(
@@ -230,7 +231,7 @@ def test_a_second_call_in_a_section_that_the_prompt_began_comes_out_whole():
         assert made(parser.message) == [("f", '{"key": "b"}', True)], wire[:cut]
 
 
-def test_the_first_delta_has_what_the_prompt_had_of_the_call():
+def test_first_delta_has_the_arguments_of_the_prompt():
     prompt = HERMES.turn.generation_prompt + '<tool_call>\n{"name": "f", "arguments": {"a"'
     parser = StreamParser(HERMES, prompt=prompt)
     first, second = parser.feed(": 1}")
@@ -255,7 +256,7 @@ def test_the_first_delta_has_what_the_prompt_had_of_the_call():
         (LIST, '[CALLS][{"na'),
     ],
 )
-def test_a_head_that_is_cut_off_is_markup(fmt, text, reason):
+def test_truncated_head_is_markup(fmt, text, reason):
     for size in (1, len(text)):
         chunks = [text[at : at + size] for at in range(0, len(text), size)]
         parser, _ = run(fmt, ["So. ", *chunks], reason)
@@ -267,7 +268,7 @@ def test_a_head_that_is_cut_off_is_markup(fmt, text, reason):
 @pytest.mark.parametrize(
     "rest", ["</tool", "\n</tool_call", "</tool_call>\n<tool_c", "</tool_call>\n<"]
 )
-def test_half_a_marker_behind_a_call_is_markup(rest, reason):
+def test_truncated_marker_after_a_call_is_markup(rest, reason):
     text = '<tool_call>{"name": "f", "arguments": {}}' + rest
     for chunks in ([text], list(text)):
         parser, _ = run(HERMES, chunks, reason)
@@ -276,7 +277,7 @@ def test_half_a_marker_behind_a_call_is_markup(rest, reason):
 
 
 @pytest.mark.parametrize("before", ["", "<think>"])
-def test_half_a_marker_with_the_end_of_the_turn_behind_it_is_text(before):
+def test_partial_marker_before_a_turn_end_is_content(before):
     text = before + '<tool_call>{"name": "f", "arguments": {}}</tool_call></tool<|im_end|>'
     for chunks in ([text], list(text)):
         parser, _ = run(THINKS, chunks, "stop")
@@ -286,7 +287,7 @@ def test_half_a_marker_with_the_end_of_the_turn_behind_it_is_text(before):
 
 @pytest.mark.parametrize("reason", [None, "stop", "length"])
 @pytest.mark.parametrize("text", ["a <", "a <tool_c", "1 <"])
-def test_prose_that_ends_in_the_beginning_of_a_marker_is_content(text, reason):
+def test_prose_that_ends_with_a_marker_prefix_is_content(text, reason):
     parser, deltas = run(HERMES, list(text), reason)
     assert "".join(delta.text for delta in deltas if isinstance(delta, ContentDelta)) == text
     assert parser.issues == []
@@ -294,7 +295,7 @@ def test_prose_that_ends_in_the_beginning_of_a_marker_is_content(text, reason):
 
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
-def test_each_call_that_was_begun_has_an_attempt(family, data, kw, reason):
+def test_each_started_call_has_an_attempt(family, data, kw, reason):
     fmt, text = data.draw(family.texts)
     first = None
     for chunks in ([text], list(text)):
@@ -312,7 +313,7 @@ def test_each_call_that_was_begun_has_an_attempt(family, data, kw, reason):
 
 @in_families()
 @given(data=st.data(), json=st.booleans(), reason=reasons)
-def test_a_call_is_repaired_where_its_attempt_is(family, data, json, reason):
+def test_repaired_calls_have_repaired_attempts(family, data, json, reason):
     fmt, text = data.draw(family.texts)
     for chunks in ([text], list(text)):
         parser, _ = run(fmt, chunks, reason, **({"calls": "json"} if json else {}))
@@ -329,14 +330,14 @@ FAULTS = {
 
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(FAULTS)), st.sampled_from(["", "\n", " so "]))))
-def test_what_is_repaired_is_of_one_call_and_of_no_other(written):
+def test_repair_belongs_to_one_call_only(written):
     calls = [FAULTS[fault] for fault, _ in written]
     text = "".join(
         f"<tool_call>{call}</tool_call>{behind}"
         for call, (_, behind) in zip(calls, written, strict=True)
     )
     expected = [fault in ("bracket behind", "comma") for fault, _ in written if fault != "unknown"]
-    # A call that becomes text says nothing of the one before it.
+    # A call turned into content must not change the call before it.
     policies = Policies(unknown_tool="text")
     for chunks in ([text], list(text)):
         parser, _ = run(HERMES, chunks, "stop", tools=[{"name": "f"}], policies=policies)
@@ -369,7 +370,7 @@ def test_what_is_repaired_is_of_one_call_and_of_no_other(written):
         ("Hi", {}, []),
     ],
 )
-def test_what_became_of_a_call_that_was_begun(text, kw, expected):
+def test_attempts_have_a_status(text, kw, expected):
     fmt = HERMES.replace(reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "</think>"})
     for chunks in ([text], list(text)):
         parser, _ = run(fmt, chunks, "length", **kw)
@@ -387,7 +388,7 @@ def test_what_became_of_a_call_that_was_begun(text, kw, expected):
     ],
 )
 @pytest.mark.parametrize("separator", [",", " , ", ",\n  "])
-def test_a_list_that_is_cut_behind_a_separator_says_so(fmt, text, separator, reason):
+def test_list_truncated_after_a_separator_is_reported(fmt, text, separator, reason):
     for chunks in ([text + separator], list(text + separator)):
         parser, _ = run(get_format(fmt), chunks, reason)
         assert (parser.message.content, parser.finish_reason) == (

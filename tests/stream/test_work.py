@@ -1,7 +1,7 @@
-"""The eighth invariant: the cost of a character does not grow with what came before it.
+"""The eighth invariant: the cost of a character does not depend on the text before it.
 
-Work is counted in characters that were searched, scanned, kept in the window or put together
-again, not in time. Each row is a state and what a hostile model would repeat in it.
+Work is the number of characters searched, scanned, kept in the window or joined again, not time.
+Each row has a state, and a text for a hostile model to repeat in it.
 """
 
 from __future__ import annotations
@@ -117,13 +117,13 @@ IN_JSON = [
 
 @pytest.fixture
 def work(monkeypatch):
-    """How many characters were looked at, in a list that the test clears."""
+    """Return the list of work counts, which the test clears."""
     return counted(monkeypatch)
 
 
 @pytest.mark.parametrize("size", [1, 7, 10**9], ids=["characters", "chunks", "whole"])
 @pytest.mark.parametrize(("fmt", "start", "unit"), [r[1:] for r in ROWS], ids=[r[0] for r in ROWS])
-def test_8_work_and_buffers_do_not_grow_with_what_came_before(work, fmt, start, unit, size):
+def test_8_work_and_buffers_do_not_grow_with_earlier_text(work, fmt, start, unit, size):
     check_work(work, fmt, {"tools": TOOLS}, start, unit, size)
 
 
@@ -131,7 +131,7 @@ def test_8_work_and_buffers_do_not_grow_with_what_came_before(work, fmt, start, 
 @pytest.mark.parametrize(
     ("fmt", "kw", "start", "unit"), [r[1:] for r in IN_JSON], ids=[r[0] for r in IN_JSON]
 )
-def test_8_nor_where_calls_are_json(work, fmt, kw, start, unit, size):
+def test_8_work_and_buffers_do_not_grow_for_json_calls(work, fmt, kw, start, unit, size):
     check_work(work, fmt, kw, start, unit, size)
 
 
@@ -151,7 +151,7 @@ def check_work(work, fmt, kw, start, unit, size):
 
 
 @pytest.mark.parametrize("before", ["", "1", "tr"])
-def test_8_white_space_in_a_value_is_looked_at_once(before):
+def test_8_whitespace_in_a_value_is_scanned_once(before):
     written = []
     kinds = dict.fromkeys(("string", "number", "boolean", "null"))
     value = Value(written.append, lambda _: None, kinds)

@@ -1,4 +1,4 @@
-"""What a parser costs: characters that it looks at, and bytes that it keeps. No clock."""
+"""The cost of a parser in scanned characters and kept bytes, without a clock."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from deltaparse.partial import JsonLexer, Markers, Pattern, Window
 
 
 def counted(monkeypatch):
-    """Begin to count; return the list of all counts, which the test sums up and clears.
+    """Start counting, and return the list of counts for the test to add up and clear.
 
-    Counted are the characters that are searched, scanned, kept in a window or put together again.
+    Each count is a number of characters searched, scanned, kept in a window or joined again.
     """
     seen = []
     find, scan, look = Markers.find, JsonLexer.scan, Pattern._look
@@ -19,7 +19,7 @@ def counted(monkeypatch):
 
     def counted_find(self, text, pos=0, *, final=False):
         start, end = find(self, text, pos, final=final)
-        # From where nothing was found, the search went on to the end.
+        # A failed search has scanned the text to its end.
         seen.append((end if end > start else len(text)) - pos)
         return start, end
 
@@ -50,10 +50,10 @@ def counted(monkeypatch):
 
 
 def is_linear(work, read, *texts):
-    """Whether a character of each text costs `read` no more than one of the first.
+    """Return whether the cost per character of each text is at most that of the first.
 
-    `work` is what `counted` returned. The first must be longer than what may be held back: the
-    cost of a character grows up to there.
+    `work` is the result of `counted`. The first text must be longer than the buffer limit, since
+    the cost per character grows up to it.
     """
     shares = []
     for text in texts:
@@ -64,8 +64,8 @@ def is_linear(work, read, *texts):
 
 
 def peak(run):
-    """The bytes that `run()` had at most beside what there was before."""
-    run()  # What is made once and kept, such as patterns, is made here.
+    """Return the peak number of bytes that `run()` allocates."""
+    run()  # Fills the caches, e.g. of patterns, before the measurement.
     gc.collect()
     tracemalloc.start()
     try:

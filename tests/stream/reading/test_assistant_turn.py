@@ -1,4 +1,4 @@
-"""The sections of a turn: what stands between them, and where what is read of them stands."""
+"""Sections of a turn: the text between them, and the spans of their parts."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_header_of_another_role_is_awaited():
 @pytest.mark.parametrize(
     ("fmt", "head"), [(TAGS, ""), (HARMONY, "<|channel|>final<|message|>")], ids=["turn", "message"]
 )
-def test_white_space_before_calls_in_json_is_not_kept(fmt, head):
+def test_whitespace_before_json_calls_is_not_buffered(fmt, head):
     parser = StreamParser(fmt, calls="json", collect=False)
     parser.feed(head)
     for _ in range(1000):
@@ -87,7 +87,7 @@ def test_call_in_reasoning_continues_from_the_prompt(cut):
     assert calls(reasoned) == [F] * (cut < len(CALL.removesuffix("\n</call>")))
 
 
-def test_a_call_in_reasoning_that_the_prompt_holds_is_none_of_the_output():
+def test_call_in_reasoning_of_the_prompt_is_not_emitted():
     prompt = f"<|start|>model\n<think>\n{CALL} so {OTHER[:9]}"
     parser = fed(TAGS, OTHER[9:], prompt=prompt)
     assert [call.name for call in parser.message.tool_calls] == ["g"]
@@ -95,7 +95,7 @@ def test_a_call_in_reasoning_that_the_prompt_holds_is_none_of_the_output():
     assert parser.message.reasoning_content == OTHER[9:]
 
 
-def test_a_call_in_reasoning_that_the_prompt_holds_is_not_kept():
+def test_call_in_reasoning_of_the_prompt_is_not_buffered():
     prompt = f"<|start|>model\n<think>\n{CALL}"
     parser = StreamParser(TAGS, prompt=prompt, collect=False)
     parser.feed("so\n</think>\n\n")
@@ -104,7 +104,7 @@ def test_a_call_in_reasoning_that_the_prompt_holds_is_not_kept():
         assert parser.held < 100
 
 
-def test_a_call_in_reasoning_that_every_turn_begins_with_is_one():
+def test_call_in_delimited_reasoning_is_a_call():
     parser = fed(DELIMITED, "hm " + CALL)
     assert (parser.message.reasoning_content, calls(parser)) == ("hm ", [F])
 
@@ -119,7 +119,7 @@ def test_whitespace_after_a_call_in_reasoning_is_kept():
     assert fed(TAGS, f"<think>\n a {CALL}\n b").message.content == "\n b"
 
 
-def test_white_space_alone_is_content():
+def test_whitespace_alone_is_content():
     assert fed(TAGS, " \n").message.content == " \n"
 
 
@@ -149,12 +149,12 @@ def test_header_after_the_end_starts_a_message(several):
     assert kinds(parser) == ([] if several else ["repeated_marker", "text_after_end"])
 
 
-def test_an_end_of_reasoning_before_a_call_in_json_is_no_stray_token():
+def test_reasoning_end_before_a_json_call_is_not_a_stray_marker():
     parser = fed(TAGS, '</think>\n\n{"name": "f", "arguments": {"a": 1}}', calls="json")
     assert (calls(parser), parser.issues) == ([F], [])
 
 
-def test_a_part_may_be_calls_where_an_earlier_one_was_text():
+def test_part_after_a_text_part_may_be_calls():
     fmt = get_format("functionary_v32")
     parser = fed(fmt, 'all\nSo:\n>>> x\n{"a": 2}\n>>>all\nYes>>>f\n{"a": 1}')
     assert parser.message.content == 'So:\n>>> x\n{"a": 2}\nYes'
@@ -162,11 +162,11 @@ def test_a_part_may_be_calls_where_an_earlier_one_was_text():
 
 
 def found(parser):
-    """Kind and span of each issue."""
+    """Return the kind and span of each issue."""
     return [(issue.kind, issue.span) for issue in parser.issues]
 
 
-def test_a_header_at_the_beginning_is_a_repetition():
+def test_header_at_the_start_is_a_repetition():
     parser = fed(TAGS, "<|start|>model\nhi")
     assert parser.message.content == "hi"
     assert found(parser) == [("repeated_marker", (0, 15))]
@@ -195,7 +195,7 @@ def test_whitespace_before_a_marker_may_be_text():
     assert (parser.message.content, found(parser)) == (text, [("orphan_marker", (100, 108))])
 
 
-def test_white_space_between_text_and_reasoning_is_text_in_raw_output():
+def test_whitespace_before_reasoning_is_kept_in_raw_output():
     text = "a<|end|> <think>\nb\n</think>\n\nc"
     assert fed(TAGS, text, reasoning="raw").message.content == text.replace("<|end|>", "")
     assert fed(TAGS, text).message.parts == [Content("a"), Reasoning("b"), Content("c")]
@@ -221,7 +221,7 @@ def test_orphan_reasoning_end_detail():
         ("<answer>a</answer><plan>x</plan>b<answer>c</answer>d", "abcd"),
     ],
 )
-def test_content_may_stand_in_markers_more_than_once(text, content):
+def test_content_markers_may_occur_more_than_once(text, content):
     assert fed(WRAPPED, text).message.content == content
 
 
@@ -249,18 +249,18 @@ def test_truncated_separator_after_an_unmarked_call(end):
 
 
 @pytest.mark.parametrize("text", [";x", "; no", " ;x", "x", ";;"])
-def test_a_separator_before_text_is_text(text):
+def test_separator_before_text_is_content(text):
     parser = fed(UNMARKED, BARE + text, tools=[{"name": "f"}])
     assert (calls(parser), parser.message.content) == ([F], text)
     assert found(parser) == [("text_after_tool_call", (len(BARE), len(BARE + text)))]
 
 
-def test_a_separator_where_the_turn_begins_is_text():
+def test_separator_at_the_start_of_the_turn_is_content():
     parser = fed(UNMARKED, ";", tools=[{"name": "f"}])
     assert (parser.message.content, parser.issues) == (";", [])
 
 
-def test_unread_text_of_a_refused_call():
+def test_unread_text_of_a_rejected_call():
     text = f"<think>\nhm{CALL}more{OTHER}"
     parser = StreamParser(TAGS, tools=[{"name": "f"}], policies=Policies(unknown_tool="error"))
     parser.feed(text)
@@ -287,7 +287,7 @@ def test_prompt_part_of_a_call_in_reasoning(monkeypatch, cut):
     assert kinds(parser)[-1] == "internal_error"
 
 
-def test_the_call_that_a_policy_refuses_is_not_complete():
+def test_call_rejected_by_a_policy_is_incomplete():
     text = "<think>\nhm" + CALL.replace("1", "oops")
     policies = Policies(malformed_arguments="error")
     parser = StreamParser(TAGS, policies=policies)
@@ -341,7 +341,7 @@ def test_text_part_makes_the_rest_text():
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_a_separator_that_the_prompt_wrote_may_be_all_of_a_call(reason):
+def test_separator_in_the_prompt_may_start_a_truncated_call(reason):
     parser = fed(UNMARKED, " ", reason, prompt=f"<|start|>model\n{BARE};", tools=[{"name": "f"}])
     (issue,) = parser.issues
     assert (issue.kind, issue.span) == ("cut_marker", (0, 1))
@@ -408,9 +408,7 @@ GEMMA = get_format("gemma4")
         ("<|channel>", "", ""),
     ],
 )
-def test_a_section_that_the_format_does_not_have_is_content_without_its_markers(
-    text, content, reasoning
-):
+def test_unknown_section_is_content_without_its_markers(text, content, reasoning):
     for cut in (1, 3, len(text)):
         parser, _ = run(GEMMA, [text[at : at + cut] for at in range(0, len(text), cut)])
         assert (parser.message.content, parser.message.reasoning_content) == (content, reasoning)
@@ -430,19 +428,19 @@ def test_a_section_that_the_format_does_not_have_is_content_without_its_markers(
         "a<|channel>\nb",
     ],
 )
-def test_a_tag_of_sections_in_a_sentence_is_text(text):
+def test_section_tag_in_a_sentence_is_content(text):
     for cut in (1, 3, len(text)):
         parser, _ = run(GEMMA, [text[at : at + cut] for at in range(0, len(text), cut)])
         assert (parser.message.content, parser.issues) == (text, [])
 
 
-def test_calls_stand_in_a_section_that_the_format_does_not_have():
+def test_unknown_section_may_contain_calls():
     text = "<|channel>commentary\nI look.<|tool_call>call:f{}<tool_call|><channel|>Done."
     parser = fed(GEMMA, text)
     assert (parser.message.content, len(parser.message.tool_calls)) == ("I look.Done.", 1)
 
 
-def test_where_no_section_is_open_its_end_is_reported():
+def test_section_end_without_an_open_section_is_reported():
     assert kinds(fed(GEMMA, "<|channel>final\na<channel|>b<channel|>c")) == [
         "odd_header",
         "orphan_marker",

@@ -1,4 +1,4 @@
-"""Messages in channels: their order, recorded outputs, and what models write."""
+"""Messages in channels: their order, recorded responses, and variations by models."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ INTO = "<|channel|>final<|message|>"
 TOOLS = [{"name": "f"}]
 PYTHON = HARMONY.replace(code=CodeFormat(function="python"))
 
-# At any cut.
+# All chunk boundaries.
 
 
 @given(case=written(), data=st.data())
-def test_messages_come_back_in_their_order(case, data):
+def test_messages_round_trip_in_order(case, data):
     fmt, messages, wire = case
     parser, _ = run(fmt, data.draw(cuts(wire)))
     parts = [
@@ -96,7 +96,7 @@ RECORDED = [row for row in rows("vectors.jsonl") if row["template"] == "openai-g
 @needs_corpus
 @pytest.mark.parametrize("row", RECORDED, ids=lambda row: row["id"])
 @pytest.mark.parametrize("no_tools", [None, []])
-def test_recorded_outputs_become_the_right_message_at_every_cut(row, no_tools):
+def test_recorded_responses_give_the_expected_message(row, no_tools):
     given, want = row["options"], row["expect"]
     parser = fed(
         HARMONY,
@@ -115,7 +115,7 @@ def test_recorded_outputs_become_the_right_message_at_every_cut(row, no_tools):
     assert made == expected
 
 
-# What models write.
+# Variations by models.
 
 F = ("f", '{"a": 1}')
 HEADERS = [
@@ -139,7 +139,7 @@ HEADERS = [
 
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("end", ["<|call|>", "<|end|>", "<|return|>", "", "\n", START])
-def test_a_header_has_its_parts_in_any_order(header, end):
+def test_header_may_have_its_parts_in_any_order(header, end):
     parser = fed(HARMONY, f'{THINK}{START}{header}{{"a": 1}}{end}', tools=TOOLS)
     assert calls(parser) == [F]
     assert parser.message.reasoning_content == "hm"
@@ -160,7 +160,7 @@ def test_a_header_has_its_parts_in_any_order(header, end):
         ("python", TOOLS, None),
     ],
 )
-def test_who_is_a_function(recipient, tools, made):
+def test_recipient_decides_if_a_message_is_a_call(recipient, tools, made):
     text = f'<|channel|>commentary to={recipient}<|message|>{{"a": 1}}<|call|>'
     parser = fed(HARMONY, text, tools=tools)
     assert [name for name, _ in calls(parser)] == ([made] if made else [])
@@ -206,7 +206,7 @@ def test_the_last_channel_and_the_last_recipient_count():
     assert kinds(parser) == ["odd_header"]
 
 
-def test_messages_stay_in_order_and_apart():
+def test_messages_are_separate_and_in_order():
     preamble = "<|channel|>commentary<|message|>I look.<|end|>"
     text = START.join([THINK, THINK.replace("hm", "so"), preamble, CALL, THINK, CALL, FINAL])
     parser = fed(HARMONY, text)
@@ -232,14 +232,14 @@ def test_messages_stay_in_order_and_apart():
         "a < b",
     ],
 )
-def test_text_where_a_header_should_stand_is_content(text):
+def test_text_in_place_of_a_header_is_content(text):
     for reason in ("stop", "length"):
         parser = fed(HARMONY, text, reason)
         assert parser.message.parts == [Content(text.removesuffix("<|return|>"))]
         assert parser.issues == []
 
 
-def test_a_header_after_text_is_one():
+def test_header_after_text_is_recognized():
     text = f"Hello<|channel|>analysis<|message|>hm<|end|>{START}Well<|message|>Bye<|return|>"
     parser = fed(HARMONY, text)
     assert parser.message.reasoning_content == "hm"
@@ -250,7 +250,7 @@ def test_a_header_after_text_is_one():
     ]
 
 
-def test_a_message_whose_header_lost_its_first_marker_is_reported():
+def test_header_without_its_first_marker_is_reported():
     parser = fed(HARMONY, f"analysis<|message|>hm<|end|>{START}<|message|>Bye<|return|>")
     assert (parser.message.content, kinds(parser)) == ("analysishmBye", ["odd_header"])
     assert fed(HARMONY, "<|message|>Bye<|return|>").issues == []
@@ -275,12 +275,12 @@ def test_text_after_a_call(policy):
         parser = fed(HARMONY, text, policies=policies)
         assert parser.message.content == ("Done." if policy == "keep" else "")
         assert kinds(parser) == ["text_after_tool_call"]
-    # A message after a call is no such text.
+    # A message after a call does not count as text after it.
     parser = fed(HARMONY, CALL + START + FINAL, policies=policies)
     assert (parser.message.content, parser.issues) == ("Hello", [])
 
 
-def test_a_message_without_its_end_ends_where_the_next_begins():
+def test_message_without_an_end_ends_at_the_next_message():
     text = START.join(part[: part.rindex("<")] for part in (THINK, CALL, FINAL))
     parser = fed(HARMONY, text)
     (call,) = parser.message.tool_calls
@@ -290,7 +290,7 @@ def test_a_message_without_its_end_ends_where_the_next_begins():
 
 
 @pytest.mark.parametrize("options", [{"tools": []}, {"tools": TOOLS, "tool_choice": "none"}])
-def test_without_tools_a_call_is_text(options):
+def test_call_without_tools_is_content(options):
     parser = fed(HARMONY, f"{THINK}{START}{CALL}", **options)
     assert parser.message.parts == [Reasoning("hm"), Content(CALL.removesuffix("<|call|>"))]
     assert parser.finish_reason == "stop"
@@ -298,7 +298,7 @@ def test_without_tools_a_call_is_text(options):
     assert (kinds(parser), parser.attempts) == (["odd_header"], [])
 
 
-def test_a_message_by_someone_else_is_only_reported():
+def test_message_of_another_role_is_only_reported():
     result = "<|start|>functions.f to=assistant<|channel|>commentary<|message|>12<|end|>"
     parser = fed(HARMONY, CALL + result + START + FINAL)
     assert (parser.message.content, calls(parser)) == ("Hello", [F])
@@ -309,7 +309,7 @@ def test_a_message_by_someone_else_is_only_reported():
     assert fed(HARMONY, FINAL + "<|start|>user says").message.content == "Hellouser says"
 
 
-def test_the_tokens_of_a_message_by_someone_else_are_dropped():
+def test_tokens_of_a_message_of_another_role_are_dropped():
     special = ["<|start|>", "<|channel|>", "<|message|>", "<|end|>"]
     own = ["<|channel|>", "final", "<|message|>", "Hello", "<|end|>"]
     tool = ["<|start|>", "functions.f", "<|channel|>", "commentary", "<|message|>", "12", "<|end|>"]
@@ -327,7 +327,7 @@ def test_any_role_is_accepted_without_headers():
     assert fed(fmt, f"{THINK}model{FINAL}").message.content == "Hello"
 
 
-# Headers that come to nothing.
+# Headers without a message.
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def test_inline_and_raw_reasoning():
 
 
 @pytest.mark.parametrize("policy", ["reasoning", "copy", "error"])
-def test_reasoning_that_does_not_end(policy):
+def test_unclosed_reasoning_follows_the_policy(policy):
     policies = Policies(unclosed_reasoning=policy)
     text = THINK.removesuffix("<|end|>")
     if policy == "error":
@@ -386,7 +386,7 @@ def test_reasoning_that_does_not_end(policy):
     assert parser.message.content == ("hm" if policy == "copy" else "")
 
 
-# The state that the prompt leaves.
+# The state set by the prompt.
 
 
 @pytest.mark.parametrize(
@@ -400,13 +400,13 @@ def test_reasoning_that_does_not_end(policy):
         ("<|channel|>final<|message|>So: ", "Hello<|return|>", [Content("Hello")]),
     ],
 )
-def test_the_prompt_sets_the_state(prefill, output, parts):
+def test_prompt_sets_the_state(prefill, output, parts):
     prompt = f"<|start|>user<|message|>Hi <|call|><|end|>{START}{prefill}"
     message = fed(HARMONY, output, prompt=prompt).message
     assert message.parts == (parts or [Reasoning("hm"), Content("Hello")])
 
 
-def test_a_call_that_the_prompt_began():
+def test_call_started_in_the_prompt_is_complete():
     prompt = f'{START}<|channel|>commentary to=functions.f<|message|>{{"a": '
     parser = fed(HARMONY, "1}<|call|>", prompt=prompt)
     assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [
@@ -439,7 +439,7 @@ def test_prompt_text_after_a_call_is_not_emitted(behind):
         ('{"a": oops}<|call|>', '{"a": ', False, "malformed_arguments"),
     ],
 )
-def test_arguments_that_are_no_json_object(body, arguments, complete, kind):
+def test_arguments_are_repaired_or_reported(body, arguments, complete, kind):
     text = f"<|channel|>commentary to=functions.f<|message|>{body}"
     parser = fed(HARMONY, text)
     (call,) = parser.message.tool_calls
@@ -502,7 +502,7 @@ code_texts = st.text('x"\\\n\t{}<|é😀 ()', max_size=20).filter(
 
 
 @given(code=code_texts, data=st.data())
-def test_code_is_an_argument_to_the_byte(code, data):
+def test_code_is_an_argument_verbatim(code, data):
     text = f"{THINK}{START}<|channel|>commentary to=python code<|message|>{code}<|call|>"
     parser, deltas = run(PYTHON, data.draw(cuts(text)))
     (call,) = parser.message.tool_calls
@@ -545,12 +545,12 @@ def test_truncated_code_is_not_complete():
     assert parser.message.content == text
 
 
-def test_no_markers_but_that_of_the_message():
+def test_format_with_only_a_message_marker_is_parsed():
     fmt = HARMONY.replace(channels=ChannelsFormat(message="<|message|>"))
     assert fed(fmt, "<|message|>a<|return|>b").message.content == "a<|return|>b"
 
 
-def test_where_names_the_state():
+def test_where_returns_the_active_sub_parsers():
     parser = StreamParser(HARMONY)
     parser.feed(CALL[:-12])
     assert parser.where() == (
@@ -594,11 +594,11 @@ def test_text_after_the_turn_end_is_reported(before, behind, issues):
 
 
 OWN = HARMONY.replace(tools=TAGS.tools)
-"""Calls in a syntax of their own, in messages to functions."""
+"""A format with tagged calls in messages to functions."""
 TO_F = "<|channel|>commentary to=f<|message|>"
 
 
-def test_a_message_to_a_function_has_calls_in_the_own_syntax_of_the_format():
+def test_message_to_a_function_may_hold_tagged_calls():
     for between in (None, "", "\n", " \n\n"):
         text = CALL_IN_TAGS if between is None else CALL_IN_TAGS + between + CALL_IN_TAGS
         parser = fed(OWN, f"{TO_F}{text}<|call|>")
@@ -627,7 +627,7 @@ def test_message_truncated_at_its_call_has_an_incomplete_call():
 
 
 @pytest.mark.parametrize("policy", ["keep", "drop"])
-def test_a_message_to_a_function_without_a_call_is_content_to_its_end(policy):
+def test_message_to_a_function_without_a_call_is_content(policy):
     text = TO_F + "what"
     policies = Policies(text_after_tool_call=policy)
     parser = fed(OWN, text + "<|end|>", policies=policies)
@@ -653,7 +653,7 @@ def test_header_without_a_message_is_reported(text, said, end):
     assert (parser.message.content or "") == (f"<|channel|>{text}" if "kept" in said else "")
 
 
-def test_an_end_of_the_turn_that_text_follows_is_reported_as_content():
+def test_turn_end_before_text_is_reported_as_content():
     (issue,) = fed(HARMONY, "a<|return|>b").issues
     assert (issue.kind, issue.span) == ("text_after_end", (1, 11))
     assert "is content" in issue.detail
@@ -674,14 +674,14 @@ def test_text_in_later_messages_is_text_after_the_call():
     assert kinds(parser) == ["text_after_tool_call"] * 2
 
 
-def test_a_marker_that_begins_another_is_whole_at_the_end_of_the_output():
+def test_marker_prefixing_another_may_end_a_response():
     fmt = HARMONY.replace(channels={"constrain": "<|channel|>as"})
     parser = fed(fmt, CALL.replace("<|constrain|>", "<|channel|>as") + "<|channel|>")
     assert (calls(parser), kinds(parser)) == ([F], ["odd_header"])
 
 
 @pytest.mark.parametrize("space", [1, 250])
-def test_white_space_between_the_end_and_a_header_is_no_content(space):
+def test_whitespace_between_an_end_and_a_header_is_not_content(space):
     parser = fed(HARMONY, FINAL + " " * space + START)
     assert (parser.message.content, parser.issues) == ("Hello", [])
 
@@ -699,11 +699,11 @@ def test_header_with_several_unknown_words_is_odd(words):
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
-def test_a_header_is_no_longer_than_it_may_be(more):
+def test_header_length_is_limited(more):
     header = "<|channel|>" + "x" * (MAX_HEADER - len("<|channel|>") + more)
     parser = run(HARMONY, [header + "<|message|>hi"])[0]
     assert parser.message.content == ("hi" if more < 0 else header + "hi")
-    # One more character stands behind it as text, before the marker of a message.
+    # The extra character is text between the header and the message marker.
     assert kinds(parser) == ["odd_header"] * (more + 1)
 
 
@@ -762,7 +762,7 @@ def test_truncated_name_is_reported_as_far_as_known(end):
     assert tried.name == ""
 
 
-def test_a_role_that_the_prompt_wrote_may_be_written_again():
+def test_role_repeated_after_the_prompt_is_dropped():
     parser = fed(HARMONY, f"assistant{FINAL}")
     assert (parser.message.content, parser.issues) == ("Hello", [])
 
@@ -788,7 +788,7 @@ def test_end_of_a_text_call_is_text(end, space):
     assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("f<|message|>"))
 
 
-def test_a_call_is_no_reasoning_where_there_are_no_tools():
+def test_call_in_reasoning_channel_without_tools_is_content():
     text = HEADER.replace("commentary", "analysis") + "{}"
     parser = fed(HARMONY, text, tools=TOOLS, tool_choice="none")
     assert parser.message.parts == [Content(text)]
@@ -804,7 +804,7 @@ def test_body_without_an_object_leaves_an_empty_call(body):
     assert issue.detail.startswith("no JSON object in the call of 'f'")
 
 
-def test_a_call_whose_body_is_no_object_comes_at_once():
+def test_call_without_an_object_is_emitted_at_once():
     parser = StreamParser(HARMONY)
     assert [delta.name for delta in parser.feed(HEADER + "oops")] == ["f"]
 
@@ -840,7 +840,7 @@ def test_turn_end_has_its_own_role():
     assert ends == ["<|return|>", "<|return|>"]
 
 
-def test_a_message_to_someone_else_is_reported_from_its_header_on():
+def test_message_to_another_recipient_is_reported_with_its_header():
     text = "<|channel|>final to=bob<|message|>psst"
     parser = fed(HARMONY, text + "<|end|>" + START + FINAL)
     (issue,) = parser.issues
@@ -861,7 +861,7 @@ def test_foreign_message_is_reported_once(monkeypatch):
 
 
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_raw_reasoning_that_the_next_message_ends_has_no_end_marker(space):
+def test_raw_reasoning_ended_by_a_message_has_no_end_marker(space):
     fmt = HARMONY.replace(channels={"start": f"{space}<|start|>"})
     text = "<|channel|>analysis<|message|>hm"
     parser = fed(fmt, f"{text}{space}{START}{FINAL}", reasoning="raw")
@@ -871,7 +871,7 @@ def test_raw_reasoning_that_the_next_message_ends_has_no_end_marker(space):
     assert shown == f"{text}<|end|>Hello"
 
 
-def test_an_end_of_the_turn_within_another_ends_a_message():
+def test_turn_end_inside_another_ends_a_message():
     parser = fed(HARMONY.replace(turn={"ends": ("~~",)}), "<|channel|>final<|message|>a~~~")
     assert parser.message.content == "a~"
 
@@ -883,7 +883,7 @@ def test_an_end_of_the_turn_within_another_ends_a_message():
         (HARMONY.replace(code=CodeFormat(start="<|code|>", function="python")), "f"),
     ],
 )
-def test_code_is_an_argument_of_the_tool_of_code_only(fmt, recipient):
+def test_code_is_an_argument_of_the_code_tool_only(fmt, recipient):
     text = f"<|channel|>analysis to={recipient}<|message|>x = 1<|call|>"
     assert calls(fed(fmt, text, tools=TOOLS)) == [(recipient.removeprefix("functions."), "")]
 
@@ -945,7 +945,7 @@ def test_name_follows_its_namespace():
     assert [span[:2] for span in parser.role_spans if span[2] == "name"] == [(at, at + 1)]
 
 
-def test_name_from_the_prompt_has_no_place_in_the_output():
+def test_name_from_the_prompt_has_no_span_in_the_response():
     prompt = f"{START}<|channel|>commentary to=functions.message"
     parser = TracedParser(HARMONY, prompt=prompt)
     parser.feed("<|message|>{}<|call|>")
@@ -954,12 +954,12 @@ def test_name_from_the_prompt_has_no_place_in_the_output():
     assert "name" not in [role for _, _, role in parser.role_spans]
 
 
-def test_a_tool_may_have_the_name_of_a_reader():
+def test_tool_may_have_the_name_of_a_reader():
     text = "<|channel|>commentary to=all<|message|>{}<|call|>"
     assert calls(fed(HARMONY, text, tools=[{"name": "all"}])) == [("all", "{}")]
 
 
-def test_a_channel_is_no_reader_where_channels_are_named():
+def test_channel_name_as_recipient_is_foreign():
     parser = fed(HARMONY, "<|channel|>final to=analysis<|message|>psst<|end|>")
     assert (parser.message.parts, kinds(parser)) == ([], ["foreign_recipient"])
 
@@ -970,13 +970,13 @@ def test_json_after_the_turn_end_is_not_a_call():
     assert (calls(parser), parser.message.content) == ([], "Hello" + text)
 
 
-def test_text_that_the_end_of_a_message_follows_is_reported_as_content():
+def test_text_before_a_message_end_is_reported_as_content():
     (issue,) = fed(HARMONY, f"hm<|end|>{START}{FINAL}").issues
     assert (issue.kind, issue.span) == ("orphan_marker", (2, 2))
     assert ", and what stands before it is content: " in issue.detail
 
 
-def test_text_where_calls_were_asked_for_as_json_is_kept():
+def test_text_in_place_of_json_calls_is_kept():
     parser = fed(HARMONY, "<|start|>user", calls="json")
     assert (parser.message.content, kinds(parser)) == ("user", ["stray_text"])
     for policy in ("keep", "drop"):
@@ -1014,7 +1014,7 @@ def test_end_marker_after_a_space_ends_the_message_before_a_spaced_header():
 
 
 @given(thought=sentences, said=sentences, data=st.data())
-def test_a_marker_in_a_sentence_is_text_of_its_message(thought, said, data):
+def test_marker_in_a_sentence_is_text(thought, said, data):
     wire = f"<|channel|>analysis<|message|>{thought}<|end|>{START}{INTO}{said}<|return|>"
     parser, _ = run(HARMONY, data.draw(cuts(wire)))
     assert (parser.message.reasoning_content, parser.message.content) == (thought, said)
@@ -1028,7 +1028,7 @@ def test_a_marker_in_a_sentence_is_text_of_its_message(thought, said, data):
 
 
 @given(said=sentences, data=st.data())
-def test_a_marker_in_arguments_is_text_of_them(said, data):
+def test_marker_in_arguments_is_text(said, data):
     arguments = json.dumps({"a": said})
     wire = CALL.replace('{"a": 1}', arguments) + START + FINAL
     parser, _ = run(HARMONY, data.draw(cuts(wire)), tools=TOOLS)
@@ -1037,7 +1037,7 @@ def test_a_marker_in_arguments_is_text_of_them(said, data):
 
 
 @pytest.mark.parametrize("code", ['print("<|end|>")', "x = '<|start|>'\n", "# `<|call|>`: end"])
-def test_a_marker_in_code_is_text_of_it(code):
+def test_marker_in_code_is_text(code):
     text = f"<|channel|>analysis to=python<|message|>{code}<|call|>{START}{FINAL}"
     for cut in (1, 3, len(text)):
         parser, _ = run(PYTHON, [text[at : at + cut] for at in range(0, len(text), cut)])
@@ -1063,7 +1063,7 @@ def test_a_marker_in_code_is_text_of_it(code):
         ("hm<|channel|>fin", [Reasoning("hm<|channel|>fin")]),
     ],
 )
-def test_a_message_ends_where_a_header_or_an_end_stands(text, parts):
+def test_message_ends_at_a_header_or_an_end_marker(text, parts):
     for cut in (1, 4, len(text)):
         fed_in = [text[at : at + cut] for at in range(0, len(text), cut)]
         parser, _ = run(HARMONY, ["<|channel|>analysis<|message|>", *fed_in])
@@ -1071,7 +1071,7 @@ def test_a_message_ends_where_a_header_or_an_end_stands(text, parts):
 
 
 @pytest.mark.parametrize("header", [INTO, CALL])
-def test_a_header_without_an_end_before_it_is_reported(header):
+def test_header_without_a_previous_end_is_reported(header):
     parser = fed(HARMONY, f"<|channel|>analysis<|message|>hm{header}", tools=TOOLS)
     (issue,) = parser.issues
     assert (issue.kind, issue.span) == ("odd_header", (32, 43))

@@ -1,4 +1,4 @@
-"""A call that ends where the next one begins in the same object: which text is whose."""
+"""Calls in the same object and the text of each call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALL = FIRST + SECOND + THIRD
 
 
 @pytest.mark.parametrize("named", ["f", "g", "h"])
-def test_calls_in_one_object_are_text_each_by_itself(named):
+def test_each_call_in_one_object_may_be_content(named):
     tools, policies = [{"name": named}], Policies(unknown_tool="text")
     parser = fed(KEYED, ALL + "]<|/calls|>", tools=tools, policies=policies)
     content = [part.text for part in parser.message.parts if isinstance(part, Content)]
@@ -28,7 +28,7 @@ def test_calls_in_one_object_have_their_own_spans():
     assert spans == [FIRST, SECOND, THIRD]
 
 
-def test_calls_in_one_object_are_dropped_each_by_itself():
+def test_each_call_in_one_object_may_be_dropped():
     policies = Policies(extra_calls="drop")
     parser = fed(KEYED, ALL + "]<|/calls|>", policies=policies, parallel_tool_calls=False)
     dropped = [issue.detail for issue in parser.issues if "dropped" in issue.detail]

@@ -1,4 +1,4 @@
-"""Calls in JSON in a message: what stands round them, and where the message ends."""
+"""JSON calls in a message: the text around them, and the end of the message."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BEGIN, END = len(HEAD), len(HEAD + CALL)
 def test_text_after_the_call(before, text, content, issue):
     parser = fed(HARMONY, HEAD + before + CALL + text, calls="json")
     assert calls(parser) == [("f", '{"a": 1}')]
-    # More white space than is held back is text.
+    # Whitespace beyond the buffer limit is text.
     got = parser.message.content or ""
     assert got.lstrip(" ") == content.lstrip(" ")
     assert len(got) <= len(before + content)
@@ -70,7 +70,7 @@ def test_text_without_a_call_keeps_its_whitespace(said):
 
 
 @pytest.mark.parametrize("end", ["", "<|end|>"])
-def test_white_space_where_a_call_should_stand_is_content(end):
+def test_whitespace_in_place_of_a_call_is_content(end):
     parser = fed(HARMONY, f"{HEAD}  {end}", calls="json")
     assert (parser.message.content, parser.issues) == ("  ", [])
 
@@ -100,7 +100,7 @@ def test_message_after_the_calls_is_read():
         ('[""] said', False),
     ],
 )
-def test_json_where_the_prompt_opened_reasoning(text, read):
+def test_json_in_opened_reasoning_may_be_a_call(text, read):
     parser = fed(TAGS, text, calls="json", prompt="<|start|>model\n<think>\n")
     assert bool(calls(parser)) == read
     assert (parser.message.reasoning_content or "") == ("" if read else text)

@@ -1,4 +1,4 @@
-"""Content: what of it are markers, and what is text that looks like one."""
+"""Content: markers, and text that looks like a marker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_quoted_reasoning_start_is_text(text, content, reasoning):
     assert parser.message.reasoning_content == reasoning
 
 
-def test_an_end_of_reasoning_in_content_is_reported_as_content():
+def test_reasoning_end_in_content_is_reported_as_content():
     (issue,) = fed(TAGS, "a</think>b").issues
     assert (issue.kind, issue.span) == ("orphan_marker", (1, 9))
     assert issue.detail.startswith("'</think>' ends no reasoning, and is content: ")
@@ -62,7 +62,7 @@ BEGUN = '[CALLS][{"name": "f", "arguments": {"a": 1}, "id": "x"}'
 @pytest.mark.parametrize(
     ("fmt", "text", "cut", "tried"),
     [
-        # What may be the end of the turn too is that, unless the output was cut.
+        # A prefix that may also be a turn end is one, unless the response was truncated.
         (TAGS, CALL, "<", ["length"]),
         (TAGS, CALL, "<ca", ["stop", "length"]),
         (TAGS, CALL, "</", []),
@@ -73,9 +73,7 @@ BEGUN = '[CALLS][{"name": "f", "arguments": {"a": 1}, "id": "x"}'
     ],
 )
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_the_beginning_of_a_marker_is_an_attempt_where_it_begins_a_call(
-    fmt, text, cut, tried, reason
-):
+def test_truncated_call_marker_is_an_attempt(fmt, text, cut, tried, reason):
     parser = fed(fmt, text + cut, reason, tools=[{"name": "f"}])
     assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], "")
     (issue,) = parser.issues

@@ -1,4 +1,4 @@
-"""What becomes of the text behind a call, and what is reported of it."""
+"""Text after a call, and the issues about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasoning: where it ends, and what is a call in it."""
+"""Reasoning: its end, and calls in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ F, G = ("f", '{"a": 1}'), ("g", '{"a": "</think>"}')
 SECOND = '<call>\n{"name": "g", "arguments": {"a": "</think>"}}\n</call>'
 
 
-def test_an_answer_where_the_prompt_opened_reasoning_ends_that():
+def test_answer_ends_reasoning_opened_by_the_prompt():
     prompt = "<|start|>model\n<plan>"
     parser = fed(WRAPPED, "<answer>hi</answer>", prompt=prompt)
     assert (parser.message.content, kinds(parser)) == ("hi", ["unclosed_reasoning"])
@@ -31,7 +31,7 @@ def test_an_answer_where_the_prompt_opened_reasoning_ends_that():
     [{}, {"calls": "json", "policies": Policies(tool_in_reasoning="reasoning")}],
     ids=["format", "json"],
 )
-def test_json_in_reasoning_comes_at_once_where_no_call_can_be_meant(options):
+def test_json_in_reasoning_is_emitted_at_once_if_not_a_call(options):
     parser = StreamParser(TAGS, **options)
     begun = parser.feed('<think>\n{"name": "f",')
     assert "".join(delta.text for delta in begun) == '{"name": "f",'
@@ -50,7 +50,7 @@ def test_json_in_reasoning_comes_at_once_where_no_call_can_be_meant(options):
         (PAIRS, CALL + "</plan><|end|>", [F]),
     ],
 )
-def test_calls_in_reasoning_that_only_the_turn_ends_are_calls(fmt, text, found, reason):
+def test_calls_in_reasoning_ended_by_the_turn_are_calls(fmt, text, found, reason):
     if reason != "stop" and not text.endswith("<|end|>"):
         found = []
     parser = fed(fmt, "<think>\n a " + text, reason)
@@ -68,7 +68,7 @@ def test_truncated_call_in_reasoning_is_reported(until):
     assert [one.status for one in parser.attempts] == ["in_reasoning"]
 
 
-def test_the_end_of_another_pair_does_not_end_reasoning_with_a_call_in_it():
+def test_end_of_another_pair_does_not_end_reasoning():
     text = f" a {CALL}</plan> b"
     parser = fed(PAIRS, f"<think>\n{text}</think> c")
     assert parser.message.reasoning_content == text
@@ -104,7 +104,7 @@ def test_turn_end_after_a_call_in_reasoning_is_reasoning():
     assert spans == [(start, start + len("<|end|>"))]
 
 
-def test_a_call_that_interrupts_reasoning_is_reported():
+def test_call_that_interrupts_reasoning_is_reported():
     parser = fed(
         TAGS,
         f"<think>\n a {CALL} b\n</think>\n\nx",
@@ -117,7 +117,7 @@ def test_a_call_that_interrupts_reasoning_is_reported():
 
 
 @pytest.mark.parametrize("fmt", [TAGS, PAIRS, WRAPPED])
-def test_reasoning_is_not_kept_while_it_is_read(fmt):
+def test_open_reasoning_is_not_buffered(fmt):
     opened = fmt.reasoning.start
     parser = StreamParser(fmt, collect=False)
     parser.feed(f"{opened}a<|end|>b</call>c</plan>" if fmt is not WRAPPED else f"{opened}a<|end|>b")
@@ -149,7 +149,7 @@ def test_apparent_call_after_a_call_in_reasoning_is_reasoning():
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_the_end_of_a_turn_that_may_go_on_ends_it_all_the_same(reason):
+def test_turn_end_prefixing_another_ends_reasoning(reason):
     fmt = TAGS.replace(turn={"ends": ("<|end|>", "<|end|>all")})
     assert calls(fed(fmt, f"<think>\n a {CALL}<|end|>", reason)) == [F]
 
@@ -168,7 +168,7 @@ def test_truncated_reasoning_end_may_be_the_turn_end(reason, behind):
 
 
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_an_end_of_the_turn_may_begin_one_of_several_ends_of_reasoning(space):
+def test_turn_end_may_be_a_prefix_of_a_reasoning_end(space):
     fmt = PAIRS.replace(reasoning={"end": f"{space}<|end|>so"})
     assert calls(fed(fmt, f"<think>\n a {CALL}<|end|>", "length")) == []
     assert calls(fed(fmt, f"<think>\n a {CALL}<|end|>")) == [F]
@@ -183,7 +183,7 @@ def test_turn_end_after_a_line_break_is_reported():
     assert "is reasoning" in issue.detail
 
 
-def test_an_end_of_the_turn_within_another_ends_it():
+def test_turn_end_inside_another_ends_reasoning():
     fmt = TAGS.replace(turn={"ends": ("~~",)})
     assert fed(fmt, "<think>\na~~~").message.reasoning_content == "a~"
 
@@ -214,7 +214,7 @@ def test_repeated_reasoning_start_is_reported(prompt):
 
 
 NEXT_ENDS = WRAPPED.replace(reasoning={"end": "<answer>"})
-"""What begins the next section ends reasoning."""
+"""A format in which the start of the next section ends reasoning."""
 
 
 def test_unclosed_delimited_reasoning_is_reported():
@@ -222,7 +222,7 @@ def test_unclosed_delimited_reasoning_is_reported():
     assert (parser.message.reasoning_content, kinds(parser)) == ("a", ["unclosed_reasoning"])
 
 
-def test_a_call_in_json_that_ends_reasoning_is_not_kept():
+def test_json_call_that_ends_reasoning_is_not_buffered():
     parser = StreamParser(NEXT_ENDS, calls="json", collect=False)
     parser.feed('<plan>{"name": "f", "arguments": {"a": "')
     assert not parser.in_reasoning
@@ -235,7 +235,7 @@ def test_a_call_in_json_that_ends_reasoning_is_not_kept():
     ("reasoning", "content"),
     [("separate", "b"), ("raw", "<plan>ab"), ("inline", "<think>a</think>b")],
 )
-def test_the_next_section_ends_reasoning_wherever_it_is_written(reasoning, content):
+def test_next_section_ends_reasoning_in_each_reasoning_mode(reasoning, content):
     parser = fed(NEXT_ENDS, "<plan>a<answer>b</answer>", reasoning=reasoning)
     assert (parser.message.content, parser.issues) == (content, [])
 
@@ -244,6 +244,6 @@ def test_the_next_section_ends_reasoning_wherever_it_is_written(reasoning, conte
 @pytest.mark.parametrize(
     ("reasoning", "content"), [("raw", "<think>\na"), ("inline", "<think>a</think>")]
 )
-def test_reasoning_that_does_not_end_has_no_end_of_the_models(behind, reasoning, content):
+def test_unclosed_reasoning_gets_no_raw_end_marker(behind, reasoning, content):
     parser = fed(TAGS, f"<think>\na{behind}", reasoning=reasoning)
     assert (parser.message.content, calls(parser)) == (content, [F] * (behind == CALL))

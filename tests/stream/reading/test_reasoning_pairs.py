@@ -1,4 +1,4 @@
-"""Several pairs of reasoning markers in one format: what opens reasoning says what ends it."""
+"""Several pairs of reasoning markers in one format. The start marker selects the end marker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHERS = ("<|plan|>\n", "\n<|/plan|>", "<|deep|>", "<|/deep|>\n")
 
 
 def with_others(fmt):
-    """The format with other pairs of markers beside its own."""
+    """Return the format with additional pairs of markers."""
     return fmt.replace(reasoning={"alternatives": OTHERS})
 
 
@@ -27,7 +27,7 @@ has_start = (json_formats() | tagged_formats()).filter(lambda fmt: fmt.reasoning
 
 
 @given(fmt=has_start.map(with_others), data=st.data())
-def test_each_pair_is_read_at_every_cut_and_the_ends_of_others_are_text(fmt, data):
+def test_each_pair_is_read_and_ends_of_other_pairs_are_text(fmt, data):
     turn = data.draw(turns(fmt))
     start, end = data.draw(st.sampled_from(fmt.reasoning.pairs))
     strange = data.draw(st.sampled_from([closed for _, closed in fmt.reasoning.pairs]))
@@ -40,7 +40,7 @@ def test_each_pair_is_read_at_every_cut_and_the_ends_of_others_are_text(fmt, dat
 
 
 @given(fmt=has_start.map(with_others), data=st.data())
-def test_a_pair_that_the_prompt_opened_is_the_one_that_ends(fmt, data):
+def test_pair_opened_by_the_prompt_selects_the_end_marker(fmt, data):
     start, end = data.draw(st.sampled_from(fmt.reasoning.pairs))
     header = fmt.turn.headers[0]
     message = parse(f"so be it{end}Dry.", fmt, prompt=header + start, tools=[])

@@ -1,4 +1,4 @@
-"""The sub-parsers by themselves: whole, one character at a time, what follows left untouched."""
+"""Single sub-parsers, fed at once or by character. The rest of the text stays unread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...support import three_ways
 
 
 def read(sub_parser, fmt, **options):
-    """A sub-parser as `three_ways` wants it: it returns what it made of the text."""
+    """Adapt a sub-parser to `three_ways`: it returns its parts."""
 
     def steps(src, _emit):
         sink = Sink(Rules(Policies(**options)))
@@ -58,7 +58,7 @@ F, G = ("f", '{"a": 1}', True), ("g", '{"b": [true, "x"]}', True)
         (UNMARKED, '{"name": "f", "parameters": {"a": 1}}', [F]),
     ],
 )
-def test_calls_end_where_their_brackets_end(fmt, text, calls):
+def test_calls_end_with_their_brackets(fmt, text, calls):
     def steps(src, _emit):
         parts = yield from read(calls_here, fmt)(src, _emit)
         return made(*parts)
@@ -67,7 +67,7 @@ def test_calls_end_where_their_brackets_end(fmt, text, calls):
 
 
 def test_calls_in_tags_end_before_their_closing_tag():
-    """Another call may follow in the same tags, so the first character of the tag is needed."""
+    """Read one character of the tag, since another call may follow in the same tags."""
 
     def steps(src, _emit):
         parts = yield from read(calls_here, TAGS)(src, _emit)
@@ -97,7 +97,7 @@ def test_reasoning_ends_before_the_end_of_the_turn():
     three_ways(read_so, "a <|end|> b</think>\n\n", ([Reasoning("a <|end|> b")], "", ""))
 
 
-def test_a_call_interrupts_reasoning_where_the_policy_says_so():
+def test_call_interrupts_reasoning_under_the_policy():
     steps = read(reasoning_here, TAGS, tool_in_reasoning="call")
 
     def parts(src, emit):
@@ -107,7 +107,7 @@ def test_a_call_interrupts_reasoning_where_the_policy_says_so():
     three_ways(parts, f"a{CALL}b</think>\n\n", ([Reasoning("a"), F, Reasoning("b")], "", ""))
 
 
-def test_a_turn_ends_with_the_input():
+def test_turn_ends_with_the_input():
     text = f"<think>\nhm\n</think>\n\nYes.\n{CALL}\n{OTHER}<|end|>"
 
     def steps(src, _emit):
@@ -125,7 +125,7 @@ def test_markers_match_with_less_whitespace():
     assert tables.trailing("</think>") == "\n\n"
 
 
-def test_without_calls_their_markers_are_not_looked_for():
+def test_call_markers_are_not_searched_without_calls():
     tables = marker_tables(TAGS, calls=False)
     assert set(tables.in_content.literals) == {"<think>", "</think>", "<|end|>"}
     assert not tables.unmarked

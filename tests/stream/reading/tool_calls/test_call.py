@@ -1,4 +1,4 @@
-"""A call while it is read."""
+"""A call while it is parsed."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_duplicate_keys_within_one_object(arguments, twice):
 
 
 @pytest.mark.parametrize("reason", ["stop", "length", None])
-def test_a_call_that_ends_in_half_a_character_is_truncated(reason):
-    """The character comes when the output has ended, and its name alone says that it is a call."""
+def test_call_that_ends_in_a_partial_character_is_truncated(reason):
+    """Decode the partial character at the end, after the name has made the text a call."""
     output = b'{"name": "f", "arg' + "é".encode()[:1]
     parser = fed(UNMARKED, output, reason, tools=[{"name": "f"}])
     assert [(call.name, call.complete) for call in parser.message.parts] == [("f", False)]
@@ -59,7 +59,7 @@ def test_a_call_that_ends_in_half_a_character_is_truncated(reason):
 IDS = TAGS.replace(tools={"id_field": "id", "field_order": ("id", "name", "arguments")})
 
 
-def test_a_call_whose_id_is_known_is_not_held_back():
+def test_call_with_a_known_id_is_not_buffered():
     parser = StreamParser(IDS)
     made = parser.feed('<call>\n{"id": "7", "name": "f", "arguments": {"a": ')
     assert [(delta.id, delta.name, delta.arguments) for delta in made] == [
@@ -113,7 +113,7 @@ def test_possible_value_ends_are_counted():
     ]
 
 
-def test_arguments_may_begin_where_the_output_does():
+def test_arguments_may_start_with_the_response():
     prompt = '<|start|>model\n<call>\n{"name": "f", "arguments": '
     parser = TracedParser(TAGS, prompt=prompt)
     parser.feed('{"a": 1}}\n</call>')
@@ -123,7 +123,7 @@ def test_arguments_may_begin_where_the_output_does():
 
 
 def roles(fmt, text, **options):
-    """The output, and what each stretch of it was."""
+    """Return the response and the role of each span."""
     parser = TracedParser(fmt, **options)
     parser.feed(text)
     parser.finish()
@@ -170,7 +170,7 @@ def test_own_spelling_of_a_format_is_not_a_repair(arguments, written):
     assert parser.issues == []
 
 
-def test_keys_are_compared_where_the_name_comes_last_too():
+def test_duplicate_keys_are_found_if_the_name_is_last():
     text = '<call>\n{"arguments": {"a": 1, "a": 2}, "name": "f"}\n</call>'
     with pytest.raises(MalformedOutput, match="twice"):
         parse(text, TAGS, policies=STRICT)
@@ -183,7 +183,7 @@ def test_all_repairs_are_listed():
 
 
 @pytest.mark.parametrize("arguments", ['{"a": [1', '{"a": 1'])
-def test_a_call_whose_brackets_were_closed_was_repaired(arguments):
+def test_call_with_closed_brackets_is_repaired(arguments):
     parser = fed(TAGS, f'<call>\n{{"name": "f", "arguments": {arguments}\n</call>')
     assert [tried.status for tried in parser.attempts] == ["repaired"]
 
@@ -262,7 +262,7 @@ def test_call_truncated_before_arguments_is_empty():
         assert (call.name, call.arguments, call.complete) == ("f", "", False)
 
 
-def test_the_name_of_a_call_comes_out_before_its_arguments():
+def test_name_of_a_call_is_emitted_before_its_arguments():
     (made,) = StreamParser(TAGS).feed('<call>\n{"name": "f", ')
     assert (made.name, made.arguments) == ("f", "")
 
@@ -282,7 +282,7 @@ def test_unknown_call_text_is_emitted_at_its_name():
     assert made.text == '<call>\n{"name": "g"'
 
 
-def test_a_name_alone_is_no_call_yet_where_no_marker_says_so():
+def test_name_alone_is_not_yet_an_unmarked_call():
     parser = StreamParser(UNMARKED, tools=[{"name": "f"}])
     assert parser.feed('{"name": "f", ') == []
     assert [delta.name for delta in parser.feed('"parameters": {')] == ["f", None]
@@ -302,7 +302,7 @@ def test_text_call_reports_no_foreign_keys():
         (UNMARKED, ['{"na', 'me": ', '"f"', "}"], [(0, 4), (3, 4)]),
     ],
 )
-def test_the_tokens_of_a_call_without_arguments(fmt, tokens, spans):
+def test_call_without_arguments_has_token_spans(fmt, tokens, spans):
     text = Text(fmt, [], tokens)
     parser = text.parser(tools=[{"name": "f"}])
     deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
@@ -311,7 +311,7 @@ def test_the_tokens_of_a_call_without_arguments(fmt, tokens, spans):
     assert (call.name_tokens, call.arguments_tokens) == ((2, 3), None)
 
 
-def test_the_tokens_of_a_call_end_where_another_begins_in_the_same_object():
+def test_token_spans_of_calls_in_one_object_are_adjacent():
     tokens = ["<|calls|>", '[{"name": "', "f", '", "', "g", '": ', "{}", "}", "]"]
     text = Text(KEYED, ["<|calls|>"], tokens)
     parser = text.parser()

@@ -1,4 +1,4 @@
-"""Code behind its marker."""
+"""Code after its marker."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_code_marker_without_code_is_text(space):
     ("fmt", "text"),
     [
         *((fmt, text) for fmt in (CODE, IN_TAGS) for text in ("f(a=1)", "f.call(a=1)", "(f)")),
-        (IN_TAGS, "{1: 2}"),  # where calls are no JSON
+        (IN_TAGS, "{1: 2}"),  # calls of this format are not JSON
     ],
 )
-def test_code_of_any_sort_is_the_argument(fmt, text):
+def test_any_code_is_the_argument(fmt, text):
     tools = [{"name": "f"}, {"name": "python"}]
     parser = fed(fmt, "<|code|>" + text, tools=tools)
     assert calls(parser) == [("python", json.dumps({"code": text}))]
@@ -46,7 +46,7 @@ def test_code_of_any_sort_is_the_argument(fmt, text):
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_the_end_of_a_turn_that_may_go_on_ends_code(reason):
+def test_turn_end_prefixing_another_ends_code(reason):
     fmt = CODE.replace(turn={"ends": ("<|end|>", "<|end|>all")})
     (call,) = fed(fmt, "<|code|>x<|end|>", reason).message.tool_calls
     assert (call.arguments, call.complete) == ('{"code": "x"}', True)

@@ -1,4 +1,4 @@
-"""What an opening marker begins: which calls, or none."""
+"""Calls, or text, after an opening marker."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_attempt_is_recorded_once():
 
 
 @pytest.mark.parametrize("prompt", ["", "<|start|>model\n<call>\n"])
-def test_markers_before_calls_in_json_are_reported_where_they_stand(prompt):
+def test_marker_before_a_json_call_is_reported_with_its_span(prompt):
     parser = fed(TAGS, "<call>\n" + OBJECT, calls="json", prompt=prompt)
     assert calls(parser) == [("f", "{}")]
     (issue,) = parser.issues
@@ -67,7 +67,7 @@ def test_text_call_buffers_no_later_text():
     assert [call.name for call in parser.message.tool_calls] == ["g"]
 
 
-def test_all_markers_before_a_call_are_read_where_the_format_has_code_too():
+def test_markers_before_a_call_are_read_in_a_format_with_code():
     fmt = get_format("llama3_json")
     for text in ("<|python_tag|>" + '{"name": "f", "parameters": {}}', "<|python_tag|>x = 1"):
         assert len(calls(fed(fmt, text))) == 1
@@ -129,7 +129,7 @@ IN_TAGS = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
 
 
 @pytest.mark.parametrize("gap", ["", " ", "\n"])
-def test_all_that_closes_a_call_which_is_text_is_text(gap):
+def test_all_closers_of_a_text_call_are_text(gap):
     text = f"<c><f=f><a=x>1</a></f>{gap}</c> x"
     parser = fed(IN_TAGS, text, tools=[{"name": "g"}], policies=AS_TEXT)
     assert (calls(parser), parser.message.content) == ([], text)
@@ -176,7 +176,7 @@ TWO = [("f", '{"a": 1}'), ("g", '{"b": [true, "x"]}')]
 
 
 @pytest.mark.parametrize("separator", [",\n", ",", ", ", "\n,", " ,\n", "\n", ""])
-def test_text_may_stand_between_calls_in_markers(separator):
+def test_calls_in_markers_allow_a_separator(separator):
     parser = fed(COMMAS, f"Hm.\n{CALL}{separator}{OTHER}")
     assert (calls(parser), parser.message.content, parser.issues) == (TWO, "Hm.", [])
     between = fed(TAGS, CALL + separator + OTHER)
@@ -200,7 +200,7 @@ def test_separator_may_be_truncated():
             assert [issue.kind for issue in parser.issues] == ["cut_marker"]
 
 
-def test_what_separates_calls_in_no_markers():
+def test_separators_of_unmarked_calls_are_accepted():
     fmt = UNMARKED.replace(tools={"separator": "\n---\n"})
     one = '{"name": "f", "parameters": {}}'
     for between in ("\n---\n", "---", ", ", "; "):
@@ -223,7 +223,7 @@ def test_truncated_separator_of_unmarked_calls(text, reason):
         "cut_marker",
         (len(one + text) - len(text.lstrip()), len(one + text)),
     )
-    # Without tools, nothing but calls would prove that these are calls.
+    # Without tools, only a complete part proves that these are calls.
     parser = fed(fmt, one + text, reason)
     assert (calls(parser), parser.message.content) == ([], one + text)
 
@@ -260,7 +260,7 @@ def test_section_end_is_not_text():
     assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], f"\n{OTHER}x")
 
 
-def test_white_space_may_stand_between_the_markers_before_a_call():
+def test_whitespace_between_markers_before_a_call_is_ignored():
     parser = fed(IN_LINES, f"<calls>\n  \n {CALL}\n{OTHER}\n</calls>x")
     assert [name for name, _ in calls(parser)] == ["f", "g"]
     assert parser.message.content == "x"

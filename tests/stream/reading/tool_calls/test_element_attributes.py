@@ -1,4 +1,4 @@
-"""Attributes before and behind a name in tags, in any order."""
+"""Attributes before and after a name in tags, in any order."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def result(steps):
         ("<q a", None),
     ],
 )
-def test_attributes_before_a_name_are_waited_for_up_to_the_end_of_the_head(text, found):
+def test_attributes_before_a_name_are_awaited_within_the_head(text, found):
     src = Window(text)
     assert result(attributes_before(src, HEAD)) == found
     assert src.unread == ("" if isinstance(found, list) else text)
@@ -123,13 +123,13 @@ def test_attributes_before_a_name_are_waited_for_up_to_the_end_of_the_head(text,
         ('" a"b>', None),
     ],
 )
-def test_attributes_behind_a_name_end_with_the_head(text, found):
+def test_attributes_after_a_name_end_with_the_head(text, found):
     src = Window(text)
     assert result(attributes_behind(src, HEAD)) == found
     assert src.unread == ("" if isinstance(found, list) else text)
 
 
-def test_what_is_cut_in_a_head_has_no_attributes():
+def test_truncated_head_has_no_attributes():
     assert result(attributes_before(Window("<p a", closed=True), HEAD)) is None
     assert result(attributes_before(Window("<p a"), None)) is None
     assert result(attributes_behind(Window('" a'), None)) is None
@@ -139,5 +139,5 @@ def test_what_is_cut_in_a_head_has_no_attributes():
     ("prefix", "suffixes"),
     [("<parameter=", [">"]), ('<p name="', [""]), ('<p name="', ['"']), ("<key>", ["</key>"])],
 )
-def test_a_marker_without_a_quoted_attribute_is_no_head(prefix, suffixes):
+def test_marker_without_a_quoted_attribute_is_not_a_head(prefix, suffixes):
     assert element_head(prefix, *suffixes) is None

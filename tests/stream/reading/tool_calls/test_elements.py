@@ -1,4 +1,4 @@
-"""Arguments closed by their names, and values made of elements."""
+"""Arguments with their names as closers, and values of elements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def element(name, value):
     ),
     size=st.integers(1, 40),
 )
-def test_a_value_ends_at_its_own_name_alone(values, size):
+def test_value_ends_at_its_own_name_only(values, size):
     tools = [
         {
             "name": "f",
@@ -50,13 +50,13 @@ def test_a_value_ends_at_its_own_name_alone(values, size):
 
 
 @pytest.mark.parametrize("name", ["k" * 100, "k" * 254, "job"])
-def test_a_name_is_as_long_as_a_marker_may_be(name):
+def test_name_may_have_the_length_of_a_marker(name):
     (call,) = parse(call_of({name: "x"}), ELEMENTS, finish_reason="stop").tool_calls
     assert json.loads(call.arguments) == {name: "x"}
 
 
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
-def test_a_name_longer_than_a_marker_may_be_breaks_the_call(size):
+def test_too_long_name_breaks_the_call(size):
     parser = read(ELEMENTS, call_of({"a": "1", "k" * 300: "x"}), size)
     (call,) = parser.message.tool_calls
     assert not call.complete

@@ -1,4 +1,4 @@
-"""What becomes of a call whose text breaks off."""
+"""Calls that are truncated or broken."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_text_after_arguments_is_repaired(text, detail, span):
     assert (issue.kind, issue.detail, issue.span) == ("repaired_arguments", detail, span)
 
 
-def test_brackets_are_closed_only_where_the_call_is():
+def test_brackets_are_not_closed_in_a_broken_call():
     named = {"type": "function", "function": {"name": "f"}}
     parser = fed(TAGS, '{<call>"a": 1}', calls="json", tools=F, tool_choice=named)
     assert parser.issues[0].kind == "malformed_arguments"
@@ -139,7 +139,7 @@ def test_object_truncated_before_its_name(begun):
         assert parser.message.content == begun
 
 
-def test_a_call_without_arguments_that_breaks_is_complete_when_it_has_some():
+def test_call_without_arguments_is_completed_by_its_last_delta():
     parser = StreamParser(TAGS)
     made = parser.feed(HEAD + "\n</call>") + parser.finish("stop")
     assert calls(parser) == [("f", "{}")]

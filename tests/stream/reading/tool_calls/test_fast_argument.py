@@ -1,4 +1,4 @@
-"""Arguments as models write them."""
+"""Arguments in their usual notation, on the fast path."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXT = HEAD + argument("n", "1") + argument("s", "x</y>\nz") + argument("n2", "[
 MADE = '{"n": 1, "s": "x</y>\\nz", "n2": [1]}'
 
 
-def test_they_are_read_without_the_readers_of_odd_ones(monkeypatch):
+def test_usual_arguments_take_the_fast_path(monkeypatch):
     def odd(*_):
         raise AssertionError
 
@@ -54,7 +54,7 @@ def test_they_are_read_without_the_readers_of_odd_ones(monkeypatch):
         ([("s", ""), ("n", "")], '{"s": "", "n": ""}'),
     ],
 )
-def test_an_argument_is_what_its_schema_says_wherever_it_stands(arguments, made):
+def test_schema_determines_the_type_at_any_position(arguments, made):
     text = HEAD + "".join(argument(*one) for one in arguments) + TAIL
     assert calls(fed(FMT, text, tools=TOOLS)) == [("f", made)]
 
@@ -69,7 +69,7 @@ UNCLOSED = WireFormat().replace(
 
 @pytest.mark.parametrize("size", [1, 1000])
 @pytest.mark.parametrize("end", ["</calls>", "</calls><end>"])
-def test_calls_that_no_marker_of_their_own_closes(size, end):
+def test_calls_without_their_own_closers_are_parsed(size, end):
     text = "<f=f><p=s>x</p><p=n>1</p><p=o>{}</p><f=f><p=n>2</p><p=s>y</p>" + end
     parser = StreamParser(UNCLOSED, tools=TOOLS)
     for at in range(0, len(text), size):
@@ -80,7 +80,7 @@ def test_calls_that_no_marker_of_their_own_closes(size, end):
     assert calls(parser) == made
 
 
-def test_each_name_and_each_value_is_where_it_stands():
+def test_names_and_values_have_their_spans():
     for size in (1, 3, len(TEXT)):
         parser = TracedParser(FMT, tools=TOOLS)
         for at in range(0, len(TEXT), size):
@@ -90,13 +90,13 @@ def test_each_name_and_each_value_is_where_it_stands():
         assert found == ["n", "1", "s", "x</y>\nz", "n2", "[1]"]
 
 
-def test_a_string_begins_with_its_first_text():
+def test_string_starts_with_its_first_text():
     parser = StreamParser(FMT, tools=TOOLS)
     made = parser.feed(HEAD + "<parameter=s>\nx") + parser.feed("y") + parser.feed("<z</")
     assert [delta.arguments for delta in made][-3:] == ['"s": "x', "y", "<z"]
 
 
-def test_a_string_ends_where_what_follows_begins():
+def test_string_ends_at_its_closer_in_the_next_chunk():
     for behind, made in (
         ("x</parameter>\ny", "x</parameter>\\ny"),
         ("\n</parameter>\n<parameter=", '"'),
@@ -106,7 +106,7 @@ def test_a_string_ends_where_what_follows_begins():
         assert "".join(delta.arguments for delta in parser.feed(behind)) == made
 
 
-def test_a_string_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeypatch):
+def test_plain_string_text_does_not_resume_the_sub_parsers(monkeypatch):
     resumes = []
     resume = StreamParser._resume
     monkeypatch.setattr(
@@ -122,14 +122,14 @@ def test_a_string_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeyp
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_a_string_that_is_cut_is_a_call_that_is_cut(reason):
+def test_truncated_string_truncates_the_call(reason):
     for text, made in (("x", '"x'), ("x\n</para", '"x'), ("", '"')):
         parser = fed(FMT, f"{HEAD}<parameter=s>\n{text}", reason, tools=TOOLS)
         assert calls(parser) == [("f", f'{{"s": {made}')]
         assert [tried.status for tried in parser.attempts] == ["truncated"]
 
 
-def test_strings_in_quotes_are_json_where_the_format_writes_them_so():
+def test_quoted_strings_are_json_in_a_format_with_quotes():
     fmt = FMT.replace(arguments={"quoted_strings": True})
     text = HEAD + argument("s", '"x\\ny"') + TAIL
     assert calls(fed(fmt, text, tools=TOOLS)) == [("f", '{"s": "x\\ny"}')]

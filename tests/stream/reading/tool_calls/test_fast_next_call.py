@@ -1,4 +1,4 @@
-"""The next call behind one, where it begins as models write it."""
+"""The next call after a call, in its usual notation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 F, EMPTY = ("f", '{"a": 1}'), ("f", "{}")
 
 
-def test_each_call_behind_the_end_of_the_turn_is_reported():
+def test_each_call_after_the_turn_end_is_reported():
     text = f"a<|im_end|>{CALL}\n{CALL}\n{CALL}"
     parser = fed(FMT, text)
     assert calls(parser) == [F] * 3
@@ -39,9 +39,7 @@ def test_each_call_behind_the_end_of_the_turn_is_reported():
         ),
     ],
 )
-def test_a_call_that_the_prompt_began_is_whole_and_nothing_else_of_the_prompt(
-    prompt, text, made, content
-):
+def test_call_started_in_the_prompt_is_emitted_without_the_rest(prompt, text, made, content):
     parser = fed(FMT, text, prompt=HEAD + prompt)
     assert calls(parser) == made
     assert (parser.message.content or None) == content

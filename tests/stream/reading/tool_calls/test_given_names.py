@@ -1,4 +1,4 @@
-"""Odd names that are read because they are given, or because they are escaped, at every cut."""
+"""Unusual names that are declared by the request, or escaped, in all chunks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def minimax(name, key):
 
 
 def fed(fmt, text, reason="stop", **options):
-    """The parser after the text, which gave the same whole and in chunks of some sizes."""
+    """Return a finished parser after a comparison of several chunk sizes."""
     made = []
     for size in (len(text), 1, 2, 5):
         parser = StreamParser(fmt, **options)
@@ -57,7 +57,7 @@ def fed(fmt, text, reason="stop", **options):
 
 
 def found(fmt, text, tools):
-    """The only call of a text, which is complete, with no issues."""
+    """Return the only call of a text, after a check for completeness and issues."""
     parser = fed(fmt, text, tools=tools)
     (call,) = parser.message.tool_calls
     assert (call.complete, [*parser.issues]) == (True, [])
@@ -65,28 +65,28 @@ def found(fmt, text, tools):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_given_argument_is_read_whatever_its_name_holds(name):
+def test_declared_argument_may_have_any_name(name):
     assert found(CODER, coder("f", name), tool("f", name, "a")) == ("f", {name: "v", "z": 1})
     assert found(M3, minimax("f", name), tool("f", name, "a")) == ("f", {name: "v"})
     assert found(K3, k3("f", name), tool("f", name, "a")) == ("f", {name: "v &amp;"})
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_given_function_is_read_whatever_its_name_holds(name):
+def test_declared_function_may_have_any_name(name):
     tools = [*tool(name, "k"), *tool("other")]
     assert found(CODER, coder(name, "k"), tools) == (name, {"k": "v", "z": 1})
     assert found(M3, minimax(name, "k"), tools) == (name, {"k": "v"})
     assert found(K3, k3(name, "k"), tools) == (name, {"k": "v &amp;"})
 
 
-def test_the_longest_given_name_counts_if_its_end_stands_behind_it():
+def test_longest_declared_name_before_its_end_counts():
     tools = tool("f", "a", "a>b", "a>b>c")
     for key in ("a", "a>b", "a>b>c"):
         assert found(CODER, coder("f", key), tools) == ("f", {key: "v", "z": 1})
     assert found(CODER, coder("f", "a", ">b"), tools)[1] == {"a": ">b", "z": 1}
 
 
-def test_what_begins_like_a_given_name_is_read_without_it():
+def test_prefix_of_a_declared_name_is_a_name():
     assert found(CODER, coder("f", "a"), tool("f", "a>b"))[1] == {"a": "v", "z": 1}
     assert found(CODER, coder("f", "x"), tool("f", "a>b"))[1] == {"x": "v", "z": 1}
     assert found(CODER, coder("f", "a"), tool("f>g", "a") + tool("f"))[0] == "f"
@@ -94,7 +94,7 @@ def test_what_begins_like_a_given_name_is_read_without_it():
 
 @pytest.mark.parametrize("key", ["a&b", 'q"q', "&quot;", "&amp;amp;", '" type="', "a>b", "&"])
 @pytest.mark.parametrize("given", [True, False])
-def test_escapes_in_attributes_are_undone(key, given):
+def test_escapes_in_attributes_are_decoded(key, given):
     name = key.replace(" ", "").replace(">", "")
     tools = tool(name, key) if given else None
     assert found(K3, k3(name, key), tools) == (name, {key: "v &amp;"})
@@ -102,7 +102,7 @@ def test_escapes_in_attributes_are_undone(key, given):
 
 @pytest.mark.parametrize("key", ["a>b", ">", "a\\", "\\>", "a\\\\>b"])
 @pytest.mark.parametrize("given", [True, False])
-def test_what_ends_names_may_stand_in_a_spelling(key, given):
+def test_name_may_contain_an_escaped_end(key, given):
     written = key.replace("\\", "\\\\").replace(">", "\\>")
     tools = tool(key, key) if given else None
     assert found(ESCAPED, coder(written, written), tools) == (key, {key: "v", "z": 1})
@@ -110,7 +110,7 @@ def test_what_ends_names_may_stand_in_a_spelling(key, given):
 
 @pytest.mark.parametrize("value", ["a & b", "&lt;", "</parameter>\n<", "&", "a&amp"])
 @pytest.mark.parametrize("tools", [None, tool("f", "k")])
-def test_escapes_in_strings_are_undone(value, tools):
+def test_escapes_in_strings_are_decoded(value, tools):
     written = value.replace("&", "&amp;").replace("<", "&lt;")
     assert found(ESCAPED, coder("f", "k", written), tools) == ("f", {"k": value, "z": 1})
 
@@ -119,7 +119,7 @@ def test_json_without_a_schema_is_not_unescaped():
     assert found(ESCAPED, coder("f", "k", '{"a": "&amp;"}'), None)[1]["k"] == {"a": "&amp;"}
 
 
-def test_a_string_that_is_cut_in_a_spelling_keeps_what_is_certain():
+def test_string_truncated_in_an_escape_keeps_the_text_before_it():
     text = coder("f", "k", "a &am").partition("\n</parameter>")[0]
     (call,) = fed(ESCAPED, text, "length", tools=tool("f", "k")).message.tool_calls
     assert (call.arguments, call.complete) == ('{"k": "a ', False)
@@ -127,7 +127,7 @@ def test_a_string_that_is_cut_in_a_spelling_keeps_what_is_certain():
 
 @pytest.mark.parametrize("name", ["hermes", "mistral", "llama3_json"])
 @pytest.mark.parametrize("called", ['q"q', "a\\b", '"', 'a", "b'])
-def test_json_that_a_given_name_spoils_is_read(name, called):
+def test_declared_name_may_break_the_json(name, called):
     fmt = get_format(name)
     before, behind = fmt.tools.per_call_start or fmt.tools.section_start, fmt.tools.per_call_end
     brackets = "[]" if fmt.tools.array_wrapped else ["", ""]
@@ -138,7 +138,7 @@ def test_json_that_a_given_name_spoils_is_read(name, called):
         assert found(fmt, text, tool(called, "k")) == (called, {"k": "v"})
 
 
-def test_a_given_name_that_is_a_key_may_spoil_json():
+def test_declared_name_as_key_may_break_the_json():
     fmt = get_format("hermes").replace(
         tools={"name_is_key": True, "name_field": "", "arguments_field": ""}
     )
@@ -147,13 +147,13 @@ def test_a_given_name_that_is_a_key_may_spoil_json():
 
 
 @pytest.mark.parametrize("key", ["a,b", "a[0]", "{a}", "a:b", "a:1 b", 'q"q', "it's", "a\nb"])
-def test_a_given_key_without_quotes_may_hold_brackets(key):
+def test_declared_unquoted_key_may_contain_brackets(key):
     text = f'<|tool_call>call:f{{{key}:<|"|>v<|"|>,z:1}}<tool_call|>'
     assert found(get_format("gemma4"), text, tool("f", key, "z")) == ("f", {key: "v", "z": 1})
 
 
 @pytest.mark.parametrize("name", ["a b", "a<|b", "a.b", "a to=b"])
-def test_a_given_recipient_may_be_several_words(name):
+def test_declared_recipient_may_be_several_words(name):
     text = f' to=functions.{name}<|channel|>commentary json<|message|>{{"k": "v"}}<|call|>'
     fmt = get_format("gpt_oss")
     parser = fed(fmt, text, tools=tool(name, "k"), prompt=fmt.turn.headers[0])
@@ -161,7 +161,7 @@ def test_a_given_recipient_may_be_several_words(name):
     assert (call.name, call.arguments, call.complete) == (name, '{"k": "v"}', True)
 
 
-def test_the_number_of_a_call_may_stand_behind_a_given_name():
+def test_call_number_may_follow_a_declared_name():
     fmt = get_format("kimi_k2")
     text = (
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.a>b:0"

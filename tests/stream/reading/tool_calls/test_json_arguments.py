@@ -1,4 +1,4 @@
-"""The arguments of calls in JSON that are cut off, or stand in a string."""
+"""Arguments of JSON calls that are truncated or written as a string."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_truncated_arguments_are_reported(text, made, left, reason):
     assert [tried.status for tried in parser.attempts] == ["truncated"]
 
 
-def test_an_argument_that_breaks_at_the_end_is_cut():
+def test_argument_broken_at_the_end_is_truncated():
     for text in ('{"a": x', '{"a" ', "{'a'"):
         assert "truncated_call" in kinds(fed(TAGS, HEAD + text, "length"))[:1] or text[6:] == "x"
 
@@ -46,7 +46,7 @@ def test_an_argument_that_breaks_at_the_end_is_cut():
     "text", ['{"a": 1}', " {} ", "[1]", "", " ", '{"a": 1} x', '{"a"', '{"a" x}', "{}}"]
 )
 def test_held_object_is_emitted_once_complete(text):
-    """Nothing empty is emitted, whatever the chunks."""
+    """Emit no empty text for any chunks."""
     for size in (1, 2, 3, len(text) or 1):
         emitted = []
         held = HeldText(emitted.append)
@@ -80,7 +80,7 @@ def test_complete_arguments_are_not_reported(arguments):
     assert (call.arguments, call.complete, parser.issues) == ("{}", True, [])
 
 
-def test_a_list_is_not_closed_in_the_place_of_arguments():
+def test_list_in_place_of_arguments_is_not_closed():
     parser = fed(TAGS, HEAD + "[1\n</call>")
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete) == ("", False)
@@ -97,7 +97,7 @@ def test_arguments_in_a_string_end_with_its_quote():
 
 
 def test_half_a_surrogate_after_a_backslash_is_invalid():
-    r"""In `"{\"a\": \"x\\\ud83d\"}"` a backslash stands before the half: no JSON within."""
+    r"""Reject `"{\"a\": \"x\\\ud83d\"}"`: the text in the string is not JSON."""
     parser = fed(TAGS, HEAD + r'"{\"a\": \"x\\\ud83d\"}"}' + "\n</call>")
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete) == ('{"a": "x', False)

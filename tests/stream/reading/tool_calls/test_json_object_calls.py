@@ -1,4 +1,4 @@
-"""Calls that are JSON objects."""
+"""Calls as JSON objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ....hangs import no_hang
 from ....strategies.wire_by_hand import KEYED, LIST, TAGS, UNMARKED, calls, fed, kinds
 
 
-def test_a_number_that_waits_for_more_does_not_hang_behind_what_may_be_a_marker():
+def test_number_after_a_possible_marker_does_not_hang():
     fmt = WireFormat().replace(
         tools={
             "format": "JSON_NATIVE",
@@ -29,7 +29,7 @@ def test_a_number_that_waits_for_more_does_not_hang_behind_what_may_be_a_marker(
 
 @pytest.mark.parametrize("policy", ["repair", "strict"])
 @pytest.mark.parametrize("key", ['"arguments"', '"other"'])
-def test_a_key_that_no_colon_follows_is_reported(policy, key):
+def test_key_without_a_colon_is_reported(policy, key):
     text = f'<tool_calls>[{{"name": "f", {key}w: 1}}]</tool_calls>'
     parser = StreamParser(get_format("apriel"), policies=Policies(malformed_arguments=policy))
     for char in text:
@@ -58,7 +58,7 @@ OBJECT = '{"name": "f", "arguments": {}}'
     ],
 )
 @pytest.mark.parametrize("fmt", [LIST, TAGS], ids=["list", "tags"])
-def test_what_may_stand_between_two_calls(fmt, separator, between, several):
+def test_separator_between_two_calls_is_checked(fmt, separator, between, several):
     fmt = fmt.replace(tools={"separator": separator})
     start, end = ("[CALLS][", "]") if fmt.tools.array_wrapped else ("<call>\n", "\n</call>")
     parser = fed(fmt, start + OBJECT + between + OBJECT + end)
@@ -66,7 +66,7 @@ def test_what_may_stand_between_two_calls(fmt, separator, between, several):
     assert bool(parser.message.content) != several
 
 
-def test_the_first_id_counts():
+def test_first_id_counts():
     parser = fed(TAGS, '<call>\n{"id": "1", "id": "2", "name": "f", "arguments": {}}\n</call>')
     assert parser.message.tool_calls[0].id == "1"
     assert "id (again)" in parser.issues[0].detail
@@ -74,7 +74,7 @@ def test_the_first_id_counts():
 
 @pytest.mark.parametrize("policy", ["repair", "strict"])
 @pytest.mark.parametrize("value", ["tr", "[1", '"x', '{"a": '])
-def test_a_member_that_is_cut_ends_the_call(value, policy):
+def test_truncated_member_ends_the_call(value, policy):
     policies = Policies(malformed_arguments=policy)
     text = f'<call>\n{{"name": "f", "x": {value}'
     parser = fed(TAGS, text, "length", policies=policies)
@@ -85,7 +85,7 @@ def test_a_member_that_is_cut_ends_the_call(value, policy):
     assert call.complete
 
 
-def test_a_call_that_waits_for_its_arguments_comes_out_before_its_own_brace():
+def test_held_call_is_emitted_before_its_closing_brace():
     parser = StreamParser(TAGS, policies=Policies(malformed_arguments="text"))
     for chunk in ('<call>\n{"name": "f", ', '"arguments": {"a": ', "1"):
         assert parser.feed(chunk) == []
@@ -93,7 +93,7 @@ def test_a_call_that_waits_for_its_arguments_comes_out_before_its_own_brace():
     assert "".join(delta.arguments for delta in made) == '{"a": 1}'
 
 
-def test_an_id_that_is_cut_is_none():
+def test_truncated_id_is_not_used():
     fmt = TAGS.replace(tools={"id_field": "id"})
     text = '<call>\n{"name": "f", "arguments": {"a": 1}, "id": "7'
     parser = fed(fmt, text, "length", id_factory=lambda _: "made")
@@ -101,27 +101,27 @@ def test_an_id_that_is_cut_is_none():
     assert (call.id, call.complete, kinds(parser)) == ("made", True, ["unused_member"])
 
 
-def test_a_member_that_may_say_anything_is_told_where_it_is_cut():
+def test_truncated_constant_member_is_reported():
     fmt = TAGS.replace(tools={"constants": ("v", "1", "at", "")})
     text = '<call>\n{"name": "f", "arguments": {}, "at": "x'
     assert kinds(fed(fmt, text, "length")) == ["unused_member"]
     assert kinds(fed(fmt, f'{text}"}}\n</call>')) == []
 
 
-def test_all_members_that_each_call_has_may_stand_before_its_name():
+def test_constant_members_may_precede_the_name():
     fmt = UNMARKED.replace(tools={"constants": ("v", "1", "at", "2")})
     text = '{"v": 1, "at": 2, "name": "f", "parameters": {}}'
     assert calls(fed(fmt, text, tools=F)) == [("f", "{}")]
 
 
-def test_what_is_no_call_before_one_is_text():
+def test_rejected_object_before_a_call_is_content():
     for odd in ('<call>\n{"f": {}}\n</call>', '<call>\n{"name": 1}\n</call>'):
         parser = fed(TAGS, f'{odd}\n<call>\n{{"name": "f", "arguments": {{"a": 1}}}}\n</call>')
         assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], odd)
         assert [tried.status for tried in parser.attempts] == ["not_a_call", "complete"]
 
 
-def test_white_space_at_the_end_of_a_list_that_does_not_end_is_no_marker():
+def test_whitespace_after_a_truncated_list_is_not_reported():
     for end, told in (("", []), (" ", []), ("\n\n", []), (", ", ["cut_marker"])):
         parser = fed(LIST, f'[CALLS][{{"name": "f", "arguments": {{}}}}{end}', "length")
         assert (calls(parser), kinds(parser)) == ([("f", "{}")], told)
@@ -142,7 +142,7 @@ def test_white_space_at_the_end_of_a_list_that_does_not_end_is_no_marker():
     ],
 )
 @pytest.mark.parametrize("size", [100, 1])
-def test_a_trail_says_where_the_name_stands(fmt, text, names, size):
+def test_role_spans_locate_the_names(fmt, text, names, size):
     parser = TracedParser(fmt)
     for at in range(0, len(text), size):
         parser.feed(text[at : at + size])
@@ -154,7 +154,7 @@ def test_a_trail_says_where_the_name_stands(fmt, text, names, size):
 
 
 @pytest.mark.parametrize("value", ["true", "-12.5", '"a\\u00e9"', '{"b": [null, 1]}'])
-def test_a_member_that_is_cut_behind_a_whole_call_is_told_to_the_last_letter(value):
+def test_truncated_member_after_a_call_is_reported_completely(value):
     begun = '<tool_call>{"name": "f", "arguments": {}, '
     member = f'"xyz": {value}'
     for cut in range(member.index(":") + 2, len(member)):
@@ -178,7 +178,7 @@ BOTH = '[CALLS][{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}] 
         (BOTH, ["f"], ["f"]),
     ],
 )
-def test_calls_of_a_list_that_are_text_come_out_once(text, tools, called):
+def test_text_calls_of_a_list_are_emitted_once(text, tools, called):
     options = {"tools": [{"name": name} for name in tools]}
     parser = fed(LIST, text, policies=Policies(unknown_tool="text"), **options)
     assert [call.name for call in parser.message.tool_calls] == called
@@ -189,7 +189,7 @@ def test_calls_of_a_list_that_are_text_come_out_once(text, tools, called):
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_brackets_too_many_are_left_out_behind_a_call_and_kept_behind_text(known):
+def test_extra_brackets_are_dropped_unless_the_call_is_text(known):
     text = '<call>\n{"name": "f", "arguments": {}}}]\n</call> x'
     policies = Policies(unknown_tool="text")
     parser = fed(TAGS, text, tools=[{"name": "f" if known else "g"}], policies=policies)
@@ -202,7 +202,7 @@ def test_brackets_too_many_are_left_out_behind_a_call_and_kept_behind_text(known
     ("value", "made"),
     [("5", "5"), ("-1.5e3", "-1.5e3"), ('"a"', "a"), ("null", None), ("true", None)],
 )
-def test_an_id_is_a_string_or_a_number(value, made):
+def test_id_is_a_string_or_a_number(value, made):
     fmt = TAGS.replace(tools={"id_field": "id"})
     parser = fed(fmt, f'<call>\n{{"id": {value}, "name": "f", "arguments": {{}}}}\n</call>')
     (call,) = parser.message.tool_calls
@@ -220,14 +220,14 @@ def test_an_id_is_a_string_or_a_number(value, made):
         ('{"function": "f", "arguments": {}}', True),
     ],
 )
-def test_a_function_stands_in_one_object_at_most(text, called):
+def test_function_is_nested_in_one_object_at_most(text, called):
     parser = fed(TAGS, f"<call>\n{text}\n</call>")
     assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [
         ("f", "{}")
     ] * called
 
 
-def test_arguments_stand_alone_before_the_first_call_only():
+def test_bare_arguments_are_the_first_call():
     asked = {"type": "function", "function": {"name": "f"}}
     options = {"calls": "json", "tools": [{"name": "f"}], "tool_choice": asked}
     parser = fed(TAGS, '{"a": 1}', **options)
@@ -237,7 +237,7 @@ def test_arguments_stand_alone_before_the_first_call_only():
 
 
 @pytest.mark.parametrize("arguments", ["", "'arguments': {}, "])
-def test_a_key_that_is_cut_is_told_where_the_object_is_repaired_too(arguments):
+def test_truncated_key_of_a_repaired_object_is_reported(arguments):
     text = f"<call>\n{{'name': 'f', {arguments}'odd'"
     parser = fed(TAGS, text, "length")
     assert any("odd" in issue.detail for issue in parser.issues)
@@ -245,14 +245,14 @@ def test_a_key_that_is_cut_is_told_where_the_object_is_repaired_too(arguments):
     assert (call.arguments, call.complete) == (("{}", True) if arguments else ("", False))
 
 
-def test_an_empty_list_is_read_and_told():
+def test_empty_list_is_reported():
     parser = fed(LIST, "[CALLS][] x")
     assert "]" not in parser.message.content
     (issue,) = [issue for issue in parser.issues if issue.kind == "no_calls"]
     assert issue.detail == "an empty list: '[CALLS][]'"
 
 
-def test_a_function_in_an_object_is_repaired_too():
+def test_nested_function_object_is_repaired():
     parser = fed(TAGS, "<call>\n{'function': {'name': 'f', 'arguments': {}}}\n</call>")
     assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [("f", "{}")]
 
@@ -261,7 +261,7 @@ MEMBERS = {"f": '"f": {"a": 1}', "g": ', "g": {}', "h": ',\n"h": {"b": "}"}'}
 
 
 @pytest.mark.parametrize("known", ["", "f", "g", "h", "fg", "fh", "gh"])
-def test_each_of_several_calls_in_one_object_is_text_by_itself(known):
+def test_each_call_in_one_object_may_be_content(known):
     text = f"<|calls|>[{{{''.join(MEMBERS.values())}}}]<|/calls|>"
     options = {
         "tools": [{"type": "function", "function": {"name": name}} for name in (*known, "x")],
@@ -284,7 +284,7 @@ def test_each_of_several_calls_in_one_object_is_text_by_itself(known):
     ]
 
 
-def test_behind_a_list_of_calls_nothing_is_held():
+def test_text_after_a_list_of_calls_is_not_buffered():
     parser = StreamParser(LIST)
     parser.feed("[CALLS][" + ", ".join(['{"name": "f", "arguments": {}, "id": "1"}'] * 3) + "]")
     parser.feed(" and some words\n" * 100)
@@ -295,31 +295,31 @@ F = [{"name": "f"}]
 LISTED = UNMARKED.replace(tools={"array_wrapped": True})
 
 
-def test_a_type_that_is_null_is_no_member_to_report():
+def test_null_type_is_not_reported():
     parser = fed(TAGS, '<call>\n{"type": null, "name": "f", "arguments": {}}\n</call>')
     assert (calls(parser), parser.issues) == ([("f", "{}")], [])
 
 
-def test_an_empty_list_that_nothing_marks_is_text():
+def test_unmarked_empty_list_is_content():
     parser = fed(LISTED, "[] x", tools=F)
     assert (parser.message.content, parser.issues) == ("[] x", [])
 
 
-def test_what_follows_a_list_that_does_not_end_begins_anew():
+def test_marker_after_an_unclosed_list_starts_new_calls():
     parser = fed(TAGS, f"<call>\n[{OBJECT}\n</call>\n<call>\n{OBJECT}]\n</call>")
     assert calls(parser) == [("f", "{}")] * 2
     assert [issue.detail for issue in parser.issues] == ["left out: ']'"]
 
 
 @pytest.mark.parametrize("rest", ["}]", "]", "}"])
-def test_brackets_too_many_are_kept_by_a_policy(rest):
+def test_extra_brackets_are_kept_by_a_policy(rest):
     strict = Policies(malformed_arguments="strict")
     parser = fed(TAGS, f"<call>\n{OBJECT}{rest}\n</call> x", policies=strict)
     assert parser.message.content == f"{rest}\n</call> x"
     assert [issue.kind for issue in parser.issues] == ["text_after_tool_call", "cut_marker"]
 
 
-def test_a_bracket_that_nothing_opened_is_reported():
+def test_unopened_bracket_is_reported():
     parser = fed(TAGS, f"<call>\n{OBJECT}]\n</call>x")
     assert parser.message.content == "x"
     assert ("repaired_arguments", "left out: ']'") in [
@@ -327,13 +327,13 @@ def test_a_bracket_that_nothing_opened_is_reported():
     ]
 
 
-def test_only_brackets_are_left_out():
+def test_only_brackets_are_dropped():
     parser = fed(TAGS, f"<call>\n{OBJECT}}}x\n</call>")
     assert parser.message.content == "x\n"
     assert parser.issues[0].detail == "left out: '}'"
 
 
-def test_brackets_too_many_end_where_the_text_does_in_a_format_without_markers():
+def test_extra_brackets_of_unmarked_calls_do_not_hang():
     fmt = WireFormat().replace(
         tools={
             "format": "JSON_NATIVE",
@@ -348,20 +348,20 @@ def test_brackets_too_many_end_where_the_text_does_in_a_format_without_markers()
     assert [issue.detail for issue in parser.issues] == ["left out: '}]'"]
 
 
-def test_a_bracket_behind_a_separator_is_left_out_with_it():
+def test_bracket_after_a_separator_is_dropped_with_it():
     parser = fed(TAGS, f"<call>\n{OBJECT} ,]\n</call>x")
     assert (calls(parser), parser.message.content) == ([("f", "{}")], "x")
     assert parser.issues[0].detail == "left out: ',]'"
 
 
-def test_a_separator_before_a_marker_that_begins_with_a_bracket_is_text():
+def test_separator_before_a_bracket_marker_is_content():
     fmt = LIST.replace(tools={"section_end": "}}end"})
     parser = fed(fmt, f"[CALLS]{OBJECT} ,}}}}end")
     assert (calls(parser), parser.message.content) == ([("f", "{}")], " ,")
 
 
 @pytest.mark.parametrize("cut", [2, 3])
-def test_brackets_that_a_marker_may_begin_with_are_not_left_out(cut):
+def test_brackets_that_start_a_marker_are_a_truncated_marker(cut):
     fmt = LIST.replace(tools={"section_end": "}}end"})
     parser = fed(fmt, f"[CALLS]{OBJECT}{'}}end'[:cut]}", "length")
     assert [issue.kind for issue in parser.issues] == ["cut_marker"]
@@ -369,7 +369,7 @@ def test_brackets_that_a_marker_may_begin_with_are_not_left_out(cut):
 
 
 @pytest.mark.parametrize("space", ["", " \n "])
-def test_calls_behind_a_separator_stand_in_one_marker(space):
+def test_calls_after_a_separator_share_one_marker(space):
     fmt = TAGS.replace(tools={"separator": ";;"})
     parser = fed(fmt, f"<call>\n{OBJECT};;{space}{OBJECT}\n</call>")
     assert (calls(parser), parser.issues) == ([("f", "{}")] * 2, [])
@@ -383,7 +383,7 @@ def test_calls_behind_a_separator_stand_in_one_marker(space):
         ("'arguments': {} = }", "repaired_arguments", "= }"),
     ],
 )
-def test_an_object_that_cannot_be_repaired_says_what_was_left(members, kind, left):
+def test_unrepairable_object_reports_the_rest(members, kind, left):
     parser = fed(TAGS, f"<call>\n{{'name': 'f', {members}\n</call>")
     assert parser.message.content == ""
     assert [call.name for call in parser.message.tool_calls] == ["f"]
@@ -392,7 +392,7 @@ def test_an_object_that_cannot_be_repaired_says_what_was_left(members, kind, lef
 
 
 @pytest.mark.parametrize("rest", ['"name": "g", "x": 1}', '"name": "g"} y'])
-def test_a_name_behind_arguments_says_that_an_object_is_no_call(rest):
+def test_unknown_name_after_arguments_rejects_the_object(rest):
     text = '{"parameters": {"a": 1}, ' + rest
     parser = fed(UNMARKED, text, tools=F)
     assert (calls(parser), parser.message.content) == ([], text)
@@ -403,7 +403,7 @@ def test_a_name_behind_arguments_says_that_an_object_is_no_call(rest):
 @pytest.mark.parametrize(
     "members", ['"name": "g", ', '"function": "g", ', '"x": 1, "function": "g", ']
 )
-def test_the_first_name_counts(members):
+def test_first_name_counts(members):
     parser = fed(TAGS, f'<call>\n{{"name": "f", {members}"arguments": {{}}}}\n</call>')
     assert calls(parser) == [("f", "{}")]
     (issue,) = parser.issues
@@ -421,7 +421,7 @@ def test_the_first_name_counts(members):
         ('{"name": "f", "id": true, "parameters": {}}', "id"),
     ],
 )
-def test_where_no_marker_says_so_a_call_has_no_other_members_before_its_arguments(text, key):
+def test_other_members_before_arguments_break_an_unmarked_call(text, key):
     fmt = UNMARKED.replace(tools={"id_field": "id"})
     parser = fed(fmt, text, tools=F)
     assert [tried.status for tried in parser.attempts] == ["broken"]
@@ -432,13 +432,13 @@ def test_where_no_marker_says_so_a_call_has_no_other_members_before_its_argument
 
 
 @pytest.mark.parametrize("member", ['"x": "5"', '"id": true', '"parameters": {}, "id": true'])
-def test_an_object_that_begins_with_other_members_is_text_where_no_marker_says_more(member):
+def test_unmarked_object_that_starts_with_other_members_is_text(member):
     text = f'{{{member}, "name": "f"}}'
     parser = fed(UNMARKED.replace(tools={"id_field": "id"}), text, tools=F)
     assert (calls(parser), parser.message.content) == ([], text)
 
 
-def test_behind_a_whole_call_other_members_may_stand():
+def test_other_members_after_the_arguments_are_reported():
     fmt = UNMARKED.replace(tools={"id_field": "id"})
     parser = fed(fmt, '{"name": "f", "parameters": {}, "id": true}', tools=F)
     assert calls(parser) == [("f", "{}")]
@@ -446,19 +446,19 @@ def test_behind_a_whole_call_other_members_may_stand():
     assert issue.detail == "left out beside the arguments of 'f': 'id: true'"
 
 
-def test_what_means_nothing_may_stand_there_twice():
+def test_repeated_unknown_member_is_reported():
     text = '<call>\n{"x": 1, "x": 2, "name": "f", "arguments": {}}\n</call>'
     (issue,) = fed(TAGS, text).issues
     assert issue.detail == "left out beside the arguments of 'f': 'x: 1, x: 2'"
 
 
 @pytest.mark.parametrize("tools", [None, [{"name": "f"}]])
-def test_null_stands_for_no_arguments_in_no_markers_too(tools):
+def test_null_arguments_of_an_unmarked_call_are_empty(tools):
     parser = fed(UNMARKED, '{"name": "f", "parameters": null}', tools=tools)
     assert (calls(parser), parser.message.content, parser.issues) == ([("f", "{}")], "", [])
 
 
-def test_nothing_is_said_to_be_left_out_where_it_is_content():
+def test_text_kept_as_content_is_not_reported_as_dropped():
     text = '{"name": "f", "parameters": {"a": 1} x} y'
     parser = fed(
         UNMARKED, text, tools=[{"name": "f"}], policies=Policies(malformed_arguments="strict")
@@ -480,7 +480,7 @@ def test_nothing_is_said_to_be_left_out_where_it_is_content():
         ),
     ],
 )
-def test_a_key_of_nothing_names_no_call(chunked, listed, made, left_out):
+def test_empty_key_does_not_name_a_call(chunked, listed, made, left_out):
     parser = StreamParser("apertus")
     for chunk in chunked(f"<|tools_prefix|>[{listed}]<|tools_suffix|>"):
         parser.feed(chunk)
@@ -491,7 +491,7 @@ def test_a_key_of_nothing_names_no_call(chunked, listed, made, left_out):
     ]
 
 
-def test_an_id_that_comes_when_another_was_emitted_is_reported():
+def test_id_after_the_emitted_call_is_reported():
     parser = fed("hermes", '<tool_call>{"name": "f", "arguments": {}, "id": "abc"}</tool_call>')
     assert parser.message.tool_calls[0].id != "abc"
     assert [(one.kind, one.detail) for one in parser.issues] == [
@@ -510,7 +510,7 @@ def test_an_id_that_comes_when_another_was_emitted_is_reported():
         '[{"name": "f", "arguments": {"a": 1}}]',
     ],
 )
-def test_what_follows_constrained_calls_that_are_text_is_text_once(text):
+def test_text_after_json_text_calls_is_emitted_once(text):
     policies = Policies(unknown_tool="text")
     for size in (1, 3, len(text)):
         parser = StreamParser("qwen3", tools=[{"name": "g"}], calls="json", policies=policies)
@@ -521,7 +521,7 @@ def test_what_follows_constrained_calls_that_are_text_is_text_once(text):
         assert said == parser.message.content == text
 
 
-def test_the_arguments_may_stand_in_an_object_of_the_function_behind_the_name():
+def test_arguments_may_be_in_a_function_object_after_the_name():
     text = '<tool_call>\n{"name": "f", "function": {"arguments": {"a": 1}}}\n</tool_call>'
     parser = fed("hermes", text)
     assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["odd_member"])
@@ -532,18 +532,18 @@ F_ALONE = [{"name": "f", "parameters": {}}]
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
 @pytest.mark.parametrize("text", ['{"name": "g"', '{"name": "g"}', '{"name": "g", "id": 1}'])
-def test_an_object_without_arguments_is_no_call_of_a_tool_that_there_is_not(text, reason):
+def test_unmarked_object_of_an_unknown_name_is_not_an_attempt(text, reason):
     parser = fed("llama3_json", text, reason, tools=F_ALONE)
     assert (parser.message.content, parser.issues, parser.attempts) == (text, [], [])
 
 
-def test_a_member_behind_a_call_of_a_tool_is_left_out():
+def test_member_after_the_arguments_is_dropped():
     text = '{"name": "f", "parameters": {"a": 1}, "x": 1}'
     parser = fed("llama3_json", text, tools=F_ALONE)
     assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["unused_member"])
 
 
-def test_an_object_behind_a_call_that_is_none_is_an_attempt_without_a_name():
+def test_rejected_object_after_a_call_is_an_unnamed_attempt():
     parser = fed("mistral", '[TOOL_CALLS][{"name": "f", "arguments": {}}, {"nam": 1}]')
     assert [(one.name, one.status) for one in parser.attempts] == [
         ("f", "complete"),
@@ -551,7 +551,7 @@ def test_an_object_behind_a_call_that_is_none_is_an_attempt_without_a_name():
     ]
 
 
-def test_white_space_beside_what_separates_calls_may_be_any():
+def test_whitespace_around_a_separator_is_optional():
     fmt = get_format("mistral").replace(tools={"separator": " <next> "})
     call = '{"name": "f", "arguments": {}}'
     for between in (" <next> ", "<next>", "\n<next>", " <next>\n"):
@@ -575,7 +575,7 @@ GOOD = '{"name": "c", "arguments": {"y": 1}}'
         ('{"name": "b", "arguments" {}}', ""),
     ],
 )
-def test_elements_of_a_list_behind_one_that_is_broken_are_read(bad, made, first, size):
+def test_elements_after_a_broken_one_are_parsed(bad, made, first, size):
     elements = [bad, GOOD] if first else [GOOD, bad, GOOD]
     text = f"[TOOL_CALLS][{', '.join(elements)}]"
     parser = StreamParser("mistral")
@@ -592,7 +592,7 @@ def test_elements_of_a_list_behind_one_that_is_broken_are_read(bad, made, first,
 
 
 @pytest.mark.parametrize("behind", ["b}}", 'b "}}'])
-def test_a_quotation_mark_in_a_string_begins_no_other_element(behind):
+def test_quotation_mark_in_a_string_starts_no_element(behind):
     text = f'[TOOL_CALLS][{{"name": "b", "arguments": {{"x": "a"{behind}, {GOOD}]'
     parser = fed(get_format("mistral"), text)
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("b", False)]
@@ -600,7 +600,7 @@ def test_a_quotation_mark_in_a_string_begins_no_other_element(behind):
 
 
 @pytest.mark.parametrize("bad", ["{bad}", '{"x": 1:2}', '{"foo": 1}', "{}"])
-def test_an_element_of_a_list_that_is_no_call_is_left_out_before_a_call(bad):
+def test_invalid_element_before_a_call_is_dropped(bad):
     parser = fed(get_format("mistral"), f"[TOOL_CALLS][{bad}, {GOOD}]")
     assert (calls(parser), kinds(parser)) == ([("c", '{"y": 1}')], ["malformed_arguments"])
     assert repr(bad)[1:-1] in parser.issues[0].detail

@@ -1,4 +1,4 @@
-"""Whether an object is the arguments of the function that the request names, or a call of it."""
+"""Objects for a named function: its bare arguments, or a call of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONG = "get_weather_of_tomorrow"
 
 
 def parsed(text, own, reason="stop"):
-    """`own` are the arguments of the functions f and g, None where it is not known."""
+    """Parse a text; `own` are the arguments of f and g, or None if unknown."""
     tools = [{"name": "f"}, {"name": "g"}]
     if own is not None:
         schema = {"type": "object", "properties": {name: {} for name in own}}
@@ -27,7 +27,7 @@ def parsed(text, own, reason="stop"):
 @pytest.mark.parametrize(
     "text", ['{"name": "f", "arguments":', '{"name": ', '{"name"', '{"arguments": ', '{"arguments"']
 )
-def test_an_object_that_is_cut_before_it_is_known_is_a_call_that_is_cut(text, own):
+def test_object_truncated_before_its_meaning_is_a_truncated_call(text, own):
     parser = parsed(text, own, "length")
     assert kinds(parser) == ["truncated_call"]
     assert all(call.arguments == "" for call in parser.message.tool_calls)
@@ -49,9 +49,7 @@ def test_an_object_that_is_cut_before_it_is_known_is_a_call_that_is_cut(text, ow
         ('"ffffffff"', ("a",), None),
     ],
 )
-def test_a_name_and_arguments_are_a_call_as_far_as_they_are_none_of_the_functions(
-    name, own, called
-):
+def test_name_and_arguments_are_a_call_unless_declared(name, own, called):
     text = f'{{"name": {name}, "arguments": {{"a": 1}}}}'
     assert calls(parsed(text, own)) == [(called, '{"a": 1}') if called else ("f", text)]
 
@@ -64,14 +62,14 @@ def test_a_name_and_arguments_are_a_call_as_far_as_they_are_none_of_the_function
         ('{"arguments": name', ("f", '{"arguments": ')),
     ],
 )
-def test_an_object_that_breaks_is_what_it_was_before(text, made):
+def test_broken_object_keeps_its_meaning(text, made):
     parser = parsed(text, ("a",))
     assert calls(parser) == [made]
     assert [tried.status for tried in parser.attempts] == ["broken"]
 
 
 @pytest.mark.parametrize("spelled", [LONG, "".join(f"\\u{ord(char):04x}" for char in LONG)])
-def test_a_long_name_is_one_however_it_is_spelled(spelled):
+def test_long_name_may_be_escaped(spelled):
     asked = {"type": "function", "function": {"name": LONG}}
     schema = {"type": "object", "properties": {"a": {}}}
     text = f'{{"name": "{spelled}", "arguments": {{"a": 1}}}}'
@@ -80,7 +78,7 @@ def test_a_long_name_is_one_however_it_is_spelled(spelled):
     assert calls(parser) == [(LONG, '{"a": 1}')]
 
 
-def test_an_object_is_not_kept_once_it_is_known_what_it_is():
+def test_object_of_known_meaning_is_not_buffered():
     parser = StreamParser(
         TAGS, calls="json", tools=[{"name": "f"}], tool_choice=ASKED, collect=False
     )
@@ -90,13 +88,13 @@ def test_an_object_is_not_kept_once_it_is_known_what_it_is():
         assert parser.held < 100
 
 
-def test_a_call_without_arguments_is_one_where_no_arguments_are_known():
+def test_name_alone_is_a_call_if_no_arguments_are_declared():
     assert calls(parsed('{"name": "f"}', None)) == [("f", "{}")]
 
 
 @pytest.mark.parametrize("text", ['{"name": "xxxxxx', '{"arguments": {"a": 1', '{"arguments": tru'])
 @pytest.mark.parametrize("own", [("a",), None])
-def test_what_is_cut_before_it_is_known_is_no_call_where_the_turn_ended(text, own):
+def test_object_truncated_before_its_meaning_is_content_at_stop(text, own):
     parser = parsed(text, own)
     if text.endswith("tru"):
         assert calls(parser) == [("f", '{"arguments": ')]
@@ -104,14 +102,14 @@ def test_what_is_cut_before_it_is_known_is_no_call_where_the_turn_ended(text, ow
         assert (calls(parser), parser.message.content) == ([], text)
 
 
-def test_two_kinds_of_arguments_and_no_name_are_arguments():
+def test_arguments_and_parameters_without_a_name_are_arguments():
     for text in ('{"arguments": {}, "parameters": {}}', '{"parameters": null, "arguments": {}}'):
         assert calls(parsed(text, ("a",))) == [("f", text)]
 
 
 @pytest.mark.parametrize(("more", "own"), [(0, False), (1, True)])
-def test_a_name_is_no_longer_than_the_longest_with_all_of_it_escaped(more, own):
-    """Where it is longer it is no name, and the object is the arguments."""
+def test_name_length_is_limited_by_the_longest_escaped_name(more, own):
+    """Treat an object with a longer name as bare arguments."""
     text = '{"name": "' + "x" * (len(r"\u0000") + 1 + more)
     parser = fed(TAGS, text, calls="json", tools=[{"name": "f"}], tool_choice=ASKED)
     assert calls(parser) == [("f", text)] * own

@@ -1,4 +1,4 @@
-"""Arguments whose values are made of elements, and what stands round names and values."""
+"""Arguments with values of elements, and the delimiters of names and values."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def test_elements_have_the_types_of_the_schema(text, made):
         ("<o><n>1", '{"o": {"n": '),
     ],
 )
-def test_elements_that_are_cut_are_a_call_that_is_cut(text, made):
+def test_truncated_elements_truncate_the_call(text, made):
     parser = fed(ELEMENTS, HEAD + text, "length", tools=TOOLS)
     assert calls(parser) == [("f", made)]
     assert [tried.status for tried in parser.attempts] == ["truncated"]
 
 
-def test_an_element_that_breaks_breaks_the_call():
+def test_broken_element_breaks_the_call():
     long = "x" * 300
     for text in ("<o><n>1", f"<o><{long}>1</{long}></o>", "<a><entry>1"):
         parser = fed(ELEMENTS, HEAD + text + TAIL, tools=TOOLS)
@@ -74,7 +74,7 @@ def test_an_element_that_breaks_breaks_the_call():
         assert parser.issues[0].kind == "malformed_arguments"
 
 
-def test_what_is_in_a_value_has_the_schema_of_that():
+def test_nested_values_have_their_nested_schemas():
     way = tagged_markers(ELEMENTS).usual
     item, member = Argument("entry", {}, False, way), Argument("s", {}, False, way)
     listed = Typed({"array": None}, PROPERTIES["l"])
@@ -101,14 +101,14 @@ def test_what_is_in_a_value_has_the_schema_of_that():
         ({"name_suffix": ">", "type_first": True, "separator": ","}, "<a=x> v</a>", " v"),
     ],
 )
-def test_what_stands_before_a_value_is_none_of_it(arguments, text, made):
+def test_markers_before_a_value_are_not_part_of_it(arguments, text, made):
     fmt = in_tags(name_prefix="<a=", value_suffix="</a>", **arguments)
     for spelled in (text, text.replace("x", " x ")):  # as models write it, and oddly
         parser = fed(fmt, f"<c><f=f>{spelled}</f></c>")
         assert calls(parser) == [("f", f'{{"x": "{made}"}}'.replace("\n", "\\n"))]
 
 
-def test_a_value_whose_marker_was_forgotten_is_read():
+def test_value_without_its_start_marker_is_read():
     fmt = get_format("glm47")
     tools = [{"name": "f", "parameters": {"properties": {"n": NUMBER}}}]
     for value, made in (("", '""'), ("1", "1"), ("x", '"x"')):
@@ -119,7 +119,7 @@ def test_a_value_whose_marker_was_forgotten_is_read():
 @pytest.mark.parametrize(
     ("text", "made"), [("<s k=x>1</s>", '"1"'), ("<n k=x>1</n>", "1"), ("<s k=x>null</s>", "null")]
 )
-def test_a_value_has_no_type_that_another_way_is_for(text, made):
+def test_notation_of_an_argument_determines_its_type(text, made):
     fmt = in_tags(
         name_prefix="<s k=",
         name_suffix=">",
@@ -130,25 +130,25 @@ def test_a_value_has_no_type_that_another_way_is_for(text, made):
 
 
 @pytest.mark.parametrize("gap", ["", " ", "\n  "])
-def test_white_space_between_elements_is_none_of_them(gap):
+def test_whitespace_between_elements_is_ignored(gap):
     text = gap.join(["<a>", "<entry>1</entry>", "<entry>2</entry>", "</a>"])
     assert calls(fed(ELEMENTS, HEAD + text + TAIL, tools=TOOLS)) == [("f", '{"a": ["1", "2"]}')]
 
 
 @pytest.mark.parametrize("behind", ["a>", "x"])
-def test_what_is_no_element_ends_none(behind):
+def test_text_after_an_element_does_not_close_the_list(behind):
     text = HEAD + "<a><entry>1</entry>" + behind
     parser = fed(ELEMENTS, text + TAIL, tools=TOOLS)
     assert not parser.message.tool_calls[0].complete
 
 
-def test_a_list_in_place_of_elements_is_not_waited_for():
+def test_list_in_place_of_elements_is_not_buffered():
     parser = StreamParser(ELEMENTS, tools=TOOLS)
     made = parser.feed(HEAD + "<a>[1, 2")
     assert "".join(delta.arguments for delta in made).startswith('{"a": [1')
 
 
-def test_a_type_that_is_cut_tells_of_its_name():
+def test_truncated_type_is_reported_with_the_argument_name():
     fmt = in_tags(name_prefix="<a=", name_suffix=" is ", type_suffix=">", value_suffix="</a>")
     assert calls(fed(fmt, "<c><f=f><a=xyz is number>1</a></f></c>")) == [("f", '{"xyz": 1}')]
     for cut in ("", "num", "number"):
@@ -158,7 +158,7 @@ def test_a_type_that_is_cut_tells_of_its_name():
         assert "xyz" in issue.detail
 
 
-def test_a_name_that_ends_its_value_is_no_longer_than_a_marker():
+def test_name_in_a_closer_is_limited_to_the_marker_length():
     fmt = in_tags(name_prefix="<", name_suffix=">", value_suffix="</", key_suffix=">")
     for length, complete in ((30, True), (255, True), (256, False), (300, False)):
         name = "x" * length
@@ -166,11 +166,11 @@ def test_a_name_that_ends_its_value_is_no_longer_than_a_marker():
         assert call.complete == complete
 
 
-def test_nothing_in_place_of_a_value_of_any_type_is_a_text():
+def test_empty_untyped_value_is_a_string():
     assert calls(fed(ELEMENTS, HEAD + "<a></a>" + TAIL)) == [("f", '{"a": ""}')]
 
 
-def test_a_line_that_ends_in_both_signs_ends_a_value_that_began_so():
+def test_crlf_ends_a_value_that_started_with_crlf():
     fmt = in_tags(name_prefix="<a=", name_suffix=">\n", value_suffix="\n</a>")
     for text, made in (
         ("v\r\n", '"v\\r"'),
@@ -186,7 +186,7 @@ def test_a_line_that_ends_in_both_signs_ends_a_value_that_began_so():
     ("literal", "made"),
     [('" s="n">\n', '{"x": "1"}'), (" ", '{"x": 1}'), ("", '{"x": 1}')],
 )
-def test_a_value_is_a_text_where_what_is_none_is_marked_otherwise(literal, made):
+def test_string_marker_makes_a_value_a_string(literal, made):
     fmt = in_tags(
         name_prefix='<p k="',
         name_suffix='" s="y">\n',
@@ -198,7 +198,7 @@ def test_a_value_is_a_text_where_what_is_none_is_marked_otherwise(literal, made)
         assert calls(fed(fmt, text)) == [("f", made)]
 
 
-def test_a_type_before_the_name_that_is_cut_is_told_of():
+def test_truncated_type_before_the_name_is_reported():
     fmt = in_tags(
         name_prefix="<a:",
         type_first=True,
@@ -211,7 +211,7 @@ def test_a_type_before_the_name_that_is_cut_is_told_of():
     assert issue.detail.endswith("not emitted: 'num'")
 
 
-def test_a_line_end_before_a_type_ends_no_value():
+def test_line_end_before_a_type_does_not_end_the_value():
     fmt = in_tags(
         name_prefix="<a>\n",
         type_first=True,
@@ -223,12 +223,12 @@ def test_a_line_end_before_a_type_ends_no_value():
     assert calls(fed(fmt, text)) == [("f", '{"x": 1, "y": "1"}')]
 
 
-def test_where_types_stand_before_names_none_need_stand_there():
+def test_type_before_a_name_is_optional():
     fmt = in_tags(name_prefix="<a=", type_first=True, name_suffix=">", value_suffix="</a>")
     assert calls(fed(fmt, "<c><f=f><a=x>1</a></f></c>")) == [("f", '{"x": 1}')]
 
 
-def test_what_is_no_type_is_reported():
+def test_unknown_type_is_reported():
     fmt = in_tags(name_prefix="<a=", name_suffix=" is ", type_suffix=">", value_suffix="</a>")
     text = "<a=x is string>1</a><a=y is ?>1</a><a=z is !>1</a>"
     parser = fed(fmt, f"<c><f=f>{text}</f></c>")
@@ -237,7 +237,7 @@ def test_what_is_no_type_is_reported():
     assert issue.detail.endswith("'the type ?, the type !'")
 
 
-def test_a_text_where_what_is_none_is_marked_is_reported():
+def test_string_with_a_literal_marker_is_reported():
     fmt = in_tags(
         name_prefix="<p ", name_suffix=" s>", literal_name_suffix=" n>", value_suffix="</p>"
     )
@@ -246,18 +246,18 @@ def test_a_text_where_what_is_none_is_marked_is_reported():
         assert (calls(parser), kinds(parser)) == ([("f", '{"x": "a b"}')], told)
 
 
-def test_a_line_that_ends_in_both_signs_may_have_more_white_space_behind_it():
+def test_crlf_before_indentation_starts_a_value():
     fmt = in_tags(name_prefix="<a=", name_suffix=">\n  ", value_suffix="\n</a>")
     assert calls(fed(fmt, "<c><f=f><a=x>\r\n  v\r\n</a></f></c>")) == [("f", '{"x": "v"}')]
 
 
-def test_elements_nest_as_deep_as_schemas_are_read():
+def test_elements_nest_up_to_the_depth_of_schemas():
     depth = DEEPEST + 2
     parser, _ = run(ELEMENTS, [HEAD + "<x>" * depth + "1" + "</x>" * depth + TAIL])
     assert parser.message.tool_calls[0].arguments.count('{"x": ') == DEEPEST + 1
 
 
-def test_a_type_that_does_not_end_breaks_the_call():
+def test_unclosed_type_breaks_the_call():
     fmt = in_tags(name_prefix="<a=", name_suffix=" is ", type_suffix=">", value_suffix="</a>")
     parser, _ = run(fmt, [f"<c><f=f><a=x is {'t' * 1000}>1</a></f></c>"])
     assert [one.status for one in parser.attempts] == ["broken"]
@@ -265,7 +265,7 @@ def test_a_type_that_does_not_end_breaks_the_call():
 
 
 @pytest.mark.parametrize("cut", ["<", "<v"])
-def test_a_marker_that_is_cut_before_a_value_tells_of_the_name(cut):
+def test_truncated_marker_before_a_value_reports_the_name(cut):
     fmt = in_tags(name_prefix="<a=", name_suffix=">", value_prefix="<v>", value_suffix="</a>")
     (issue,) = fed(fmt, "<c><f=f><a=xyz>" + cut, "length").issues
     assert issue.kind == "truncated_call"
@@ -283,7 +283,7 @@ TELLING = in_tags(
 @pytest.mark.parametrize(
     ("said", "made", "value"), [("false", "5", "5"), ("true", '"\\n5"', "\n5")]
 )
-def test_the_white_space_behind_a_name_is_that_of_what_stands_there(said, made, value):
+def test_whitespace_after_a_name_belongs_to_its_suffix(said, made, value):
     text = f'<c><f=f><a k="x" s="{said}">\n5</a></f></c>'
     assert calls(fed(TELLING, text)) == [("f", f'{{"x": {made}}}')]
     parser = TracedParser(TELLING)
@@ -293,12 +293,12 @@ def test_the_white_space_behind_a_name_is_that_of_what_stands_there(said, made, 
     assert spans == ["x", value]
 
 
-def test_what_may_be_the_end_of_a_name_is_none_of_it_where_the_output_ends():
+def test_truncated_name_end_is_reported():
     (issue,) = fed(TELLING, '<c><f=f><a k="x" s', "length").issues
     assert (issue.span, issue.detail[-6:]) == ((15, 18), "'x\" s'")
 
 
-def test_the_type_that_is_written_says_more_than_how_the_argument_is_written():
+def test_written_type_wins_over_the_notation():
     fmt = in_tags(
         name_prefix="<a=",
         type_first=True,
@@ -333,7 +333,7 @@ QWEN = "<tool_call>\n<function=f>\n{}</function>\n</tool_call>"
         ("<parameter=given\nname>\nx\n</parameter>\n", {"given\nname": "x"}, False),
     ],
 )
-def test_a_line_end_ends_a_name_whose_marker_is_missing(text, made, repaired, size):
+def test_line_end_ends_a_name_without_its_marker(text, made, repaired, size):
     tools = [{"name": "f", "parameters": {"properties": {"given\nname": {"type": "string"}}}}]
     parser = StreamParser("qwen3_coder", tools=tools)
     text = QWEN.format(text)

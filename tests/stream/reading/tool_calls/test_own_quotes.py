@@ -1,4 +1,4 @@
-"""Objects with quotes of the format's own, and keys in none: what comes back, and when."""
+"""Objects with custom quotes and unquoted keys."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FORMATS = [
     *(GEMMA.replace(arguments={"quote": quote}) for quote in ("<q>", "''", "<<x", "aab")),
 ]
 NO_COMMA = re.compile(r":\s*(-?[0-9][-+.0-9eE]*|true|false|null|True|False|None)\s")
-"""What may be the end of a value and the beginning of another key."""
-# What keys are made of: their own colons, what values begin with, letters of any alphabet.
+"""A possible end of a value, directly before another key."""
+# Characters of keys: colons, starts of values, letters of any alphabet.
 CHARS = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=",{}[]\"'")
 PARTS = st.sampled_from([":", "/", " ", "#", "<", "|", "1", "12:30", "true", "-", "é", "語", "."])
 TEXTS = st.lists(PARTS | CHARS, min_size=1, max_size=5).map("".join)
@@ -37,7 +37,7 @@ OBJECTS = st.recursive(
 
 
 def spelled(value, quote):
-    """A value as templates of such formats write it."""
+    """Write a value like the templates of these formats."""
     if isinstance(value, str):
         return quote + value + quote
     if isinstance(value, dict):
@@ -49,12 +49,12 @@ def spelled(value, quote):
 
 
 def write(fmt, arguments):
-    """A call with these arguments, spelled already."""
+    """Write a call with these arguments."""
     return f"{fmt.tools.per_call_start}f{arguments}{fmt.tools.per_call_end}"
 
 
 def read(fmt, chunks):
-    """The call in the chunks, and what was reported."""
+    """Return the call in the chunks, and the issues."""
     parser = StreamParser(fmt)
     for chunk in chunks:
         parser.feed(chunk)
@@ -64,7 +64,7 @@ def read(fmt, chunks):
 
 
 def holds(value, quote):
-    """Whether the quote, or a value where a comma may be missing, stands in a key or a string."""
+    """Return whether a key or a string contains the quote, or a value before a missing comma."""
     if isinstance(value, str):
         return quote in f"{value}{quote}"[:-1]
     if isinstance(value, dict):
@@ -90,10 +90,10 @@ def test_any_text_may_be_a_key(data, fmt, arguments):
 
 
 @given(data=st.data(), fmt=st.sampled_from(FORMATS), text=STRINGS)
-def test_7_of_a_string_only_what_may_begin_the_quote_is_held_back(data, fmt, text):
+def test_7_string_buffers_only_prefixes_of_quotes_and_markers(data, fmt, text):
     quote = fmt.arguments.quote
     beginnings = [quote[:size] for size in range(1, len(quote))]
-    # A string may have overrun its end: what may begin a marker waits too.
+    # A prefix of a marker is buffered too, since the string may be unclosed.
     marks = [quote, *(mark.strip() for mark in markers_of(fmt))]
     sizes = range(max(map(len, marks)))
     teasing = data.draw(st.lists(st.sampled_from([*beginnings, text]), max_size=4).map("".join))
@@ -133,14 +133,14 @@ def test_7_of_a_string_only_what_may_begin_the_quote_is_held_back(data, fmt, tex
         ("{" + "a b" * 2000 + ":1}", None, {"malformed_arguments"}),
     ],
 )
-def test_what_else_may_stand_for_a_key(chunks, written, arguments, kinds):
+def test_other_forms_of_keys_are_read_or_reported(chunks, written, arguments, kinds):
     call, issues = read(GEMMA, chunks(write(GEMMA, written)))
 
     assert (json.loads(call.arguments) if call.complete else None) == arguments
     assert {issue.kind for issue in issues} == kinds
 
 
-def test_a_cut_call_heals_to_what_was_there():
+def test_truncated_call_heals_to_its_keys():
     whole = '{two words:<|"|>x<|"|>,a/b:12'
     for size in range(len(whole) + 1):
         parser = StreamParser(GEMMA)
@@ -154,8 +154,8 @@ def test_a_cut_call_heals_to_what_was_there():
 @pytest.mark.parametrize("value", ["8", " -1.5 ", "true", "x", "{b:1}", "{b:8"])
 @pytest.mark.parametrize("fmt", FORMATS[:2], ids=["gemma4", "functiongemma"])
 @given(more=st.lists(st.sampled_from(["x", ":", "1", " ", "<"]), max_size=6).map("".join))
-def test_no_key_runs_over_the_end_of_its_call(fmt, value, more):
-    """What stands behind the closer changes nothing of the call."""
+def test_key_does_not_pass_the_end_of_its_call(fmt, value, more):
+    """Ignore the text after the closer."""
     text = f"{fmt.tools.per_call_start}f{{n:{value}{fmt.tools.per_call_end}"
     (alone,) = parse(text, fmt).tool_calls
     (call,) = parse(text + more, fmt).tool_calls
@@ -167,6 +167,6 @@ def test_no_key_runs_over_the_end_of_its_call(fmt, value, more):
 
 
 @pytest.mark.parametrize("marker", [GEMMA.tools.per_call_start, *GEMMA.turn.ends])
-def test_no_key_runs_over_another_marker(marker):
+def test_key_does_not_pass_another_marker(marker):
     (call, *_) = parse(f"<|tool_call>call:f{{n:8{marker}x:1,", GEMMA).tool_calls
     assert (call.arguments, call.complete) == ('{"n":8', False)

@@ -1,4 +1,4 @@
-"""Calls written as Python, and code, case by case."""
+"""Calls as Python, and code, one test for each case."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ....support import joined
 
 
 @pytest.mark.parametrize("text", ["f" * 1000, " " * 1000, "f(" + " " * 1000, "[" + "\n" * 1000])
-def test_7_what_may_be_a_call_is_held_back_only_so_long(text):
+def test_7_possible_call_is_buffered_up_to_a_limit(text):
     for tools in (None, TOOLS):
         parser = StreamParser(PLAIN, tools=tools)
         held = 0
@@ -40,7 +40,7 @@ def test_7_what_may_be_a_call_is_held_back_only_so_long(text):
         assert held <= 400
 
 
-# Calls as Python, by hand
+# Calls as Python
 
 SECTION = WireFormat(
     turn=TURN,
@@ -120,13 +120,13 @@ def test_other_text_without_markers_is_text(text):
     assert fed(PLAIN, text, "length").message.content == text
 
 
-def test_without_markers_the_tools_say_what_is_a_call():
+def test_tools_decide_which_unmarked_text_is_a_call():
     tools = [{"name": "f"}, {"name": "fetch"}]
     for text in ("g(a=1)", "fe(a=1)", "print(end='')", "[g(a=1), f(a=1)]", "f.x() is one"):
         parser = fed(PLAIN, text, tools=tools)
         assert (parser.message.content, kinds(parser)) == (text, ["unknown_tool"])
     assert calls(fed(PLAIN, "f(a=1)", tools=tools)) == [F]
-    # From a call of none of the tools on, all is text up to the next marker.
+    # After a call of an unknown tool, everything up to the next marker is text.
     parser = fed(PLAIN, "[f(a=1), g(b=f(a=1)), f(a=1)]<|end|>", tools=tools)
     assert (calls(parser), parser.message.content) == ([F], ", g(b=f(a=1)), f(a=1)]")
     assert kinds(parser) == ["unknown_tool", "text_after_tool_call"]
@@ -145,7 +145,7 @@ def test_names_have_marks_on_their_letters(name):
         assert calls(fed(SECTION, f"<calls>{text}</calls>", tools=tools)) == made
 
 
-def test_what_no_tool_is_called_is_not_held_back_for_long():
+def test_text_that_matches_no_tool_name_is_released():
     parser = StreamParser(PLAIN, tools=[{"name": "f"}, {"name": "fetch"}])
     assert [joined(parser.feed(text))[0] for text in ("f", "e", "x", " ")] == ["", "", "", "fex "]
     parser = StreamParser(PLAIN, tools=[{"name": "f"}])
@@ -168,7 +168,7 @@ def test_text_after_calls_is_kept(text):
         assert (calls(dropped), dropped.message.content) == ([F], "")
 
 
-def test_what_is_no_call_in_a_list_is_text():
+def test_invalid_item_in_a_list_is_content():
     parser = fed(SECTION, "<calls>[f(a=1), oops]</calls>")
     assert calls(parser) == [F]
     assert parser.message.content == ", oops]"
@@ -179,7 +179,7 @@ def test_what_is_no_call_in_a_list_is_text():
     assert kinds(fed(SECTION, "<calls>[ ]</calls>")) == ["no_calls"]
 
 
-def test_the_namespace_is_taken_off():
+def test_namespace_is_removed():
     fmt = SECTION.replace(function={"namespace": "functions."})
     assert calls(fed(fmt, "<calls>[functions.f(a=1), f(a=1)]</calls>")) == [F, F]
     tools = [{"name": "functions.f"}]
@@ -189,7 +189,7 @@ def test_the_namespace_is_taken_off():
         assert calls(fed(unmarked, text, tools=[{"name": "f"}])) == [F]
 
 
-def test_it_streams():
+def test_arguments_stream():
     parser = StreamParser(SECTION)
     texts = ["<calls>[f", "(", "code='", "print", "(1)", "\\n", "', n=1", "2", ")", "]</calls>"]
     given = [
@@ -213,7 +213,7 @@ def test_it_streams():
         ("f(a=1)]", '{"a": 1}', "left out: ']'"),
     ],
 )
-def test_what_is_repaired_is_reported(text, arguments, repair):
+def test_repairs_are_reported(text, arguments, repair):
     parser = fed(SECTION, f"<calls>{text.removesuffix('</calls>')}</calls>!")
     assert calls(parser) == [("f", arguments)]
     assert parser.message.tool_calls[0].complete
@@ -227,7 +227,7 @@ BROKEN += ["f(a=</calls>", "f(a=[oops</calls>", "f(a=[('x'</calls>"]
 
 
 @pytest.mark.parametrize("text", BROKEN)
-def test_what_cannot_be_repaired_leaves_an_incomplete_call(text):
+def test_unrepairable_arguments_leave_an_incomplete_call(text):
     text = text.removesuffix("</calls>")
     parser = fed(SECTION, f"<calls>[{text}</calls> more")
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
@@ -244,7 +244,7 @@ def test_what_cannot_be_repaired_leaves_an_incomplete_call(text):
 
 @pytest.mark.parametrize("policy", ["strict", "text"])
 @pytest.mark.parametrize("text", ["f(a=nan)", "f(a='x\ny')", "f(a='\\xyz')", "f(a=1</calls>"])
-def test_without_repair_only_what_python_has_is_read(policy, text):
+def test_without_repair_only_valid_python_is_accepted(policy, text):
     policies = Policies(malformed_arguments=policy)
     text = f"<calls>{text.removesuffix('</calls>')}</calls>"
     parser = fed(SECTION, text, policies=policies)
@@ -268,7 +268,7 @@ def test_without_repair_only_what_python_has_is_read(policy, text):
     ],
 )
 @pytest.mark.parametrize("reason", ["length", None, "stop"])
-def test_a_call_that_is_cut_off_says_so(text, arguments, healed, reason):
+def test_truncated_call_is_incomplete_and_reported(text, arguments, healed, reason):
     parser = fed(SECTION, f"<calls>{text}", reason)
     (call,) = parser.message.tool_calls
     assert (call.name, call.arguments, call.complete) == ("f", arguments, False)
@@ -278,7 +278,7 @@ def test_a_call_that_is_cut_off_says_so(text, arguments, healed, reason):
     assert "('x'" not in text or '"x' in "".join(issue.detail for issue in parser.issues)
 
 
-def test_what_is_cut_before_the_name_is_known():
+def test_call_truncated_before_its_name_is_reported():
     parser = fed(SECTION, "So: <calls>[get_wea", "length")
     assert parser.message.parts == [Content("So: ")]
     assert "get_wea" in parser.issues[0].detail
@@ -292,7 +292,7 @@ def test_what_is_cut_before_the_name_is_known():
     assert (calls(parser), parser.message.content) == ([F], ", get")
 
 
-def test_unknown_tools_extra_calls_and_keys_that_stand_twice():
+def test_unknown_tools_extra_calls_and_duplicate_keys():
     text = "<calls>[f(a=1), g(b=[True, 'x'])]</calls>"
     parser = fed(SECTION, text, tools=[{"name": "f"}])
     assert (calls(parser), kinds(parser)) == ([F, G], ["unknown_tool"])
@@ -326,14 +326,14 @@ def test_calls_in_reasoning():
         ("<calls>[f(a='x", "y')]", '{"a": "xy"}'),
     ],
 )
-def test_a_call_that_the_prompt_began_comes_out_whole(prompt, text, arguments):
+def test_call_started_in_the_prompt_is_emitted_completely(prompt, text, arguments):
     parser = fed(SECTION, text, prompt=f"<|start|>model\n{prompt}")
     assert calls(parser) == [("f", arguments)]
 
 
 @pytest.mark.parametrize("text", ["f(a=[", "[f(a=", "(", "[", "f(a=1);", "f", "f(a='", "{'a':"])
-def test_8_work_does_not_grow_with_what_came_before(text, monkeypatch):
-    """Calls in calls, and other nests: each character is looked at so many times."""
+def test_8_work_does_not_grow_with_earlier_text(text, monkeypatch):
+    """Limit the work for nested calls and other nested text."""
     seen = []
     find, feed, end_of = Markers.find, Window.feed, python_json.match_end
 
@@ -365,7 +365,7 @@ def test_8_work_does_not_grow_with_what_came_before(text, monkeypatch):
         assert works[1] <= works[0] * 1.1 + 1
 
 
-# Code, by hand
+# Code
 
 CODE = UNMARKED.replace(code=CodeFormat(start="<|code|>", function="python", method=".call"))
 HELLO = 'print("Hi\\n")\n'
@@ -393,7 +393,7 @@ HELLO = 'print("Hi\\n")\n'
     ],
 )
 @pytest.mark.parametrize("end", ["", "<|end|>"])
-def test_code_and_what_may_stand_in_its_place(text, made, end):
+def test_code_or_a_call_may_follow_the_code_marker(text, made, end):
     parser = fed(CODE, text + end)
     assert calls(parser) == made
     assert all(call.complete for call in parser.message.tool_calls)
@@ -416,7 +416,7 @@ def test_code_streams_and_is_closed_by_the_end():
         assert [text for text in given[4:] if text] == ['"}']
 
 
-def test_code_that_is_cut_off_stays_open():
+def test_truncated_code_is_incomplete():
     parser = fed(CODE, "<|code|>print(1", "length")
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete) == ('{"code": "print(1', False)
@@ -427,14 +427,14 @@ def test_code_that_is_cut_off_stays_open():
 
 
 @pytest.mark.parametrize("text", ["<|code|>", "<|code|> \n", "Say <|code|>"])
-def test_a_marker_of_code_that_nothing_follows(text):
+def test_code_marker_without_code_is_content(text):
     assert fed(CODE, text).message.content == text
     parser = fed(CODE, text, "length")
     assert parser.message.content == text[: text.index("<")]
     assert kinds(parser) == ["truncated_call"]
 
 
-def test_with_tools_known_a_method_of_another_name_is_code():
+def test_method_call_of_an_unknown_tool_is_code():
     text = "<|code|>os.call(a=1)"
     tools = [{"name": "python"}, {"name": "foo"}]
     assert calls(fed(CODE, text, tools=tools)) == [("python", '{"code": "os.call(a=1)"}')]
@@ -444,7 +444,7 @@ def test_with_tools_known_a_method_of_another_name_is_code():
     assert fed(CODE, text, tools=[]).message.content == text
 
 
-def test_of_white_space_at_the_marker_only_the_formats_own_is_no_code():
+def test_only_the_marker_whitespace_is_removed_from_code():
     fmt = CODE.replace(code={"start": "<|code|>\n"})
     assert calls(fed(fmt, "<|code|>\n\n  x\n<|end|>")) == [("python", '{"code": "\\n  x\\n"}')]
     assert calls(fed(fmt, "<|code|>x")) == [("python", '{"code": "x"}')]
@@ -461,14 +461,14 @@ def test_code_in_reasoning():
     assert calls(parser) == [("python", '{"code": "x = 1"}')]
 
 
-def test_code_that_the_prompt_began():
+def test_code_started_in_the_prompt_is_complete():
     parser = fed(CODE, "x = 1", prompt="<|start|>model\n<|code|>")
     assert calls(parser) == [("python", '{"code": "x = 1"}')]
     parser = fed(CODE, "= 1", prompt="<|start|>model\n<|code|>x ")
     assert calls(parser) == [("python", '{"code": "x = 1"}')]
 
 
-def test_a_held_call_of_code_is_text_where_it_is_not_whole():
+def test_held_code_call_is_content_if_incomplete():
     policies = Policies(malformed_arguments="text")
     assert fed(CODE, "<|code|>x = 1", "length", policies=policies).message.parts == [
         Content("<|code|>x = 1")
@@ -487,18 +487,18 @@ def test_a_held_call_of_code_is_text_where_it_is_not_whole():
         (Policies(unknown_tool="text"), [{"name": "g"}], "<calls>[f())]</calls>", []),
     ],
 )
-def test_a_bracket_too_much_is_left_out_where_calls_are_repaired(policies, tools, content, made):
+def test_extra_bracket_is_dropped_if_calls_are_repaired(policies, tools, content, made):
     parser = fed(SECTION, "<calls>[f())]</calls>", policies=policies, tools=tools)
     assert (parser.message.content, calls(parser)) == (content, made)
 
 
-def test_calls_that_end_where_one_may_begin_are_cut():
+def test_section_truncated_before_a_call_is_reported():
     for text, said in (("", ["truncated_call"]), ("[f() ", []), ("[f(), ", ["cut_marker"])):
         assert kinds(fed(SECTION, "<calls>" + text, "length")) == said
 
 
 @pytest.mark.parametrize("reason", ["length", None, "stop"])
-def test_an_output_ends_behind_a_marker_that_ends_in_the_bracket_of_a_list(reason):
+def test_marker_with_a_list_bracket_may_end_the_response(reason):
     tools = ToolsFormat(format="PYTHONIC", section_start="<calls>[", section_end="]</calls>")
     parser = fed(SECTION.replace(tools=tools), "<calls>[", reason)
     said = [] if reason == "stop" else ["truncated_call"]
@@ -506,7 +506,7 @@ def test_an_output_ends_behind_a_marker_that_ends_in_the_bracket_of_a_list(reaso
     assert parser.message.content == ("" if said else "<calls>[")
 
 
-def test_an_empty_list_is_no_text_where_a_marker_says_that_it_is_one():
+def test_marked_empty_list_is_not_content():
     parser = fed(SECTION, "<calls>[ ]</calls>x")
     assert (parser.message.content, calls(parser)) == ("x", [])
     parser = fed(PLAIN, "[] is empty", tools=TOOLS)
@@ -514,7 +514,7 @@ def test_an_empty_list_is_no_text_where_a_marker_says_that_it_is_one():
 
 
 @pytest.mark.parametrize("behind", ["(a=1)", "1(a=1)", "-g(a=1)"])
-def test_what_has_no_name_behind_a_call_in_a_list_is_none(behind):
+def test_unnamed_list_item_after_a_call_is_not_a_call(behind):
     parser = fed(SECTION, f"<calls>[f(a=1), {behind}]</calls>")
     assert calls(parser)[0] == F
     assert all(name for name, _ in calls(parser))
@@ -529,7 +529,7 @@ MARKED = WireFormat(
 
 
 @pytest.mark.parametrize("before", ["", "<think>x</think>"])
-def test_white_space_before_a_list_is_a_part_of_what_is_tried(before):
+def test_whitespace_before_a_list_is_in_the_span_of_the_attempt(before):
     fmt = PLAIN.replace(reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "</think>"})
     for tools in (None, [{"name": "f"}]):
         parser = fed(fmt, f"{before}  [f(a=1)]", tools=tools)
@@ -538,7 +538,7 @@ def test_white_space_before_a_list_is_a_part_of_what_is_tried(before):
 
 
 @pytest.mark.parametrize("chunked", [list, lambda text: [text]])
-def test_a_trail_says_where_arguments_stand(chunked):
+def test_role_spans_locate_the_arguments(chunked):
     parser = TracedParser(SECTION)
     text = "<calls>[f(a=1, b='x)'), g()]</calls>"
     for chunk in chunked(text):
@@ -548,18 +548,18 @@ def test_a_trail_says_where_arguments_stand(chunked):
     assert "".join(shown) == "a=1, b='x)'"
 
 
-def test_calls_in_no_list_and_no_markers_are_tried_one_by_one():
+def test_unmarked_calls_without_a_list_have_their_own_spans():
     parser = fed(PLAIN, "f(a=1), g(b=1)")
     assert [tried.span for tried in parser.attempts] == [(0, 6), (8, 14)]
 
 
-def test_in_no_list_a_name_and_a_parenthesis_are_no_call_yet():
+def test_name_and_parenthesis_without_a_list_are_not_yet_a_call():
     parser = fed(SECTION, "<calls>f(a=1);g(1)</calls>")
     assert (calls(parser), parser.message.content) == ([F], ";g(1)")
 
 
 @pytest.mark.parametrize("end", [")]", "\n)]", "]]"])
-def test_what_a_marker_begins_with_is_no_bracket_too_much(end):
+def test_bracket_of_a_marker_is_not_an_extra_bracket(end):
     fmt = SECTION.replace(tools={"section_end": end})
     parser = fed(fmt, f"<calls>f(a=1){end}x")
     assert (calls(parser), parser.message.content) == ([F], "x")
@@ -567,20 +567,20 @@ def test_what_a_marker_begins_with_is_no_bracket_too_much(end):
 
 
 @pytest.mark.parametrize("policy", ["repair", "strict"])
-def test_only_brackets_are_left_out(policy):
+def test_only_brackets_are_dropped(policy):
     policies = Policies(malformed_arguments=policy)
     parser = fed(SECTION, "<calls>f(a=1)?</calls>", policies=policies)
     assert (calls(parser), parser.message.content) == ([F], "?")
 
 
-def test_the_bracket_of_a_list_is_text_where_all_calls_in_it_are():
+def test_list_bracket_is_content_if_all_of_its_calls_are():
     policies = Policies(unknown_tool="text")
     for text in ("<calls>[f(a=1)]</calls>", "<calls>[f(a=1), g(a=1) ]</calls>"):
         parser = fed(SECTION, text, tools=[{"name": "h"}], policies=policies)
         assert (calls(parser), parser.message.content) == ([], text)
 
 
-def test_behind_a_list_of_calls_nothing_is_held():
+def test_text_after_a_list_of_calls_is_not_buffered():
     for fmt, text in ((SECTION, "<calls>[f(a=1), f(a=1)]</calls>"), (PLAIN, "[f(a=1), f(a=1)]")):
         parser = StreamParser(fmt)
         parser.feed(text)
@@ -588,34 +588,34 @@ def test_behind_a_list_of_calls_nothing_is_held():
         assert parser.held <= 1
 
 
-def test_a_separator_that_the_output_ends_in_is_no_text_behind_a_list():
+def test_trailing_separator_of_a_list_is_a_truncated_marker():
     parser = fed(PLAIN, "[f(a=1), f(b=2), ", "length", tools=[{"name": "f"}])
     assert calls(parser) == [("f", '{"a": 1}'), ("f", '{"b": 2}')]
     assert (parser.message.content, kinds(parser)) == ("", ["cut_marker"])
 
 
-def test_a_separator_behind_calls_in_no_list_is_text():
+def test_trailing_separator_without_a_list_is_content():
     parser = fed(MARKED, "<calls>f(a=1); ", "length")
     assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], "; ")
     assert [tried.status for tried in parser.attempts] == ["complete"]
 
 
 @pytest.mark.parametrize("text", ["<calls>[f", "<calls>f"])
-def test_a_name_that_a_turn_ends_with_is_text(text):
+def test_name_at_the_end_of_the_turn_is_content(text):
     parser = fed(MARKED, text)
     assert (calls(parser), parser.message.content) == ([], text)
     assert [tried.status for tried in parser.attempts] == ["not_a_call"]
     assert [tried.span for tried in parser.attempts] == [(0, len(text) - 1)]
 
 
-def test_a_name_that_is_nothing_but_what_stands_before_each_is_one():
+def test_namespace_alone_is_a_name():
     fmt = MARKED.replace(function={"namespace": "ns."})
     assert calls(fed(fmt, "<calls>[ns.(a=1)]</calls>")) == [("ns.", '{"a": 1}')]
     assert calls(fed(fmt, "<calls>[ns.f(a=1)]</calls>")) == [("f", '{"a": 1}')]
 
 
 @pytest.mark.parametrize("value", ['"x\ny"', "nan"])
-def test_what_a_policy_does_not_repair_is_not_told_as_repaired(value):
+def test_strict_policy_does_not_report_a_repair(value):
     strict = Policies(malformed_arguments="strict")
     parser = fed(PLAIN, f"[f(a={value})]", tools=[{"name": "f"}], policies=strict)
     (call,) = parser.message.tool_calls
@@ -624,7 +624,7 @@ def test_what_a_policy_does_not_repair_is_not_told_as_repaired(value):
 
 
 @pytest.mark.parametrize(("behind", "tried"), [("\n[f", True), (" [", True), ("\nf(", False)])
-def test_behind_a_call_the_bracket_of_a_list_begins_one_that_is_cut(behind, tried):
+def test_list_bracket_after_a_call_is_a_truncated_attempt(behind, tried):
     parser = fed(PLAIN, f"f(a=1){behind}", "length", tools=[{"name": "f"}])
     assert [one.status for one in parser.attempts] == ["complete", *["truncated"] * tried]
     assert parser.message.content == behind

@@ -1,4 +1,4 @@
-"""The beginning of a call in Python: what is one, what may become one, and what is none."""
+"""Heads of Python calls: complete heads, prefixes of heads, and other text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WAITS = "waits"
 
 
 def read(text, *, closed=False, **options):
-    """What is returned, or that more is waited for; and where the reader stands."""
+    """Return the result or `WAITS`, and the unread text."""
     src = Window(text, closed=closed)
     steps = python_head(src, **({"sure": True} | options))
     try:
@@ -43,7 +43,7 @@ TOOLS = {"names": {"find", "fetch"}}
         (",,f(", {"after": True}, ("", ",,f(")),
         (f"{'x' * LONGEST_NAME}(", {}, ("x" * LONGEST_NAME, "")),
         (f"{'x' * (LONGEST_NAME + 1)}", {}, ("", "x" * (LONGEST_NAME + 1))),
-        # Only a name and a parenthesis are not enough where nothing says that a call stands here.
+        # Without a marker, a name and a parenthesis are not enough for a call.
         ("f(", {"sure": False}, (WAITS, "f(")),
         ("f()", {"sure": False}, ("f", ")")),
         ("f(a", {"sure": False}, (WAITS, "f(a")),
@@ -53,7 +53,7 @@ TOOLS = {"names": {"find", "fetch"}}
         ("f(1", {"sure": False}, ("", "f(1")),
         ("f (", {"sure": False}, ("", "f (")),
         ("1st(", {"sure": False}, ("", "1st(")),
-        # Where the tools are known, the name is that of one, and what may become it is waited for.
+        # With tools, the name must be that of a tool, and a prefix of a tool name waits.
         ("", TOOLS, (WAITS, "")),
         (" ", TOOLS, (WAITS, " ")),
         ("fi", TOOLS, (WAITS, "fi")),
@@ -63,7 +63,7 @@ TOOLS = {"names": {"find", "fetch"}}
         ("finder", TOOLS, ("", "finder")),
         ("fo(", TOOLS | {"strays": True}, ("fo", "")),
         ("fö(", TOOLS | {"strays": True}, ("", "fö(")),
-        # A method stands behind the name, and is not of it.
+        # A method after the name is not part of the name.
         ("f.call(", {"method": ".call"}, ("f", "")),
         ("f.cal(", {"method": ".call"}, ("", "f.cal(")),
         ("f.ca", {"method": ".call"}, (WAITS, "f.ca")),
@@ -72,7 +72,7 @@ TOOLS = {"names": {"find", "fetch"}}
         ("find.x", TOOLS | {"method": ".call"}, ("", "find.x")),
     ],
 )
-def test_a_name_and_a_parenthesis(text, options, found):
+def test_name_and_parenthesis_start_a_call(text, options, found):
     assert read(text, **options) == found
     ended = read(text, closed=True, **options)
     assert ended == ((None, text) if found[0] == WAITS else found)
@@ -88,5 +88,5 @@ def test_a_name_and_a_parenthesis(text, options, found):
         (", f(", {"after": True}, ("f", "")),
     ],
 )
-def test_what_a_name_begins_with_and_what_stands_before_it(text, options, found):
+def test_first_character_and_separator_of_a_name(text, options, found):
     assert read(text, **options) == found

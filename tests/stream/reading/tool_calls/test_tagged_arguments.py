@@ -1,4 +1,4 @@
-"""Arguments in tags, one by one."""
+"""Single arguments in tags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITH_ID = WireFormat().replace(
 )
 
 
-def test_they_are_read_without_the_readers_of_odd_ones(monkeypatch):
+def test_usual_arguments_take_the_fast_path(monkeypatch):
     def odd(*_):
         raise AssertionError
 
@@ -32,13 +32,13 @@ def test_they_are_read_without_the_readers_of_odd_ones(monkeypatch):
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
 @pytest.mark.parametrize("behind", ["", "</f>", "\n</f> x", " x"])
-def test_an_id_behind_the_arguments_ends_them(behind, reason):
+def test_id_after_the_arguments_ends_them(behind, reason):
     parser = fed(WITH_ID, "<f=f><a=x>1</a><id>7</id>" + behind, reason)
     (call,) = parser.message.tool_calls
     assert (call.id, call.arguments, call.complete) == ("7", '{"x": 1}', True)
 
 
-def test_text_behind_arguments_that_nothing_ends_is_content():
+def test_text_after_unclosed_arguments_is_not_dropped():
     fmt = WITH_ID.replace(
         function={"close": ""}, call_id={"position": "NONE", "prefix": "", "suffix": ""}
     )
@@ -53,7 +53,7 @@ IN_ONE = TWO_ENDS.replace(arguments={"start": "<args>", "end": "</args>"})
 
 
 @pytest.mark.parametrize("junk", ["{}", '{"a": 1}', "{"])
-def test_what_is_no_argument_is_left_out_and_told(junk):
+def test_text_between_arguments_is_dropped_and_reported(junk):
     parser = fed(UNMARKED, f"<c><f=f>{junk}</f></c>")
     assert calls(parser) == [("f", "{}")]
     (issue,) = parser.issues
@@ -64,7 +64,7 @@ def test_what_is_no_argument_is_left_out_and_told(junk):
     assert [one.kind for one in parser.issues] == ["repaired_arguments", "truncated_call"]
 
 
-def test_the_end_of_all_arguments_makes_them_whole():
+def test_end_of_all_arguments_completes_them():
     text = "<c><f=f><args><a=x>1</a></args>"
     for behind, whole in (("", True), ("</f></c>", True)):
         (call,) = fed(IN_ONE, text + behind, "length").message.tool_calls
@@ -74,7 +74,7 @@ def test_the_end_of_all_arguments_makes_them_whole():
     assert "".join(delta.arguments for delta in made) == '{"x": 1}'
 
 
-def test_no_closer_but_the_last_may_be_missing():
+def test_only_the_last_closer_may_be_missing():
     text = "<c><f=f><a=x>1</a>"
     for behind, whole in (("", False), ("<", False), ("</f>", True), ("</f></", True)):
         parser = fed(TWO_ENDS, text + behind, "stop")
@@ -83,13 +83,13 @@ def test_no_closer_but_the_last_may_be_missing():
         assert "repaired_arguments" not in kinds(parser)
 
 
-def test_a_name_without_a_marker_says_how_the_value_is_written():
+def test_unmarked_names_select_the_notation_of_the_value():
     fmt = in_tags(name_suffix="=", value_suffix=";", alternatives=("number boolean", "", ":", "!"))
     assert calls(fed(fmt, "<c><f=f>x:1!y=1;</f></c>")) == [("f", '{"x": 1, "y": "1"}')]
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_an_id_behind_the_arguments_makes_them_whole_at_once(reason):
+def test_id_after_the_arguments_completes_them_at_once(reason):
     parser = StreamParser(WITH_ID)
     parser.feed("<f=f><a=x>1</a><id>7</id>")
     (call,) = parser.message.tool_calls
@@ -97,13 +97,13 @@ def test_an_id_behind_the_arguments_makes_them_whole_at_once(reason):
 
 
 @pytest.mark.parametrize("gap", ["", " ", "\n"])
-def test_white_space_stands_round_a_separator(gap):
+def test_whitespace_around_a_separator_is_ignored(gap):
     fmt = TWO_ENDS.replace(arguments={"separator": ","})
     parser = fed(fmt, f"<c><f=f><a=x>1</a>{gap},{gap}<a=y>2</a>{gap}</f></c>")
     assert (calls(parser), parser.issues) == ([("f", '{"x": 1, "y": 2}')], [])
 
 
-def test_what_has_no_marker_before_its_name_is_no_argument_where_others_have_one():
+def test_name_without_its_marker_is_not_an_argument():
     fmt = TWO_ENDS.replace(arguments={"escape_start": "<e>", "escape_end": "</e>"})
     parser = fed(fmt, "<c><f=f><a=x><e>v</e></a>y>1<a=z>1</a></f></c>")
     assert calls(parser) == [("f", '{"x": "v", "z": 1}')]
@@ -112,7 +112,7 @@ def test_what_has_no_marker_before_its_name_is_no_argument_where_others_have_one
 
 @pytest.mark.parametrize(("reason", "whole"), [("stop", True), ("length", False)])
 @pytest.mark.parametrize(("text", "made"), [("", "{}"), ("x=1;", '{"x": 1}')])
-def test_the_one_closer_may_be_missing_behind_names_without_a_marker(text, made, reason, whole):
+def test_only_closer_may_be_missing_after_unmarked_names(text, made, reason, whole):
     fmt = UNMARKED.replace(tools={"per_call_start": "", "per_call_end": ""})
     (call,) = fed(fmt, "<f=f>" + text, reason).message.tool_calls
     assert call.complete == whole
@@ -126,7 +126,7 @@ UNENDED = WITH_ID.replace(
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
 @pytest.mark.parametrize(("cut", "whole"), [("<", False), ("<a", False), ("<|", True)])
-def test_what_may_be_another_argument_ends_no_call_that_nothing_closes(cut, whole, reason):
+def test_possible_argument_leaves_an_unclosed_call_incomplete(cut, whole, reason):
     (call,) = fed(UNENDED, "<f=f><a=x>1</a>" + cut, reason).message.tool_calls
     assert (call.arguments, call.complete) == ('{"x": 1' + "}" * whole, whole)
 
@@ -137,7 +137,7 @@ IN_ELEMENTS = WireFormat().replace(
     function={"name_prefix": "<name>", "name_suffix": "</name>"},
     arguments={"name_prefix": "<", "name_suffix": ">", "value_suffix": "</", "key_suffix": ">"},
 )
-"""What begins a call may as well begin an argument."""
+"""A format in which calls and arguments share a start marker."""
 HAS_CALL = [
     {"name": "f", "parameters": {"properties": {"call": {"type": "string"}, "x": {}}}},
     {"name": "g", "parameters": {"properties": {"x": {}}}},
@@ -145,7 +145,7 @@ HAS_CALL = [
 
 
 @pytest.mark.parametrize("end", ["</call>", ""])
-def test_what_begins_calls_begins_an_argument_where_the_schema_has_that(end):
+def test_call_marker_starts_an_argument_of_the_schema(end):
     fmt = IN_ELEMENTS.replace(tools={"per_call_end": end})
     text = f"<call><name>f</name><call>v</call><x>1</x>{end}"
     parser = fed(fmt, text, tools=HAS_CALL)
@@ -157,7 +157,7 @@ def test_what_begins_calls_begins_an_argument_where_the_schema_has_that(end):
             '{"x": 1',
             '{"x": 2',
         ]
-        # What closes the first was forgotten, where there is something that does.
+        # The first call lacks its closer, if the format has one.
         assert [call.complete for call in parser.message.tool_calls] == [not end, True]
 
 
@@ -173,7 +173,7 @@ def test_what_begins_calls_begins_an_argument_where_the_schema_has_that(end):
         ),
     ],
 )
-def test_such_an_argument_is_written_as_others_are(arguments, start, text):
+def test_argument_with_a_call_marker_has_any_notation(arguments, start, text):
     fmt = TWO_ENDS.replace(tools={"per_call_start": start}, arguments=arguments)
     parser = fed(fmt, f"{start}<f=f>{text}</f></c>", tools=HAS_CALL)
     assert (calls(parser), parser.issues) == ([("f", '{"x": 1, "call": "v"}')], [])

@@ -1,4 +1,4 @@
-"""Arguments in tags: a string comes out while it is written."""
+"""Calls in tags; strings stream while they are written."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ...invariants import run
     fmt=tagged_formats(kinds=["TAG_WITH_TAGGED"], streamed=True),
     text=st.text("ab<[/\n> é", max_size=60),
 )
-def test_7_a_string_in_tags_is_held_back_no_longer_than_what_ends_it(fmt, text):
-    text = "é" + text  # which no marker has
+def test_7_string_in_tags_buffers_only_a_possible_closer(fmt, text):
+    text = "é" + text  # no marker contains this character
     wire = write(fmt, Written("", "", (("f", {"s": text}),)))
     start = wire.rindex(text)
     longest = 2 * max(map(len, markers_of(fmt))) + 8
@@ -48,7 +48,7 @@ BY_NAME = WireFormat().replace(
         "close_suffix": ">\n",
     },
 )
-"""What closes a call repeats the name of its function."""
+"""A format whose closer repeats the name of the function."""
 TAGGED_BY_NAME = BY_NAME.replace(
     tools={"format": "TAG_WITH_TAGGED"},
     arguments={"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"},
@@ -67,7 +67,7 @@ CALLED, CLOSER = '<run=f>{"a": 1}', "</run=f>\n"
         ("</run=ff>\nx", "</run=ff>\nx"),
     ],
 )
-def test_a_call_is_closed_by_its_own_name(behind, content):
+def test_call_is_closed_by_its_own_name(behind, content):
     parser = fed(BY_NAME, CALLED + behind)
     call, *rest = parser.message.parts
     assert (call.name, call.arguments, call.complete) == ("f", '{"a": 1}', True)
@@ -84,7 +84,7 @@ def test_a_call_is_closed_by_its_own_name(behind, content):
         (get_format("devstral"), '[TOOL_CALLS]f[ARGS]{"a": 1}'),
     ],
 )
-def test_space_behind_what_ends_a_call_is_content(fmt, called, space):
+def test_whitespace_after_a_call_is_content(fmt, called, space):
     (call, rest) = fed(fmt, called + space + "y").message.parts
     assert (call.name, call.complete) == ("f", True)
     assert rest == Content(space + "y")
@@ -92,7 +92,7 @@ def test_space_behind_what_ends_a_call_is_content(fmt, called, space):
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
 @pytest.mark.parametrize("cut", range(1, len(CLOSER) - 1))
-def test_what_is_there_of_the_closer_is_reported(cut, reason):
+def test_truncated_closer_is_reported(cut, reason):
     assert kinds(fed(BY_NAME, CALLED, reason)) == ["cut_marker"] * (reason == "stop")
     parser = fed(BY_NAME, CALLED + CLOSER[:cut], reason)
     (call,) = parser.message.parts
@@ -103,7 +103,7 @@ def test_what_is_there_of_the_closer_is_reported(cut, reason):
     assert issue.detail.endswith(f"not emitted: {CLOSER[:cut]!r}")
 
 
-def test_calls_that_are_closed_by_name_follow_one_another():
+def test_calls_closed_by_name_may_be_adjacent():
     parser = fed(BY_NAME, (CALLED + CLOSER) * 2)
     assert [call.complete for call in parser.message.parts] == [True, True]
     assert parser.issues == []
@@ -114,12 +114,12 @@ SECTION = WireFormat().replace(
     tools={"format": "TAG_WITH_JSON", "section_start": "<s>", "section_end": "</s>"},
     function={"name_prefix": "<f=", "name_suffix": ">", "close": "</f>"},
 )
-"""Calls in a section, in which nothing but its name begins each."""
+"""A section of calls without start markers; each call starts with its name."""
 ONE = '<f=f>{"a": 1}</f>'
 
 
 @pytest.mark.parametrize("cut", ["", "<", "</run=", "</run=f", "</run=f>"])
-def test_the_last_closer_may_be_cut_where_the_model_ended_the_turn(cut):
+def test_last_closer_may_be_truncated_at_a_natural_end(cut):
     for fmt in (BY_NAME, BY_NAME.replace(tools={"per_call_start": "<c>", "per_call_end": "</c>"})):
         opening = "<c>" if fmt.tools.per_call_start else ""
         (call,) = fed(fmt, opening + CALLED + cut, "stop").message.tool_calls
@@ -131,11 +131,11 @@ NAMED = SECTION.replace(
     function={"name_prefix": "", "name_suffix": "\n"},
     arguments={"name_prefix": "<a=", "name_suffix": ">", "value_suffix": "</a>"},
 )
-"""Nothing at all begins a call of a section but its name."""
+"""A section of calls without any prefix before their names."""
 
 
 IN_SECTION = SECTION.replace(function={"name_prefix": ".", "name_suffix": ":"})
-"""The same with a bracket that is no marker before the name."""
+"""The same with a punctuation prefix before the name."""
 
 
 IN_SECTIONS = [(SECTION, ONE), (NAMED, "f\n<a=x>1</a></f>"), (IN_SECTION, '.f:{"a": 1}</f>')]
@@ -143,7 +143,7 @@ IN_SECTIONS = [(SECTION, ONE), (NAMED, "f\n<a=x>1</a></f>"), (IN_SECTION, '.f:{"
 
 @pytest.mark.parametrize("gap", ["", "\n", " "])
 @pytest.mark.parametrize(("fmt", "one"), IN_SECTIONS)
-def test_calls_of_a_section_come_as_they_end(fmt, one, gap):
+def test_calls_of_a_section_are_emitted_when_they_end(fmt, one, gap):
     parser = StreamParser(fmt)
     parser.feed("<s>" + one)
     for count in range(2, 5):
@@ -161,7 +161,7 @@ def test_calls_of_a_section_come_as_they_end(fmt, one, gap):
 
 @pytest.mark.parametrize("separator", [";", ";\n", "\n;\n", ","])
 @pytest.mark.parametrize(("fmt", "one"), IN_SECTIONS)
-def test_a_separator_stands_between_calls_of_a_section(fmt, one, separator):
+def test_separator_between_calls_of_a_section_is_markup(fmt, one, separator):
     fmt = fmt.replace(tools={"separator": separator})
     for between in (separator, separator.strip()):
         parser = fed(fmt, f"<s>{between.join([one] * 3)}</s>")
@@ -170,7 +170,7 @@ def test_a_separator_stands_between_calls_of_a_section(fmt, one, separator):
 
 
 @pytest.mark.parametrize("more", ["f\n<!", "f\n<!y</f>"])
-def test_what_is_no_call_behind_one_of_a_section_is_content(more):
+def test_rejected_text_after_a_section_call_is_content(more):
     parser = fed(NAMED, f"<s>f\n<a=x>1</a></f>{more}")
     assert calls(parser) == [("f", '{"x": 1}')]
     assert parser.message.content == more.removesuffix("</f>")
@@ -178,7 +178,7 @@ def test_what_is_no_call_behind_one_of_a_section_is_content(more):
 
 
 @pytest.mark.parametrize("gap", ["", " ", "; ", ","])
-def test_content_between_calls_of_a_section_is_what_stands_there(gap):
+def test_content_between_section_calls_is_verbatim(gap):
     parser = fed(SECTION, f"<s>{ONE}{gap}x:y{ONE}</s>")
     assert [call.complete for call in parser.message.tool_calls] == [True] * 2
     assert parser.message.content == f"{gap}x:y"
@@ -186,7 +186,7 @@ def test_content_between_calls_of_a_section_is_what_stands_there(gap):
     assert (parser.message.content, kinds(parser)) == (f"{gap}x:y", ["text_after_tool_call"])
 
 
-def test_a_name_may_begin_like_what_ends_the_section():
+def test_name_may_start_like_the_section_end():
     fmt = SECTION.replace(
         tools={"section_end": "done"},
         function={"name_prefix": "", "name_suffix": ":", "close": "</", "close_suffix": ">"},
@@ -196,7 +196,7 @@ def test_a_name_may_begin_like_what_ends_the_section():
 
 
 @pytest.mark.parametrize(("fmt", "one"), IN_SECTIONS)
-def test_a_call_of_a_section_that_the_prompt_began_comes_out_whole(fmt, one):
+def test_section_call_started_in_the_prompt_is_complete(fmt, one):
     fmt = fmt.replace(turn={"headers": ("<|start|>",)})
     cut = one.index("1")
     parser = fed(fmt, one[cut:] + "</s>", prompt=f"<|start|><s>{one}{one[:cut]}")
@@ -215,7 +215,7 @@ def test_a_call_of_a_section_that_the_prompt_began_comes_out_whole(fmt, one):
         ),
     ],
 )
-def test_calls_that_are_dropped_are_not_kept(fmt, one):
+def test_dropped_calls_are_not_buffered(fmt, one):
     policies = Policies(extra_calls="drop")
     held = []
     for times in (2, 8):
@@ -228,7 +228,7 @@ def test_calls_that_are_dropped_are_not_kept(fmt, one):
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
 @pytest.mark.parametrize("cut", ["</run=", "</run=f"])
-def test_a_closer_that_was_cut_closes_arguments_in_tags_where_the_model_ended(cut, reason):
+def test_truncated_closer_closes_tagged_arguments_at_stop(cut, reason):
     (call,) = fed(TAGGED_BY_NAME, "<run=f>" + cut, reason).message.tool_calls
     assert call.complete == (reason == "stop")
 
@@ -251,7 +251,7 @@ def test_a_closer_that_was_cut_closes_arguments_in_tags_where_the_model_ended(cu
     ],
 )
 @pytest.mark.parametrize("reason", ["length", "stop", None])
-def test_what_may_be_a_closer_or_stand_before_arguments_makes_no_whole_call(change, before, reason):
+def test_possible_closer_before_arguments_completes_no_call(change, before, reason):
     text = f'<calls>f{before}{{"a": 1}}</f></calls>'
     fmt = (
         WireFormat()
@@ -272,7 +272,7 @@ def test_what_may_be_a_closer_or_stand_before_arguments_makes_no_whole_call(chan
 
 
 @pytest.mark.parametrize("reason", ["length", None])
-def test_a_name_whose_end_is_cut_is_that_of_no_whole_call(reason):
+def test_truncated_name_end_never_completes_a_call(reason):
     fmt = WireFormat().replace(
         tools={
             "format": "TAG_WITH_TAGGED",
@@ -290,7 +290,7 @@ def test_a_name_whose_end_is_cut_is_that_of_no_whole_call(reason):
 
 @pytest.mark.parametrize("several", [1, 2])
 @pytest.mark.parametrize("behind", ["</s>", " z </s>"])
-def test_what_the_prompt_wrote_behind_calls_of_a_section_is_not_emitted(behind, several):
+def test_prompt_text_after_section_calls_is_not_emitted(behind, several):
     fmt = IN_SECTION.replace(turn={"headers": ("<|start|>",)})
     text = "<s>" + '.f:{"a": 1}</f>' * several + behind + " c"
     for cut in range(len(text)):
@@ -298,7 +298,7 @@ def test_what_the_prompt_wrote_behind_calls_of_a_section_is_not_emitted(behind, 
         assert text[cut:].endswith(content)
 
 
-def test_a_call_in_tags_that_is_cut_before_its_arguments_is_cut():
+def test_call_truncated_before_its_arguments_is_truncated():
     for cut in ("", " ", "\n"):
         parser = fed(SECTION, "<s><f=f>" + cut, "length")
         (call,) = parser.message.tool_calls
@@ -310,7 +310,7 @@ def test_a_call_in_tags_that_is_cut_before_its_arguments_is_cut():
 @pytest.mark.parametrize(
     ("cut", "whole"), [("", False), ("</run=", False), ("</run=f>", True), ("</run=f></", True)]
 )
-def test_no_closer_but_the_last_may_be_missing_behind_one_with_the_name(cut, whole, section):
+def test_only_the_last_closer_after_a_named_one_may_be_missing(cut, whole, section):
     tools = {"per_call_start": "<c>", "per_call_end": "</c>", **section}
     fmt = TAGGED_BY_NAME.replace(tools=tools)
     text = f"{fmt.tools.section_start}<c><run=f><p=a>1</p>{cut}"
@@ -320,7 +320,7 @@ def test_no_closer_but_the_last_may_be_missing_behind_one_with_the_name(cut, who
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_a_closer_with_the_name_ends_arguments_in_tags(reason):
+def test_named_closer_ends_tagged_arguments(reason):
     fmt = BY_NAME.replace(
         tools={"format": "TAG_WITH_TAGGED"},
         arguments={"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"},
@@ -334,7 +334,7 @@ def test_a_closer_with_the_name_ends_arguments_in_tags(reason):
 @pytest.mark.parametrize(
     ("tools", "called"), [([], False), (["f"], True), (["g"], False), (["f", "g"], True)]
 )
-def test_a_name_in_brackets_is_a_call_where_it_is_that_of_a_tool(tools, called):
+def test_bracketed_name_is_a_call_if_it_is_a_tool(tools, called):
     fmt = WireFormat().replace(
         turn={"ends": ("<|end|>",)},
         tools={"format": "TAG_WITH_TAGGED"},
@@ -345,7 +345,7 @@ def test_a_name_in_brackets_is_a_call_where_it_is_that_of_a_tool(tools, called):
     parser = fed(fmt, text, tools=[{"name": name} for name in tools])
     assert [call.arguments for call in parser.message.tool_calls] == ['{"x": 1}'] * called
     assert parser.message.content == ("" if called else text)
-    # Without tools, nothing is looked for.
+    # Without tools, calls are not searched.
     said = (
         []
         if not tools
@@ -355,7 +355,7 @@ def test_a_name_in_brackets_is_a_call_where_it_is_that_of_a_tool(tools, called):
 
 
 @pytest.mark.parametrize("behind", ["", " more", "</run=g>\n"])
-def test_arguments_in_tags_that_nothing_closes_are_not_whole(behind):
+def test_unclosed_tagged_arguments_are_incomplete(behind):
     (call,) = fed(TAGGED_BY_NAME, "<run=f><p=x>1</p>" + behind, "length").message.tool_calls
     assert not call.complete
 
@@ -365,7 +365,7 @@ LISTED = WireFormat().replace(
     tools={"format": "TAG_WITH_JSON", "section_start": "<calls>", "section_end": "</calls>"},
     function={"name_suffix": ":", "close": "</", "close_suffix": ">"},
 )
-"""No marker begins each call."""
+"""A format without start markers of calls."""
 FIRST, CALLED_F = '<calls>f:{"a": 1}</f>', ("f", '{"a": 1}')
 
 
@@ -373,7 +373,7 @@ FIRST, CALLED_F = '<calls>f:{"a": 1}</f>', ("f", '{"a": 1}')
     ("prefix", "space", "made"),
     [("", 0, 2), ("", MOST_GAP, 2), ("", MOST_GAP + 1, 1), ("@=", 0, 2), ("@=", MOST_GAP, 2)],
 )
-def test_another_call_of_a_section_stands_no_further_than_white_space_may_be(prefix, space, made):
+def test_whitespace_between_section_calls_is_limited(prefix, space, made):
     fmt = LISTED.replace(function={"name_prefix": prefix})
     text = f'<calls>{prefix}f:{{"a": 1}}</f>{" " * space}{prefix}f:{{"a": 1}}</f></calls>'
     assert calls(fed(fmt, text)) == [CALLED_F, CALLED_F][:made]
@@ -383,18 +383,18 @@ def test_another_call_of_a_section_stands_no_further_than_white_space_may_be(pre
     ("behind", "content", "said"),
     [("</", "", "cut_marker"), ("(", "(", "text_after_tool_call")],
 )
-def test_what_begins_no_name_behind_a_call_is_no_call(behind, content, said):
+def test_text_that_starts_no_name_is_not_a_next_call(behind, content, said):
     parser = fed(LISTED, FIRST + behind)
     assert (parser.message.content, calls(parser), kinds(parser)) == (content, [CALLED_F], [said])
 
 
-def test_what_opens_a_section_ends_a_call_without_arguments():
+def test_section_start_ends_a_call_without_arguments():
     parser = fed(LISTED, "<calls>f<calls>")
     assert parser.attempts[0].status == "complete"
     assert calls(parser) == [("f", "{}")]
 
 
-def test_a_call_that_is_cut_where_its_id_or_its_end_may_stand_is_cut():
+def test_call_truncated_at_its_id_or_end_is_truncated():
     fmt = LISTED.replace(
         call_id={"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "</id>", "suffix": "<id/>"}
     )
@@ -402,7 +402,7 @@ def test_a_call_that_is_cut_where_its_id_or_its_end_may_stand_is_cut():
     assert (calls(parser), kinds(parser)) == ([("f", "")], ["truncated_call"])
 
 
-def test_behind_what_is_no_call_a_section_has_none():
+def test_section_that_starts_with_a_rejected_call_is_content():
     text = '<calls>f:!g:{"a": 1}</g></calls>'
     parser = fed(LISTED, text)
     assert (parser.message.content, calls(parser)) == (text, [])
@@ -412,13 +412,13 @@ IN_TAGS = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
 WITH_ID = IN_TAGS.replace(call_id={"position": "POST_ARGS", "prefix": "<id>", "suffix": "</id>"})
 
 
-def test_null_stands_for_no_arguments_in_tags_too():
+def test_null_arguments_in_tags_are_empty():
     fmt = IN_TAGS.replace(tools={"format": "TAG_WITH_JSON"})
     parser = fed(fmt, "<c><f=f>null</f></c>")
     assert (calls(parser), parser.issues) == ([("f", "{}")], [])
 
 
-def test_a_call_between_others_that_is_text_is_so_as_a_whole():
+def test_text_call_between_calls_is_text_completely():
     first, second = "<c><f=f><a=x>1</a></f></c>", "<c><f=g><a=x>1</a></f></c>"
     policies = Policies(unknown_tool="text")
     parser = fed(IN_TAGS, f"{first}\n{second}\n{first}", tools=[{"name": "f"}], policies=policies)
@@ -438,7 +438,7 @@ def test_a_call_between_others_that_is_text_is_so_as_a_whole():
     ("change", "arguments"),
     [({}, "<a=x>1</a>"), ({"tools": {"format": "TAG_WITH_JSON"}}, '{"x": 1}')],
 )
-def test_an_id_behind_the_arguments(change, arguments, gap, written, made):
+def test_id_after_the_arguments_is_used(change, arguments, gap, written, made):
     text = f"<c><f=f>{arguments}{gap}<id>{written}</id></f></c>"
     parser = fed(WITH_ID.replace(**change), text, id_factory=lambda *_: "new")
     assert [(call.id, call.arguments) for call in parser.message.tool_calls] == [(made, '{"x": 1}')]
@@ -448,13 +448,13 @@ def test_an_id_behind_the_arguments(change, arguments, gap, written, made):
 IN_JSON = IN_TAGS.replace(tools={"format": "TAG_WITH_JSON"})
 
 
-def test_an_id_behind_json_needs_no_marker_before_it():
+def test_id_after_json_needs_no_start_marker():
     fmt = IN_JSON.replace(call_id={"position": "POST_ARGS", "suffix": "</id>"})
     (call,) = fed(fmt, '<c><f=f>{"x": 1}7</id></f></c>').message.tool_calls
     assert (call.id, call.arguments, call.complete) == ("7", '{"x": 1}', True)
 
 
-def test_what_stands_behind_arguments_that_break_is_reported_and_not_read():
+def test_text_after_broken_arguments_is_reported_only():
     for behind, change in (
         ("<id>7</id>", {"call_id": {"position": "POST_ARGS", "prefix": "<id>", "suffix": "</id>"}}),
         ("</args>", {"arguments": {"start": "<args>", "end": "</args>"}}),
@@ -473,7 +473,7 @@ def test_what_stands_behind_arguments_that_break_is_reported_and_not_read():
         ({}, "<a=x>1</a>, <a=y>2</a>", '{"x": 1, "y": 2}'),
     ],
 )
-def test_a_marker_behind_all_arguments_is_read_once(change, arguments, made):
+def test_end_marker_of_all_arguments_is_read_once(change, arguments, made):
     fmt = IN_TAGS.replace(
         tools=change, arguments={"start": "<args>", "end": "</args>", "separator": ","}
     )
@@ -482,7 +482,7 @@ def test_a_marker_behind_all_arguments_is_read_once(change, arguments, made):
 
 
 @pytest.mark.parametrize("text", ["<c><f=", "<c><f=<!>"])
-def test_behind_what_is_no_call_another_is(text):
+def test_call_after_a_rejected_call_is_parsed(text):
     called = "<c><f=f><a=x>1</a></f></c>"
     for before in ("", called):
         parser = fed(IN_TAGS, f"{before}{text}</f></c>{called}")
@@ -519,13 +519,13 @@ OBJECT = WireFormat().replace(
         ("<c>f|<json>", [("", False)], ""),
     ],
 )
-def test_arguments_in_tags_may_be_one_object_between_markers(text, made, content):
+def test_tagged_arguments_may_be_one_json_object(text, made, content):
     message = fed(OBJECT, text).message
     assert [(call.arguments, call.complete) for call in message.tool_calls] == made
     assert message.content == content
 
 
-def test_the_other_form_of_kimi_k3_is_read():
+def test_other_form_of_kimi_k3_is_read():
     text = (
         '<|close|>think<|sep|><|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|>'
         '<|open|>json type="object"<|sep|>{"city":"SF"}<|close|>json<|sep|><|close|>call<|sep|>'
@@ -555,9 +555,7 @@ def test_one_block_may_hold_several_calls(name, start, call, end, data):
 
 
 @pytest.mark.parametrize(("name", "start", "call", "end"), BLOCKS)
-def test_behind_a_block_that_was_closed_the_rest_of_its_marker_begins_no_call(
-    name, start, call, end
-):
+def test_marker_suffix_after_a_closed_block_starts_no_call(name, start, call, end):
     parser = fed(get_format(name), start + call + end + call)
     assert (len(parser.message.tool_calls), parser.message.content) == (1, call)
     parser = fed(get_format(name), start + call + " call me" + end)
@@ -565,13 +563,13 @@ def test_behind_a_block_that_was_closed_the_rest_of_its_marker_begins_no_call(
 
 
 @pytest.mark.parametrize("policy", ["defer", "call"])
-def test_several_calls_of_one_block_stand_in_reasoning_too(policy):
+def test_one_block_in_reasoning_may_hold_several_calls(policy):
     text = "<|channel>thought\nhm<|tool_call>call:f{}call:g{}<tool_call|>"
     parser = fed(get_format("gemma4"), text, policies=Policies(tool_in_reasoning=policy))
     assert [name for name, _ in calls(parser)] == ["f", "g"]
 
 
-def test_a_second_call_in_a_block_may_be_cut_or_none():
+def test_second_call_in_a_block_may_be_truncated_or_rejected():
     cut = fed(get_format("gemma4"), "<|tool_call>call:f{}call:g{a:", "length")
     assert [(call.name, call.complete) for call in cut.message.tool_calls] == [
         ("f", True),

@@ -1,4 +1,4 @@
-"""Names in tags: how long they are, and which of what is written is the name."""
+"""Names in tags: their limits, and the part of the text that is the name."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ NO_ENDS = WireFormat(
     function=FunctionFormat(name_prefix="<f=", name_suffix=">"),
     arguments=ArgumentsFormat(name_prefix="<a=", name_suffix=">", value_suffix=";"),
 )
-"""Nothing closes a call."""
+"""A format without closers of calls."""
 NAMES = NO_ENDS.replace(
     function={"close": "</f>"}, arguments={"name_prefix": "", "name_suffix": "="}
 )
-"""Nothing stands before the name of an argument."""
+"""A format without a marker before the names of arguments."""
 TOOLS = [{"name": "f", "parameters": {"properties": {"a": {}, "b": {}}}}]
 
 
 @pytest.mark.parametrize("extra", [0, 1, 100])
-def test_a_name_is_no_longer_than_it_may_be(extra):
+def test_name_length_is_limited(extra):
     driver = Driver(silent(read_name, (), ENDS))
     driver.feed("n" * (LONGEST_NAME + extra))
     assert driver.running == (extra < len("</n>"))
@@ -55,7 +55,7 @@ def test_a_name_is_no_longer_than_it_may_be(extra):
     assert driver.result == ("" if extra else "n" * LONGEST_NAME)
 
 
-def test_a_tools_name_that_is_too_long_is_none_even_if_it_is_cut():
+def test_truncated_too_long_tool_name_is_not_a_name():
     long = "n" * (2 * LONGEST_NAME)
     text = f"<c><f={long[:-1]}"
     parser = fed(KEYS_AND_VALUES, text, "length", tools=[{"name": long, "parameters": {}}])
@@ -65,10 +65,8 @@ def test_a_tools_name_that_is_too_long_is_none_even_if_it_is_cut():
 
 @pytest.mark.parametrize("reason", ["stop", "length", None])
 @pytest.mark.parametrize("begun", [b"<c><f=f ", b"<c><f=f>", b"<c><f=f><"])
-def test_half_a_character_in_the_place_of_a_name_or_an_argument_shows_that_it_is_no_call(
-    begun, reason
-):
-    """It is decoded when the output has ended; a beginning of what belongs there is cut then."""
+def test_partial_character_in_a_head_rejects_the_call(begun, reason):
+    """Decode the character at the end, where a prefix of a marker would be truncated."""
     data = begun + "é".encode()[:1]
     parser = fed(KEYS_AND_VALUES, data, reason, tools=TOOLS)
     assert parser.message.parts == [Content(data.decode(errors="replace"))]
@@ -89,19 +87,19 @@ def test_half_a_character_in_the_place_of_a_name_or_an_argument_shows_that_it_is
         ("x.f", "y.", True, "x.f"),
     ],
 )
-def test_the_name_without_what_stands_before_it(written, namespace, holds, name):
+def test_namespace_is_removed_from_a_name(written, namespace, holds, name):
     assert _without_namespace(written, namespace, {"f", "a.g"}, holds=holds) == name
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_the_name_of_a_tool_at_the_end_is_a_call_where_nothing_ends_one(reason):
+def test_tool_name_at_the_end_is_a_call_without_closers(reason):
     assert bool(calls(fed(NO_ENDS, "<f=f", reason, tools=TOOLS))) == (reason == "stop")
     assert calls(fed(NO_ENDS, "<f=f\n", tools=TOOLS)) == [("f", "{}")]
     parser = fed(NO_ENDS, "<f=g", "stop", tools=TOOLS)
     assert calls(parser) == []
 
 
-def test_arguments_that_no_marker_begins_are_known_by_their_names():
+def test_unmarked_arguments_are_found_by_their_names():
     parser = fed(NAMES, "<f=f>a=1;b=x;y;</f>", tools=TOOLS)
     assert calls(parser) == [("f", '{"a": 1, "b": "x;y"}')]
 
@@ -110,7 +108,7 @@ def test_arguments_that_no_marker_begins_are_known_by_their_names():
     ("text", "name", "stands"),
     [("f", None, True), ("f<", None, False), ("f<x", "", False), ("{", "", False)],
 )
-def test_what_is_cut_may_become_a_name_or_not(text, name, stands):
+def test_truncated_text_may_or_may_not_become_a_name(text, name, stands):
     m = SimpleNamespace(key_end=ENDS)
     for steps, result in (
         (silent(read_name, (), ENDS), name),
@@ -123,7 +121,7 @@ def test_what_is_cut_may_become_a_name_or_not(text, name, stands):
 
 
 @pytest.mark.parametrize("ending", ["", "<", "</", "</n", "</n>"])
-def test_a_call_that_is_cut_inside_of_what_ends_its_name_is_no_text(ending):
+def test_call_truncated_in_the_name_end_is_not_content(ending):
     fmt = NO_ENDS.replace(function={"name_suffix": "</n>", "close": "</f>"})
     parser = fed(fmt, "<f=f" + ending, "length", tools=TOOLS)
     assert parser.message.content == ""
@@ -131,7 +129,7 @@ def test_a_call_that_is_cut_inside_of_what_ends_its_name_is_no_text(ending):
 
 
 @pytest.mark.parametrize("unmarked", [False, True])
-def test_names_that_no_marker_begins_are_those_of_the_schema(unmarked):
+def test_unmarked_argument_names_are_those_of_the_schema(unmarked):
     m = SimpleNamespace(names_unmarked=unmarked)
     for tools, name, names in (
         ({"f": TOOLS[0]["parameters"]}, "f", {"a", "b"}),
@@ -161,7 +159,7 @@ IN_SECTION = WireFormat().replace(
     ],
 )
 @pytest.mark.parametrize("reason", ["length", "stop", None])
-def test_what_begins_as_the_next_call_does_makes_no_whole_call(change, before, between, reason):
+def test_possible_next_call_does_not_complete_a_call(change, before, between, reason):
     fmt = IN_SECTION.replace(**change)
     end = fmt.arguments.end
     text = (
@@ -172,25 +170,25 @@ def test_what_begins_as_the_next_call_does_makes_no_whole_call(change, before, b
     for cut in range(first, text.index("</arg/>", text.index("<is/>2")) + len("</arg/>")):
         message = parse(text[:cut], fmt, finish_reason=reason)
         whole = [call.arguments for call in message.tool_calls if call.complete]
-        # At a natural end nothing is missing where nothing is begun.
+        # At a natural end, a call is complete if no further part has started.
         one = f"{before}</arg>a<is/>1</arg/>"
         ended = reason == "stop" and text[first:cut] in ("", before, one, one + between)
         assert not whole or ended, text[:cut]
 
 
-def test_a_name_that_is_cut_where_it_may_have_ended_is_known():
+def test_name_truncated_at_a_possible_end_is_known():
     for cut in ("<", "<n", "<name/"):
         assert calls(fed(IN_SECTION, "<|calls><f" + cut, "length")) == [("f", "")]
 
 
-def test_the_object_opens_where_no_id_is_begun():
+def test_object_opens_unless_an_id_has_started():
     fmt = IN_SECTION.replace(call_id=BETWEEN | {"prefix": "<|id>", "suffix": "<id/>"})
     for behind, arguments in (("", "{"), ("<|id>", ""), ("<|id>7<id/>", "{")):
         parser = fed(fmt, "<|calls><f<name/>" + behind, "length")
         assert calls(parser) == [("f", arguments)]
 
 
-def test_a_name_without_what_stands_before_each_is_text():
+def test_name_without_its_prefix_is_not_a_call():
     fmt = NO_ENDS.replace(tools={"per_call_start": "<c>", "per_call_end": "</c>"})
     assert calls(fed(fmt, "<c><f=f><a=a>1;</c>", tools=TOOLS)) == [("f", '{"a": 1}')]
     assert calls(fed(fmt, "<c>f><a=a>1;</c>", tools=TOOLS)) == []
@@ -199,7 +197,7 @@ def test_a_name_without_what_stands_before_each_is_text():
 @pytest.mark.parametrize(
     ("before", "made"), [("<id>7</id>", "7"), ("<id></id>", "new"), ("", "new")]
 )
-def test_a_call_whose_id_is_empty_is_given_one(before, made):
+def test_call_with_an_empty_id_gets_a_new_id(before, made):
     fmt = NO_ENDS.replace(
         tools={"per_call_start": "<c>", "per_call_end": "</c>"},
         call_id={"position": "PRE_FUNC_NAME", "prefix": "<id>", "suffix": "</id>"},
@@ -208,7 +206,7 @@ def test_a_call_whose_id_is_empty_is_given_one(before, made):
     assert [call.id for call in parser.message.tool_calls] == [made]
 
 
-def test_what_may_begin_the_suffix_again_is_none_behind_it():
+def test_suffix_prefix_after_a_name_is_not_content():
     fmt = get_format("hy_v3")
     text = "<tool_calls>\n<tool_call>f<tool_sep>\n<"
     message = fed(fmt, text).message
@@ -235,18 +233,18 @@ SHORT = marker_set({">", "</n>"})
         ("n" * LONGEST_NAME + "n>", True, ""),
     ],
 )
-def test_the_name_of_a_tool_may_hold_what_ends_names(text, final, name):
+def test_tool_name_may_contain_a_name_end(text, final, name):
     assert name_in(text, SHORT, final, {"a>b", "c"}) == name
 
 
 @pytest.mark.parametrize("gap", ["", " "])
-def test_the_name_of_a_tool_is_whole_where_what_follows_it_is_cut(gap):
+def test_tool_name_with_a_name_end_is_read_completely(gap):
     tools = [{"name": "f>g", "parameters": {}}]
     text = f"<c><f=f>g{gap}<k>a<v>1</v></f></c>"
     assert calls(fed(KEYS_AND_VALUES, text, tools=tools)) == [("f>g", '{"a": 1}')]
 
 
-def test_a_call_that_is_cut_in_what_begins_its_arguments_is_no_text():
+def test_call_truncated_in_an_argument_marker_is_not_content():
     assert [one.status for one in fed(KEYS_AND_VALUES, "<c><f=f><k", "length").attempts] == [
         "truncated"
     ]
@@ -254,7 +252,7 @@ def test_a_call_that_is_cut_in_what_begins_its_arguments_is_no_text():
 
 
 @pytest.mark.parametrize("gap", ["", " ", "\n", "  "])
-def test_what_follows_the_name_may_begin_as_its_closer_does(gap):
+def test_name_suffix_may_start_like_the_closer(gap):
     closes = {"name_suffix": " end:>", "close": "end:", "close_suffix": ">"}
     fmt = KEYS_AND_VALUES.replace(function=closes)
     text = f"<c><f=f{gap}end:><k>a<v>1</v>end:f></c>"
@@ -262,7 +260,7 @@ def test_what_follows_the_name_may_begin_as_its_closer_does(gap):
     assert calls(fed(fmt, f"<c><f=f{gap}end:>end:f></c>")) == [("f", "{}")]
 
 
-def test_a_name_ends_where_what_ends_it_begins_with_a_word():
+def test_name_ends_at_a_suffix_that_starts_with_a_word():
     fmt = NO_ENDS.replace(function={"name_suffix": "is>", "close": "</f>"})
     parser = fed(fmt, "<f=gis><a=n>1;</f>", tools=TOOLS)
     assert [(one.kind, one.span) for one in parser.issues] == [("unknown_tool", (3, 4))]
@@ -273,7 +271,7 @@ def test_a_name_ends_where_what_ends_it_begins_with_a_word():
     [(None, "f"), ([{"name": "f"}], "f"), ([{"name": "x.f"}], "x.f"), ([{"name": "g"}], "f")],
 )
 @pytest.mark.parametrize("gap", ["", " "])
-def test_a_namespace_is_none_of_the_name_but_where_a_tool_has_it(tools, name, gap):
+def test_namespace_is_removed_unless_a_tool_has_it(tools, name, gap):
     fmt = NO_ENDS.replace(function={"namespace": "x.", "close": "</f>"})
     parser = fed(fmt, f"<f={gap}x.f{gap}><a=n>1;</f>", tools=tools)
     assert calls(parser) == [(name, '{"n": 1}')]
@@ -282,7 +280,7 @@ def test_a_namespace_is_none_of_the_name_but_where_a_tool_has_it(tools, name, ga
     assert told == [("unknown_tool", (at, at + 1))] * (tools == [{"name": "g"}])
 
 
-def test_an_id_that_holds_the_name_may_have_a_namespace_of_the_models_own():
+def test_id_with_the_name_may_have_a_foreign_namespace():
     fmt = get_format("kimi_k2").replace(function={"namespace": ""})
     text = (
         "<|tool_calls_section_begin|><|tool_call_begin|>x.f:0<|tool_call_argument_begin|>{}"
@@ -292,14 +290,14 @@ def test_an_id_that_holds_the_name_may_have_a_namespace_of_the_models_own():
     assert (calls(parser), parser.issues) == ([("f", "{}")], [])
 
 
-def test_what_is_longer_than_a_name_is_none_of_an_argument():
+def test_too_long_text_is_not_an_argument_name():
     driver = Driver(silent(argument_stands, SimpleNamespace(key_end=ENDS), ()))
     driver.feed("n" * 1000)
     assert (driver.running, driver.result) == (False, False)
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', '"a"'])
-def test_json_where_arguments_in_tags_should_stand_is_no_call(text):
+def test_json_in_place_of_tagged_arguments_is_not_a_call(text):
     text = f"<f=f>{text}</f>"
     parser = fed(NO_ENDS.replace(function={"close": "</f>"}), text, tools=TOOLS)
     assert (calls(parser), parser.message.content) == ([], text)
@@ -313,21 +311,21 @@ WITH_ID = IN_TAGS.replace(call_id=BETWEEN | {"prefix": "<id>", "suffix": "</id>"
     ("written", "made"),
     [("<id>7</id>", "7"), ("<id>7", "7"), ("<id></id>", "new"), ("<id>", "new"), ("", "new")],
 )
-def test_an_id_between_name_and_arguments(written, made):
+def test_id_between_name_and_arguments_is_used(written, made):
     text = f"<c><f=f>{written}<a=x>1</a></f></c>"
     parser = fed(WITH_ID, text, id_factory=lambda *_: "new")
     assert [(call.id, call.arguments) for call in parser.message.tool_calls] == [(made, '{"x": 1}')]
     assert (parser.message.content, parser.issues) == ("", [])
 
 
-def test_an_id_without_the_marker_before_it_is_none():
+def test_id_without_its_start_marker_rejects_the_call():
     text = "<c><f=f>7</id><a=x>1</a></f></c>"
     parser = fed(WITH_ID, text)
     assert (calls(parser), parser.message.content) == ([], text)
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_an_id_before_the_name_is_text_where_no_name_follows(reason):
+def test_id_without_a_following_name_is_content(reason):
     fmt = WITH_ID.replace(call_id={"position": "PRE_FUNC_NAME"})
     (call,) = fed(fmt, "<c><id>7</id><f=f><a=x>1</a></f></c>", reason).message.tool_calls
     assert (call.id, call.arguments) == ("7", '{"x": 1}')
@@ -335,7 +333,7 @@ def test_an_id_before_the_name_is_text_where_no_name_follows(reason):
     assert (calls(parser), parser.message.content) == ([], "<c><id>7")
 
 
-def test_an_id_that_belongs_behind_the_arguments_ends_them():
+def test_id_in_place_of_arguments_ends_the_call():
     fmt = WITH_ID.replace(call_id={"position": "POST_ARGS"})
     parser = fed(fmt, "<c><f=f><id>7</id><a=x>1</a></f></c>")
     (call,) = parser.message.tool_calls
@@ -343,7 +341,7 @@ def test_an_id_that_belongs_behind_the_arguments_ends_them():
 
 
 @pytest.mark.parametrize("name", ["f", "f$"])
-def test_an_id_that_holds_the_name_is_read_as_the_name_is(name):
+def test_id_with_the_name_is_read_like_the_name(name):
     fmt = IN_TAGS.replace(
         function={"name_prefix": "", "name_suffix": "\n"},
         call_id={"position": "PRE_FUNC_NAME", "holds_name": True},
@@ -355,7 +353,7 @@ def test_an_id_that_holds_the_name_is_read_as_the_name_is(name):
 
 @pytest.mark.parametrize("fmt", [IN_TAGS, WITH_ID])
 @pytest.mark.parametrize("name", ["f", "f>g"])
-def test_what_ends_names_may_stand_in_that_of_a_tool(fmt, name):
+def test_tool_name_with_a_name_end_is_parsed(fmt, name):
     tools = [{"name": name} for name in ("f", "f>g")]
     parser = fed(fmt, f"<c><f={name}><a=x>1</a></f></c>", tools=tools)
     assert (calls(parser), parser.issues) == ([(name, '{"x": 1}')], [])
@@ -364,7 +362,7 @@ def test_what_ends_names_may_stand_in_that_of_a_tool(fmt, name):
 @pytest.mark.parametrize(
     ("cut", "status"), [("<", "truncated"), ("<f", "truncated"), ("<x", "not_a_call")]
 )
-def test_a_cut_in_what_stands_before_a_name_cuts_a_call(cut, status):
+def test_truncated_name_prefix_is_a_truncated_call(cut, status):
     fmt = IN_TAGS.replace(
         tools={
             "per_call_start": "",
@@ -394,7 +392,7 @@ ENDED = "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
         ),
     ],
 )
-def test_a_marker_that_is_missing_behind_a_name_is_reported(fmt, text, marker):
+def test_missing_marker_after_a_name_is_reported(fmt, text, marker):
     parser = fed(get_format(fmt), text)
     (call,) = parser.message.tool_calls
     assert (call.complete, call.repaired, call.healed()) == (True, True, {"x": 1})
@@ -403,14 +401,14 @@ def test_a_marker_that_is_missing_behind_a_name_is_reported(fmt, text, marker):
 
 
 @pytest.mark.parametrize("text", ["f", "f<｜tool▁sep｜>"])
-def test_a_call_without_arguments_needs_no_marker_behind_its_name(text):
+def test_call_without_arguments_needs_no_marker_after_its_name(text):
     parser = fed(get_format("deepseekv31"), BEGUN + text + ENDED)
     assert calls(parser) == [("f", "{}")]
     assert [issue.kind for issue in parser.issues] == ["missing_arguments"]
 
 
 @pytest.mark.parametrize("closers", ["<｜tool▁calls▁end｜>", ENDED, "```" + ENDED])
-def test_a_code_block_without_arguments_is_no_empty_object(closers):
+def test_code_block_without_arguments_is_an_incomplete_call(closers):
     text = BEGUN + "function<｜tool▁sep｜>f\n```json\n" + closers
     for size in (1, len(text)):
         parser = StreamParser("deepseek_v3")

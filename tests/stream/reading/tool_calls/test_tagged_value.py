@@ -1,4 +1,4 @@
-"""The value of an argument in markers, and what ends it."""
+"""Values of arguments in markers, and their ends."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ PATH = {"path": {"type": "string"}, "text": {"type": "string"}}
         ),
     ],
 )
-def test_a_suffix_ends_a_value_where_what_follows_may_stand_behind_one(fmt, text, made):
+def test_suffix_ends_a_value_before_plausible_text(fmt, text, made):
     assert calls(fed(fmt, f"<c><f=f>{text}</f></c>")) == [("f", f'{{"x": {made}}}')]
 
 
 @pytest.mark.parametrize("cut", ["x=v;y", "x=v; y", "x=v;", "x=v;y="])
-def test_what_the_end_cuts_off_behind_a_suffix_may_be_a_name(cut):
+def test_truncated_name_after_a_suffix_ends_the_value(cut):
     parser = fed(UNMARKED, f"<c><f=f>{cut}", reason="length")
     assert parser.where() == "end"
     (call,) = parser.message.tool_calls
@@ -73,7 +73,7 @@ def test_what_the_end_cuts_off_behind_a_suffix_may_be_a_name(cut):
     assert [issue.kind for issue in parser.issues] == ["truncated_call"]
 
 
-def test_the_name_that_ends_a_value_is_waited_for():
+def test_name_in_a_value_end_is_awaited():
     end = ValueEnd(marker_set({"</"}), "long>", "</")
     for text, stands in (("</long>", True), ("</lone", False), ("</x", False)):
         driver = Driver(silent(name_stands, 2, end))
@@ -88,26 +88,26 @@ def test_the_name_that_ends_a_value_is_waited_for():
     assert driver.result is None
 
 
-def test_where_nothing_stands_behind_a_value_anything_does():
+def test_any_text_may_follow_a_value_without_markers():
     driver = Driver(silent(followed, 0, marker_set(())))
     driver.feed("x")
     assert (driver.running, driver.result) == (False, True)
 
 
-def test_behind_a_suffix_a_separator_ends_a_value_where_the_format_has_one():
+def test_suffix_needs_the_separator_of_the_format():
     fmt = UNMARKED.replace(arguments={"separator": ","})
     assert calls(fed(fmt, "<c><f=f>x=v;y=1;,z=2;</f></c>")) == [("f", '{"x": "v;y=1", "z": 2}')]
 
 
 @pytest.mark.parametrize("cut", range(1, 4))
-def test_what_may_end_a_string_in_its_own_markers_is_no_text_where_the_output_ends(cut):
+def test_truncated_string_marker_is_not_part_of_the_string(cut):
     parser = fed(ESCAPED, "<c><f=f><a=x><e>v" + "</e>"[:cut], "length")
     assert calls(parser) == [("f", '{"x": "v')]
     (issue,) = parser.issues
     assert issue.detail.endswith(f"not emitted: {'</e>'[:cut]!r}")
 
 
-def test_the_marker_behind_a_string_holds_no_suffix():
+def test_marker_after_a_string_does_not_contain_a_suffix():
     fmt = ESCAPED.replace(arguments={"value_suffix": ">"})
     parser = fed(fmt, "<c><f=f><a=x><e>v</e>></f></c>")
     assert (calls(parser), parser.issues) == ([("f", '{"x": "v"}')], [])
@@ -116,7 +116,7 @@ def test_the_marker_behind_a_string_holds_no_suffix():
 @pytest.mark.parametrize(
     ("text", "follows"), [("", True), (" ", True), ("<", True), ("<b", True), ("w", False)]
 )
-def test_what_follows_where_the_input_has_ended(text, follows):
+def test_followed_at_the_end_of_the_input(text, follows):
     src = Window("</a>" + text, closed=True)
     with pytest.raises(StopIteration) as returned:
         next(followed(src, 4, marker_set({"<b>"})))
@@ -138,14 +138,14 @@ TOOLS = [{"name": "f", "parameters": {"properties": KINDS}}]
         ('{"a": [1', '{"a": [1]}', "closed_brackets (1)"),
     ],
 )
-def test_a_value_that_can_only_be_json_ends_where_that_does(value, made, told):
+def test_json_value_ends_with_the_json(value, made, told):
     parser = fed(PLAIN, f"<c><f=f><a=x>{value}</a></f></c>", tools=TOOLS)
     assert calls(parser) == [("f", f'{{"x": {made}}}')]
     assert [one.kind for one in parser.issues] == ["repaired_arguments"] * bool(told)
     assert all(told in one.detail for one in parser.issues)
 
 
-def test_a_suffix_that_begins_like_json_ends_a_value_of_nothing():
+def test_suffix_that_starts_like_json_ends_an_empty_value():
     fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="{/a}")
     parser = fed(fmt, "<c><f=f><a=x>{/a}<a=y>1{/a}</f></c>", tools=TOOLS)
     assert calls(parser) == [("f", '{"x": "", "y": 1}')]
@@ -154,7 +154,7 @@ def test_a_suffix_that_begins_like_json_ends_a_value_of_nothing():
     assert (calls(parser), parser.issues) == ([("f", '{"x": {"b": "{/a}<a=y>"}}')], [])
 
 
-def test_json_that_the_schema_does_not_allow_is_a_string_and_reported():
+def test_json_of_a_wrong_type_is_a_string_and_reported():
     parser = fed(PLAIN, '<c><f=f><a=n>{"b": 1}</a></f></c>', tools=TOOLS)
     assert calls(parser) == [("f", '{"n": "{\\"b\\": 1}"}')]
     (issue,) = parser.issues
@@ -171,7 +171,7 @@ def test_json_that_the_schema_does_not_allow_is_a_string_and_reported():
         ('{"b": [1 z', "'z' after value"),
     ],
 )
-def test_json_in_which_more_than_brackets_are_missing_breaks_its_call(value, said, policy):
+def test_json_with_more_than_missing_brackets_breaks_the_call(value, said, policy):
     policies = Policies(malformed_arguments=policy)
     text = f"<c><f=f><a=x>{value}</a><a=n>1</a></f></c>"
     parser = fed(PLAIN, text, tools=TOOLS, policies=policies)
@@ -182,7 +182,7 @@ def test_json_in_which_more_than_brackets_are_missing_breaks_its_call(value, sai
     assert issue.detail.endswith("</a><a=n>1</a>'")
 
 
-def test_brackets_are_closed_only_where_a_policy_repairs():
+def test_brackets_are_closed_only_by_the_repair_policy():
     text = '<c><f=f><a=x>{"b": [1</a></f></c>'
     parser = fed(PLAIN, text, tools=TOOLS, policies=Policies(malformed_arguments="strict"))
     assert calls(parser) == [("f", '{"x": {"b": [1')]
@@ -190,7 +190,7 @@ def test_brackets_are_closed_only_where_a_policy_repairs():
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_json_that_is_cut_is_a_call_that_is_cut_where_nothing_ends_values_too(reason):
+def test_truncated_json_truncates_a_call_without_value_ends(reason):
     parser = fed(UNENDED, '<c><f=f><a=x>{"b": 1', reason, tools=TOOLS)
     assert (calls(parser), kinds(parser)) == ([("f", '{"x": {"b": ')], ["truncated_call"])
 
@@ -200,7 +200,7 @@ GAPS = in_tags(name_prefix="<a=", name_suffix=">\n", value_suffix="\n</a>\n")
 
 @pytest.mark.parametrize(("reason", "status"), [("stop", "broken"), ("length", "truncated")])
 @pytest.mark.parametrize("behind", ["", "<|end|>", " \n<|end|>", "</f></c><|end|>", "<|en"])
-def test_a_value_without_its_suffix_is_none_that_ended(behind, reason, status):
+def test_value_without_its_suffix_is_incomplete(behind, reason, status):
     parser = fed(PLAIN, "<c><f=f><a=x>v</f></c>" + behind, reason)
     assert [tried.status for tried in parser.attempts] == [status]
     (call,) = parser.message.tool_calls
@@ -209,32 +209,32 @@ def test_a_value_without_its_suffix_is_none_that_ended(behind, reason, status):
     assert said in parser.issues[0].detail
 
 
-def test_a_closer_that_begins_like_a_suffix_is_none():
+def test_closer_that_starts_like_a_suffix_is_not_a_suffix():
     fmt = PLAIN.replace(arguments={"value_suffix": "<"}, function={"close": "<</c>"})
     assert calls(fed(fmt, "<c><f=f><a=x>v<<</c></c>")) == [("f", '{"x": "v"}')]
     parser = fed(fmt, "<c><f=f><a=x>v<</c></c>")
     assert (calls(parser), kinds(parser)) == ([("f", '{"x": "v"')], ["malformed_arguments"])
 
 
-def test_a_value_ends_where_the_turn_does():
+def test_turn_end_ends_a_value():
     parser = fed(PLAIN, "<c><f=f><a=x>v<|end|>")
     assert (calls(parser), kinds(parser)) == ([("f", '{"x": "v')], ["truncated_call"])
 
 
-def test_what_was_held_back_of_a_value_that_is_cut_is_reported():
+def test_buffered_text_of_a_truncated_value_is_reported():
     parser = fed(PLAIN, "<c><f=f><a=n>12", "length", tools=TOOLS)
     assert calls(parser) == [("f", '{"n": ')]
     assert parser.issues[0].detail.endswith("not emitted: '12'")
 
 
-def test_a_closer_that_ends_like_a_suffix_with_the_name_is_none():
+def test_closer_that_ends_like_a_named_suffix_is_text():
     fmt = ELEMENTS.replace(function={"close": "[/job>"})
     parser = fed(fmt, '<jobs><job of="f"><job>v[/job></job>[/job></jobs>')
     assert (calls(parser), kinds(parser)) == ([("f", '{"job": "v[/job>"}')], ["ambiguous_marker"])
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_two_ends_of_the_turn_show_that_a_value_did_not_end(reason):
+def test_two_turn_ends_prove_an_unclosed_value(reason):
     parser = fed(PLAIN, "<c><f=f><a=x>v</f></c><|end|> <|end|>", reason)
     assert (calls(parser), kinds(parser)) == ([("f", '{"x": "v"')], ["malformed_arguments"])
 
@@ -247,7 +247,7 @@ def test_two_ends_of_the_turn_show_that_a_value_did_not_end(reason):
         (GAPS, "<c><f=f>\n<a=x>\n{}", "v\n</f>\n</c>\n<c><f=f></f></c>"),
     ],
 )
-def test_a_value_without_its_suffix_holds_the_calls_behind_it(fmt, text, value, reason):
+def test_value_without_its_suffix_contains_the_next_calls(fmt, text, value, reason):
     parser = fed(fmt, text.format(value), reason, tools=[{"name": "f"}])
     assert [tried.status for tried in parser.attempts] == ["truncated"]
     (call,) = parser.message.tool_calls
@@ -255,19 +255,19 @@ def test_a_value_without_its_suffix_holds_the_calls_behind_it(fmt, text, value, 
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_closers_at_the_end_of_the_turn_end_no_value_that_more_stand_behind_than_end_calls(more):
+def test_closers_before_the_turn_end_are_limited(more):
     parser = fed(PLAIN, f"<c><f=f><a=x>v{'</c>' * (MOST_CLOSERS + more)}<|end|>")
     assert calls(parser) == [("f", f'{{"x": "v{"</c>" * more}"')]
 
 
 @pytest.mark.parametrize("text", ["<|enx", "<|end|>x", "x<|end|>x"])
-def test_behind_closers_that_are_text_no_turn_ends(text):
+def test_turn_end_after_text_closers_is_text(text):
     parser = fed(PLAIN, f"<c><f=f><a=x>v</f></c>{text}</a></f></c>")
     assert calls(parser) == [("f", f'{{"x": "v</f></c>{text}"}}')]
     assert kinds(parser) == ["ambiguous_marker"]
 
 
-def test_a_closer_is_text_where_nothing_shows_the_next_call():
+def test_closer_without_proof_of_a_next_call_is_text():
     fmt = PLAIN.replace(
         tools={
             "per_call_start": "",
@@ -282,7 +282,7 @@ def test_a_closer_is_text_where_nothing_shows_the_next_call():
 
 
 @pytest.mark.parametrize("cut", range(3))
-def test_a_name_that_is_cut_in_what_ends_its_value_cuts_the_call(cut):
+def test_truncated_name_in_a_value_end_truncates_the_call(cut):
     fmt = in_tags(name_prefix="<", name_suffix=">", value_suffix="</", key_suffix=">")
     parser = fed(fmt, "<c><f=f><ab>v</" + "ab>"[:cut], "length")
     assert calls(parser) == [("f", '{"ab": "v')]
@@ -315,7 +315,7 @@ BY_NAME = ELEMENTS.replace(function={"close": "[/job]"})
         (BY_NAME, "<x>v[/job]w</x>", 1),
     ],
 )
-def test_each_marker_that_is_text_in_a_value_is_counted(fmt, text, times):
+def test_each_text_marker_in_a_value_is_counted(fmt, text, times):
     tools, function = fmt.tools, fmt.function
     before = tools.section_start + tools.per_call_start + function.name_prefix + "f"
     behind = function.close + tools.per_call_end + tools.section_end
@@ -326,26 +326,26 @@ def test_each_marker_that_is_text_in_a_value_is_counted(fmt, text, times):
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_the_name_of_an_argument_that_the_end_cuts_off_in_a_value_is_text(reason):
+def test_truncated_argument_name_in_a_value_is_text(reason):
     parser = fed(PLAIN, "<c><f=f><a=x>v<a=na", reason)
     assert calls(parser) == [("f", '{"x": "v<a=na')]
     assert kinds(parser) == ["truncated_call"]
 
 
-def test_a_value_ends_when_the_next_name_is_known():
+def test_value_ends_when_the_next_name_is_known():
     parser = StreamParser(UNMARKED)
     made = parser.feed("<c><f=f>x=v;y=")
     assert "".join(delta.arguments for delta in made) == '{"x": "v", "y": '
 
 
-def test_the_name_behind_a_value_is_no_longer_than_names_are():
+def test_name_after_a_value_is_limited():
     for more, arguments in ((0, '{"x": "v", "nnn'), (1, '{"x": "v;nnn')):
         parser = StreamParser(UNMARKED)
         made = parser.feed(f"<c><f=f>x=v;{'n' * (LONGEST_NAME + more)}=1")
         assert "".join(delta.arguments for delta in made).startswith(arguments)
 
 
-def test_a_value_that_nothing_ends_is_cut_where_the_call_is():
+def test_unclosed_value_of_a_truncated_call_is_truncated():
     fmt = in_tags(name_prefix="<a=", name_suffix=">\n", value_suffix="\n</a>\n")
     parser = fed(fmt, "<c><f=f>\n<a=x>\nv\n</c>", "length")
     assert calls(parser) == [("f", '{"x": "v')]
@@ -354,7 +354,7 @@ def test_a_value_that_nothing_ends_is_cut_where_the_call_is():
     assert calls(parser) == [("f", '{"x": "v\\n</f>w')]
 
 
-def test_what_begins_the_end_of_a_value_that_is_cut_is_none_of_it():
+def test_truncated_value_end_is_not_part_of_the_value():
     parser = Text(PLAIN, ["<c>"], ["<c>", "<f=f>", "<a=", "x", ">", "1", "</", "a"]).read()
     assert parser.roles == [
         *("marker", "marker", "marker", "arguments", "marker", "arguments", "marker", "marker")
@@ -375,13 +375,13 @@ BEGUN = {
         "</tool_call>",
     ),
 }
-"""A value in which an argument begins, a call with it, another argument, and the closers."""
+"""For each format: a value with the start of an argument, a call, another argument, closers."""
 
 
 @pytest.mark.parametrize("tools", [None, [{"name": "w", "parameters": {"properties": PATH}}]])
 @pytest.mark.parametrize("name", ["other", " other "])
 @pytest.mark.parametrize("fmt", BEGUN)
-def test_an_argument_that_begins_in_another_is_text_and_reported(fmt, name, tools):
+def test_argument_start_inside_a_value_is_text_and_reported(fmt, name, tools):
     value, text, _, closers = BEGUN[fmt]
     value = value.format(name)
     text = text.format(value) + closers
@@ -389,7 +389,7 @@ def test_an_argument_that_begins_in_another_is_text_and_reported(fmt, name, tool
         parser = StreamParser(fmt, tools=tools)
         for chunk in chunks:
             parser.feed(chunk)
-        # It is not waited for what follows the call.
+        # The call is complete without the text after it.
         assert json.loads(parser.message.tool_calls[0].arguments) == {"path": value}
         parser.finish("stop")
         assert kinds(parser) == ["ambiguous_marker"]
@@ -398,9 +398,7 @@ def test_an_argument_that_begins_in_another_is_text_and_reported(fmt, name, tool
 @pytest.mark.parametrize("name", ["text", " text "])
 @pytest.mark.parametrize("fmt", BEGUN)
 @pytest.mark.parametrize("comes", [False, True])
-def test_a_declared_argument_that_begins_in_another_and_is_missing_breaks_its_call(
-    fmt, name, comes
-):
+def test_missing_declared_argument_inside_a_value_breaks_the_call(fmt, name, comes):
     value, text, another, closers = BEGUN[fmt]
     value = value.format(name)
     written = text.format(value) + another * comes + closers
@@ -415,7 +413,7 @@ def test_a_declared_argument_that_begins_in_another_and_is_missing_breaks_its_ca
         assert kinds(parser) == ["malformed_arguments"] * (not comes) + ["ambiguous_marker"]
 
 
-def test_what_a_broken_value_and_the_arguments_behind_it_quote_is_no_call():
+def test_quoted_call_after_a_broken_value_is_not_a_call():
     quoted = "<c><f=g></f></c>"
     for first, second in (("{" + quoted + "}", "v"), ('{"a": b', quoted), ('{"a": b', quoted * 2)):
         text = f"<c><f=f><a=x>{first}</a> <a=n>{second}</a></f></c>"
@@ -431,31 +429,31 @@ def test_what_a_broken_value_and_the_arguments_behind_it_quote_is_no_call():
             assert parser.issues[0].detail.endswith(f"<a=n>{second}</a>'")
 
 
-def test_a_suffix_that_ends_turns_too_ends_a_value():
+def test_suffix_equal_to_a_turn_end_ends_a_value():
     fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="<|end|>")
     parser = fed(fmt, "<c><f=f><a=x>v<|end|><a=y>1<|end|></f></c><|end|>")
     assert (calls(parser), parser.issues) == ([("f", '{"x": "v", "y": 1}')], [])
 
 
-def test_an_end_of_the_turn_ends_a_value_that_has_no_suffix():
+def test_turn_end_ends_a_value_without_a_suffix():
     parser = fed(UNENDED, "<c><f=f><a=x>v<|end|>w")
     (call,) = parser.message.tool_calls
     assert (call.healed(), call.complete) == ({"x": "v"}, False)
 
 
 @pytest.mark.parametrize(("reason", "made"), [("stop", '"v"'), ("length", '"v')])
-def test_the_end_of_the_output_ends_a_value_that_has_no_suffix_if_the_model_ended_it(reason, made):
+def test_natural_end_ends_a_value_without_a_suffix(reason, made):
     parser = fed(UNENDED, "<c><f=f><a=x>v", reason)
     assert (calls(parser), kinds(parser)) == ([("f", f'{{"x": {made}')], ["truncated_call"])
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_what_follows_an_argument_ends_a_value_that_has_no_suffix(reason):
+def test_next_argument_ends_a_value_without_a_suffix(reason):
     text = "<c><f=f><a=x>v<a=y>1</f></c>"
     with_id = UNENDED.replace(
         call_id={"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "<id>", "suffix": "</id>"}
     )
-    # The last is read when the output has ended, for the name of a tool may be longer.
+    # The second format ends the name late, since the name of a tool may be longer.
     for fmt, tools in ((UNENDED, None), (with_id, [{"name": "f"}, {"name": f"{text[6:]}z"}])):
         parser = fed(fmt, text, reason, tools=tools)
         assert (calls(parser), parser.issues) == ([("f", '{"x": "v", "y": 1}')], [])

@@ -1,4 +1,4 @@
-"""What a call says of itself beside its arguments: whether it was repaired, and where it stood."""
+"""Properties of a call besides its arguments: `repaired` and `span`."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def flags(parser):
 
 
 @pytest.mark.parametrize(("fmt", "text"), REPAIRED)
-def test_a_call_that_was_repaired_says_so(fmt, text):
+def test_repaired_call_is_flagged(fmt, text):
     assert flags(fed(fmt, text)) == [(True, True)]
     assert flags(fed(fmt, f"Well. {text}")) == [(True, True)]
 
 
 @pytest.mark.parametrize("name", sorted(name for name, wire in WIRES.items() if wire.two))
-def test_a_call_as_the_model_writes_it_was_not(name):
+def test_regular_call_is_not_flagged_as_repaired(name):
     assert flags(fed(get_format(name), WIRES[name].two)) == [(False, True)] * 2
 
 
-def test_the_calls_beside_it_were_not():
+def test_calls_around_a_repaired_call_are_not_flagged():
     good = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
     for bad in (text for fmt, text in REPAIRED if fmt is HERMES):
         assert [flag for flag, _ in flags(fed(HERMES, good + bad + good))] == [False, True, False]
 
 
-def test_what_is_not_repaired_is_not_complete():
+def test_unrepaired_call_is_incomplete():
     policies = Policies(malformed_arguments="strict")
     parser = StreamParser(HERMES, policies=policies)
     parser.feed(REPAIRED[0][1])
@@ -47,7 +47,7 @@ def test_what_is_not_repaired_is_not_complete():
 
 
 @pytest.mark.parametrize("name", sorted(name for name, wire in WIRES.items() if wire.two))
-def test_its_span_is_where_it_stood(name):
+def test_span_locates_the_call_in_the_response(name):
     wire = WIRES[name].two
     first, second = fed(get_format(name), wire).message.tool_calls
     assert 0 <= first.span[0] < first.span[1] <= second.span[0] < second.span[1] <= len(wire)

@@ -1,4 +1,4 @@
-"""One value of an argument in tags: whatever it holds, JSON of it, at every cut."""
+"""Conversion of one tagged value to JSON, for any text and any chunks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ types = st.just(ALL_TYPES) | st.frozensets(st.sampled_from(sorted(ALL_TYPES)), m
 
 
 def written(chunks, types, *, python=False):
-    """The JSON that is written of a value, and what was noted."""
+    """Return the JSON of a value and the noted repairs."""
     out, notes = [], []
     value = Value(out.append, notes.append, dict.fromkeys(types), python=python)
     for chunk in chunks:
@@ -37,27 +37,27 @@ def written(chunks, types, *, python=False):
 @example("[1, ", frozenset({"array"}), False)
 @example("[1] x", frozenset({"array"}), False)
 @example("", frozenset({"number"}), False)
-def test_what_is_written_is_json_of_one_of_the_types(text, types, python):
+def test_value_becomes_json_of_one_of_its_types(text, types, python):
     made, notes = written([text], types, python=python)
 
     assert is_json(made)
     kind = type_of(json.loads(made))
     assert ("argument_type" in notes) == (kind == "string" and "string" not in types)
-    # What cannot be a string may be left out, by null.
+    # A value that cannot be a string may become null.
     assert kind in types or kind == "string" or (kind == "null" and "string" not in types)
     if types == {"string"}:
         assert json.loads(made) == text
 
 
 @given(text=texts, types=types, python=st.booleans(), data=st.data())
-def test_cutting_the_text_changes_nothing(text, types, python, data):
+def test_chunks_do_not_change_the_json(text, types, python, data):
     cut = data.draw(cuts(text))
 
     assert written(cut, types, python=python) == written([text], types, python=python)
 
 
 @given(value=whole_texts, types=types)
-def test_json_of_one_of_the_types_passes_unchanged(value, types):
+def test_json_of_one_of_the_types_is_unchanged(value, types):
     kind = type_of(json.loads(value))
 
     assert written([value], types | {kind}) == (value.strip(), [])
@@ -92,7 +92,7 @@ def test_json_of_one_of_the_types_passes_unchanged(value, types):
         ("true", {"boolean"}, "true", []),
     ],
 )
-def test_what_is_written_of_a_word(text, kinds, made, notes):
+def test_words_are_converted_by_type(text, kinds, made, notes):
     for chunks in ([text], list(text)):
         assert written(chunks, kinds) == (made, notes)
 
@@ -110,7 +110,7 @@ def test_what_is_written_of_a_word(text, kinds, made, notes):
         ('"x"', dict.fromkeys(ALL_TYPES) | {"string": frozenset({"x"})}, '"x"'),
     ],
 )
-def test_a_value_that_the_schema_names_is_that(text, kinds, made):
+def test_values_of_the_schema_decide_the_type(text, kinds, made):
     out = []
     value = Value(out.append, lambda _: None, kinds)
     value.write(text)
@@ -118,7 +118,7 @@ def test_a_value_that_the_schema_names_is_that(text, kinds, made):
     assert "".join(out) == made
 
 
-def test_what_can_only_be_a_string_begins_before_its_text():
+def test_string_only_value_starts_before_its_text():
     out = []
     value = Value(out.append, lambda _: None, {"string": None})
     assert out == ['"']
@@ -127,14 +127,14 @@ def test_what_can_only_be_a_string_begins_before_its_text():
     assert "".join(out) == '""'
 
 
-def test_json_of_the_types_is_written_as_it_stands():
+def test_is_a_value_checks_json_against_types():
     assert is_a_value("1", {"number": None})
     assert is_a_value("null", {"number": None})
     assert not is_a_value("1", {"boolean": None})
     assert not is_a_value("1x", {"number": None})
 
 
-def test_a_string_begins_where_it_can_be_nothing_else():
+def test_string_starts_once_other_types_are_excluded():
     out = []
     value = Value(out.append, lambda _: None, {"number": None, "string": None})
     for chunk in ("1", " "):
@@ -142,20 +142,20 @@ def test_a_string_begins_where_it_can_be_nothing_else():
         assert (out, value.string.sink) == ([], None)
     value.write("2")
     assert out == ['"1 2']
-    assert value.string.sink == out.append  # text goes there at once
+    assert value.string.sink == out.append  # later text goes to the sink directly
 
 
-def test_white_space_before_a_number_and_chunks_without_text_decide_nothing():
+def test_whitespace_and_empty_chunks_around_a_number_are_ignored():
     assert written([" ", "1", "", "2", " "], {"number", "string"}) == ("12", [])
 
 
-def test_a_string_does_not_wait_for_what_is_none_of_its_types():
+def test_string_does_not_wait_for_other_types():
     out = []
     Value(out.append, lambda _: None, {"boolean": None, "string": None}).write("1")
     assert out == ['"1']
 
 
-def test_a_python_literal_is_noted_where_the_format_has_others():
+def test_python_literal_is_noted_in_other_formats():
     for python in (False, True):
         noted = [] if python else ["python_literals"]
         assert written(["True"], {"boolean"}, python=python) == ("true", noted)

@@ -1,4 +1,4 @@
-"""Values in tags as models write them: other line ends, attributes left out, odd numbers."""
+"""Values in tags with other line ends, missing attributes or odd numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TAGGED = [
     fmt
     for fmt in map(get_format, list_formats())
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
-    # A call in a message, and values in elements, are written otherwise.
+    # Calls in messages and values in elements have other notations.
     and not (fmt.derived.has_channels or fmt.arguments.item)
 ]
 UNTYPED = [fmt for fmt in TAGGED if not fmt.arguments.type_suffix]
@@ -36,7 +36,7 @@ VALUES = TEXTS.map("".join)
 
 
 def read(fmt, chunks, tools=TOOLS):
-    """The arguments of the call in the chunks, and what was reported."""
+    """Return the arguments of the call in the chunks, and the issues."""
     parser = StreamParser(fmt, tools=tools)
     for chunk in chunks:
         parser.feed(chunk)
@@ -49,7 +49,7 @@ def read(fmt, chunks, tools=TOOLS):
 
 
 def write(fmt, arguments):
-    """A call as templates write it."""
+    """Write a call like a template."""
     return wire.write(fmt, Written("", "", (("f", arguments),), ()))
 
 
@@ -60,13 +60,13 @@ def test_there_are_formats_of_each_kind():
 
 @pytest.mark.parametrize("fmt", LINES, ids=lambda fmt: fmt.arguments.name_prefix)
 @given(data=st.data(), value=VALUES, more=VALUES)
-def test_a_value_between_crlf_is_the_value(fmt, data, value, more):
+def test_value_between_crlf_excludes_them(fmt, data, value, more):
     arguments = {"s": value.replace("\r", ""), "t": more.replace("\r", ""), "n": 5}
     text = write(fmt, arguments).replace("\n", "\r\n")
 
     found = read(fmt, data.draw(cuts(text)))
 
-    # Line ends within a value are its own.
+    # Line ends inside a value belong to the value.
     crlf = {
         key: value.replace("\n", "\r\n") if isinstance(value, str) else value
         for key, value in arguments.items()
@@ -76,7 +76,7 @@ def test_a_value_between_crlf_is_the_value(fmt, data, value, more):
 
 @pytest.mark.parametrize("fmt", TAGGED, ids=lambda fmt: fmt.arguments.name_prefix)
 @given(data=st.data(), value=VALUES)
-def test_what_templates_write_comes_back_whatever_its_line_ends_are(fmt, data, value):
+def test_written_value_round_trips_with_any_line_ends(fmt, data, value):
     text = write(fmt, {"s": value})
 
     assert read(fmt, data.draw(cuts(text))) == ({"s": value}, [])
@@ -95,7 +95,7 @@ def test_what_templates_write_comes_back_whatever_its_line_ends_are(fmt, data, v
         ("\r", "\n", "\rx"),
     ],
 )
-def test_one_crlf_is_taken_away_where_the_line_before_ends_in_one(chunks, before, after, value):
+def test_one_crlf_is_removed_after_a_crlf_line(chunks, before, after, value):
     fmt = get_format("qwen3_coder")
     argument = f"<parameter=s>{before}x{after}</parameter>"
     text = f"<tool_call>\n<function=f>\n{argument}\n</function>\n</tool_call>"
@@ -105,7 +105,7 @@ def test_one_crlf_is_taken_away_where_the_line_before_ends_in_one(chunks, before
 
 @pytest.mark.parametrize("fmt", TELLING, ids=lambda fmt: fmt.arguments.name_prefix)
 @given(data=st.data(), words=st.lists(st.sampled_from(["Oslo", "5", "true"]), min_size=3))
-def test_without_the_attribute_that_says_the_type_the_schema_does(fmt, data, words):
+def test_schema_determines_the_type_without_the_type_attribute(fmt, data, words):
     arguments = {"s": words[0], "t": words[1]}
     text = write(fmt, arguments).replace(' string="true"', "")
     number = write(fmt, {"n": "5"}).replace(' string="true"', "")
@@ -119,7 +119,7 @@ def test_without_the_attribute_that_says_the_type_the_schema_does(fmt, data, wor
 @pytest.mark.parametrize("fmt", UNTYPED, ids=lambda fmt: fmt.arguments.name_prefix)
 @pytest.mark.parametrize("written", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("tools", [TOOLS, None])
-def test_a_number_that_json_has_not_is_reported(fmt, written, tools):
+def test_non_finite_number_is_reported(fmt, written, tools):
     unsaid = fmt.arguments.literal_name_suffix or fmt.arguments.name_suffix
     text = write(fmt, {"n": written}).replace(fmt.arguments.name_suffix, unsaid)
     arguments, (issue,) = read(fmt, list(text), tools)
@@ -131,7 +131,7 @@ def test_a_number_that_json_has_not_is_reported(fmt, written, tools):
 
 @pytest.mark.parametrize("fmt", TAGGED, ids=lambda fmt: fmt.arguments.name_prefix)
 @given(data=st.data(), before=VALUES, behind=st.sampled_from(["x", " or so", ".", "\n\nx"]))
-def test_a_closer_that_is_not_the_values_own_is_part_of_it(fmt, data, before, behind):
+def test_other_closer_inside_a_value_is_part_of_it(fmt, data, before, behind):
     closers = sorted({text.strip() for text in fmt.derived.closers})
     several = data.draw(st.lists(st.sampled_from(closers), min_size=1, max_size=3))
     gap = data.draw(st.sampled_from(["", "\n", " "]))

@@ -1,4 +1,4 @@
-"""Calls in tags that went wrong in any place: no word of them is lost in silence."""
+"""Damaged calls in tags: no word of them is lost silently."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_no_word_of_calls_in_tags_is_lost(name, data, tools):
     assert [word for word in "ΔΘ" if word in text and word not in found] == []
 
 
-def test_another_argument_behind_a_string_in_its_own_markers_is_not_left_out():
+def test_argument_after_an_escaped_string_is_not_dropped():
     parser = fed(ESCAPED, "<c><f=f><a=a><[x]></a> <a b>1</a><a=c>2</a></f></c>")
     assert calls(parser) == [("f", '{"a": "x", "c": 2}')]
     assert [issue.detail for issue in parser.issues] == ["left out between arguments: '<a b>1</a>'"]
@@ -73,7 +73,7 @@ def test_another_argument_behind_a_string_in_its_own_markers_is_not_left_out():
 
 
 @pytest.mark.parametrize("lost", ['"', "", '"<', "y" * 300])
-def test_a_type_whose_end_was_forgotten_breaks_its_call_only(lost):
+def test_unclosed_type_breaks_only_its_call(lost):
     text = f'<c><f=f><a k="a" t="number{lost}5</a>{BETWEEN}<a k="b" t="number">1</a></f></c>'
     parser = fed(TYPED, text)
     first, second = parser.message.tool_calls
@@ -87,16 +87,16 @@ def test_a_type_whose_end_was_forgotten_breaks_its_call_only(lost):
 @pytest.mark.parametrize(
     ("fmt", "text"), [(TYPED, '<a k="a" t="{}">5</a>'), (TYPE_FIRST, "<a:{} is a>5</a>")]
 )
-def test_a_type_that_means_nothing_is_reported(fmt, text, word):
+def test_unknown_type_is_reported(fmt, text, word):
     parser = fed(fmt, f"<c><f=f>{text.format(word)}</f></c>")
     assert (calls(parser), kinds(parser)) == ([("f", '{"a": 5}')], ["unused_member"])
     assert word in parser.issues[0].detail
-    for unknown in ("", "date", "any", "y" * 256):  # such words templates have
+    for unknown in ("", "date", "any", "y" * 256):  # types that occur in templates
         parser = fed(fmt, f"<c><f=f>{text.format(unknown)}</f></c>")
         assert (calls(parser), kinds(parser)) == ([("f", '{"a": 5}')], [])
 
 
-def test_the_name_of_an_item_is_reported_where_it_is_another():
+def test_item_with_another_name_is_reported():
     text = "<l><entry>1</entry><lost>2</lost><entry>3</entry></l>"
     parser = fed(ELEMENTS, f'<jobs><job of="f">{text}</job></jobs>')
     (call,) = parser.message.tool_calls
