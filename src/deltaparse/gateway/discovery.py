@@ -125,7 +125,7 @@ async def _template(client: HttpClient) -> tuple[ChatTemplate, str]:
     folder = _own_folder(models.get("data") if isinstance(models, Mapping) else None)
     if folder is not None:
         return ChatTemplate.load(folder), folder
-    raise UsageError(f"{client.url} does not provide a chat template; pass one with --template")
+    raise UsageError(f"{client.url} does not provide a chat template, pass one with --template")
 
 
 def _own_folder(models: Any) -> str | None:

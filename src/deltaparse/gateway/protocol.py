@@ -369,7 +369,7 @@ class ResponsesProtocol(_OpenAI):
     def _read(self, body: Mapping[str, Any]) -> Request:
         if body.get("truncation") not in (None, "disabled"):
             raise Fault(
-                "truncation must be 'disabled'; input is never truncated", param="truncation"
+                "truncation must be 'disabled', since input is never truncated", param="truncation"
             )
         text = mapping(body, "text")
         return json_asked_for(read_responses_request(body), text.get("format"))
@@ -436,7 +436,7 @@ class Messages(Protocol):
         return replace(found, shown=found.shown and found.on is not False)
 
     def _refuse_state(self, body: Mapping[str, Any]) -> None:
-        """Reject a thread with an error code, after which clients send the complete conversation."""
+        """Reject a thread with the error code that makes clients send the full conversation."""
         if body.get("thread") is not None:
             details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
             raise Fault(kept_elsewhere("thread"), param="thread", details=details)

@@ -122,7 +122,7 @@ def serve(service: Service, listening: socket.socket) -> None:
         service.run(listening)
         return
     if not hasattr(os, "fork"):
-        raise UsageError("--workers requires a system with fork; start several services instead")
+        raise UsageError("--workers requires a system with fork (start several services instead)")
     with tempfile.TemporaryDirectory(prefix="deltaparse-") as folder:
         share_numbers(Path(folder))
         _supervise(lambda: service.run(listening), service.workers, listening)
