@@ -70,7 +70,7 @@ def watched(seen: Counter[str]) -> Iterator[None]:
 def count(workload: Workload) -> Counts:
     """Count the interpreter's work for a chunk of a workload."""
     texts = chunks((workload.unit * (SIZE // len(workload.unit) or 1))[:SIZE])
-    drain(workload.feed(), texts)  # one-time work such as compiling patterns is not counted
+    drain(workload.feed(), texts)  # one-time work, e.g. compiling patterns, is not counted
     feed, seen = workload.feed(), Counter[str]()
     with watched(seen):
         drain(feed, texts)

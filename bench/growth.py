@@ -106,7 +106,7 @@ def grown(late: int = LATE) -> dict[str, float]:
     """Return the ratio of the cost of a unit in a long turn to one in a short turn."""
     found = {}
     for name, run in runs().items():
-        for _ in run(1, 1):  # one-time work such as compiling patterns is not counted
+        for _ in run(1, 1):  # one-time work, e.g. compiling patterns, is not counted
             pass
         early, later = (work(run, at, UNITS) - work(run, at, 0) for at in (EARLY, late))
         found[name] = later / early

@@ -50,5 +50,5 @@ class _Lists:
             obj.docstring.value = with_lists(obj.docstring.value)
 
 
-if find_spec("griffe"):  # installed where the site is built
+if find_spec("griffe"):  # installed only for building the site
     AlignedLists = type("AlignedLists", (_Lists, import_module("griffe").Extension), {})

@@ -163,7 +163,7 @@ def main() -> None:
         pythons = [*filter(works, PYTHONS)]
         if not pythons:
             raise SystemExit(
-                f"no Python found to install it; expected one of: {', '.join(PYTHONS)}"
+                f"no Python found for the installation, expected one of: {', '.join(PYTHONS)}"
             )
         for python in pythons:
             print(f"Python {python}: {install(python, wheel, top)}")
