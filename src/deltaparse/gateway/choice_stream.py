@@ -135,7 +135,7 @@ class Turn:
                         self._only_numbers(connection)
                     self._last = received
             if self._last is None and stops.found is None:
-                self.fault = Fault("the upstream broke off its answer", status=502)
+                self.fault = Fault("the upstream closed the connection early", status=502)
         except Fault as fault:
             # After the end of the output, only the usage is missing. It is not worth a fault.
             if self._last is None and stops.found is None:

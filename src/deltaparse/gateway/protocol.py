@@ -195,7 +195,7 @@ class Protocol(ABC):
         for tool in tools if isinstance(tools, list) else ():
             kind = tool.get("type", "function") if isinstance(tool, Mapping) else "function"
             if kind not in ("function", "custom") or (kind == "custom" and self.name != "messages"):
-                raise Fault(f"unsupported tool type: {kind!r:.80}", param="tools")
+                raise Fault(f"tools: unsupported type {kind!r:.80}", param="tools")
 
 
 class _OpenAI(Protocol):
