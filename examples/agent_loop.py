@@ -43,9 +43,7 @@ def agent(template: Any, tools: Any, functions: Any, engine: Any, messages: list
     while True:
         parser, output = dp.StreamParser(fmt, tools=tools, prompt=prompt), ""
         found: dict[int, dict[str, Any]] = {}
-        for chunk, reason in chain(
-            engine(prompt), [("", "aborted")]
-        ):  # for an engine that just stops
+        for chunk, reason in chain(engine(prompt), [("", "aborted")]):  # if it just stops
             output += chunk
             for delta in parser.feed(chunk) + (parser.finish(reason) if reason else []):
                 if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run

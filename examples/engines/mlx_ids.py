@@ -48,9 +48,7 @@ def main(path: str, limit: int = 400) -> None:
         return mx.where(allowed, scores, -mx.inf)
 
     options = {"max_tokens": limit, "logits_processors": [held]}
-    for step in stream_generate(
-        model, tokenizer, ids, **options
-    ):  # `step.text` contains markers too
+    for step in stream_generate(model, tokenizer, ids, **options):  # `step.text` has markers too
         run(parser, parser.feed(step.token))
         if step.finish_reason:
             run(parser, parser.finish(step.finish_reason))

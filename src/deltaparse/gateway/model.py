@@ -182,7 +182,7 @@ def _random_short_id(place: CallPlace) -> str:
 
 
 def shown_tools(request: Request) -> list[Mapping[str, Any]] | None:
-    """Return the callable tools for the template, None if there are none.
+    """Return the callable tools for the template, or None instead of an empty list.
 
     Some templates do not support tools and must not receive an empty list.
     """

@@ -116,7 +116,7 @@ class ParsedRequest:
 
     @property
     def constraining_member(self) -> str | None:
-        """The member of the request that requires a constraint, None if there is none."""
+        """The member of the request that requires a constraint, if any, otherwise None."""
         return constraining_member(
             self.request, strict=self.strict, schema_member=self.schema_member
         )
