@@ -1,15 +1,14 @@
-"""What the analysis of a chat template costs, for each template in a directory.
+"""Measure the analysis of chat templates, for each template in a directory.
 
-    python bench/analysis.py           a table over the corpus: templates*/ in the folder that
-                                       DELTAPARSE_CORPUS names, or in ../shared/corpus
+    python bench/analysis.py           a table over the corpus: templates*/ in the folder of
+                                       DELTAPARSE_CORPUS, or in ../shared/corpus
     python bench/analysis.py --json    the same as JSON
     python bench/analysis.py DIR       over other templates
 
-Processor time in ms, each template as if it were the first of the process: nothing that was
-compiled, matched or analyzed before is remembered. "compile" makes a program of the template;
-"find" and "prove" are the analysis, each with so many renderings of conversations, of which none is
-counted twice. "x one" is the analysis in renderings: what it costs over what one rendering of its
-conversations costs by itself. Of several rounds the fastest counts.
+All figures are processor time in ms. All caches are cleared before each template. "compile" is the
+compilation of the template. "find" and "prove" are the analysis, each with its number of distinct
+renderings. "x one" is the time of the analysis, divided by one rendering of its conversations. The
+fastest of several rounds counts.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Row:
 
 
 def forget() -> None:
-    """Drop what the library and `re` remember, as if the process had just begun."""
+    """Clear the caches of the library and of `re`."""
     re.purge()
     for name, module in list(sys.modules.items()):
         if name.startswith("deltaparse"):
@@ -69,14 +68,14 @@ def milliseconds(start: float) -> float:
 
 
 def conversations() -> Iterator[list[dict[str, object]]]:
-    """Yield conversations such as the analysis renders."""
+    """Yield conversations similar to the ones rendered by the analysis."""
     yield [user(), assistant()]
     yield [user(), assistant("", calls=[call()])]
     yield [user(), assistant("", calls=[call()]), result(), assistant()]
 
 
 def one_rendering(template: dp.ChatTemplate) -> float:
-    """Measure a rendering of a conversation with tools, in ms; return the median of many."""
+    """Return the median time of rendering a conversation with tools, in ms."""
     spent = []
     for _ in range(5):
         for messages in conversations():
@@ -91,7 +90,7 @@ def one_rendering(template: dp.ChatTemplate) -> float:
 
 @contextmanager
 def timed_proof() -> Iterator[list[float]]:
-    """Measure the proofs of the analyses in a body, in ms."""
+    """Measure the proofs of the analyses within a block, in ms."""
     spent: list[float] = []
     prove = analysis.prove
 
@@ -144,7 +143,7 @@ def templates() -> list[Path]:
 
 
 def figures(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
-    """Yield what is to be reached, over all templates."""
+    """Yield the figures with targets, over all templates."""
     if rows:
         for part in ("find", "prove"):
             yield f"median ms to {part}", statistics.median(getattr(row, part) for row in rows)

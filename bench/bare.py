@@ -1,9 +1,8 @@
-"""The least that some workloads can cost in Python, for targets that are not reached.
+"""Lower bounds in Python for some workloads, to judge missed targets.
 
-Each of these reads one text and no other, with the patterns that the library reads it with, and
-makes the deltas. It has no window and no message, knows no markers, reports nothing, and is wrong
-on all that is not plain. So what it costs, the language takes: no target below it can be reached,
-however the rest is written.
+Each reader handles one specific text, with the library's own patterns, and creates the deltas. It
+has no window, message, markers or issues, and fails on unusual input. So its cost is the cost of
+the language, and no implementation can be faster.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Deltas = list[dp.ToolCallDelta]
 
 
 def bare_string() -> Feed:
-    """Read the inside of a JSON string."""
+    """Return a reader for the inside of a JSON string."""
     match, make, rest = re.compile(INSIDE).match, arguments_deltas(0), ""
 
     def feed(text: str) -> Deltas:
@@ -46,7 +45,7 @@ def bare_string() -> Feed:
 
 
 def bare_nested() -> Feed:
-    """Read the inside of a list in JSON."""
+    """Return a reader for the inside of a JSON list."""
     make, stack, runs, rest = arguments_deltas(0), ["["], RUNS[False], ""
     after_open, after_value = JsonState.AFTER_OPEN, JsonState.AFTER_VALUE
     state, here = JsonState.AFTER_COMMA, runs["["]
@@ -79,7 +78,7 @@ def bare_nested() -> Feed:
 
 
 def bare_python() -> Feed:
-    """Read the inside of a list in Python, and write it as JSON."""
+    """Return a reader for the inside of a Python list, which writes it as JSON."""
     make, frames, rest = arguments_deltas(0), [OPENERS["["]], ""
     frame, quote, comma = frames[0], "", ""
     expects: Expects = "element"
@@ -138,11 +137,11 @@ BARE: dict[str, tuple[Make, str]] = {
     "nested arguments": (bare_nested, listed(OBJECTS)),
     "nested arguments in Python": (bare_python, listed(OBJECTS, repr)),
 }
-"""What reads each text, which `workloads` and `families` have too."""
+"""The reader of each text. The texts are also used in `workloads` and `families`."""
 
 
 def measure_bare(how: Settings) -> Mapping[str, Cost]:
-    """Measure what a chunk costs them."""
+    """Measure the cost of a chunk."""
     trials = {
         name: Trial(Reader(make), parts((text * (how.medium // len(text) + 1))[: how.medium]))
         for name, (make, text) in BARE.items()
@@ -151,7 +150,7 @@ def measure_bare(how: Settings) -> Mapping[str, Cost]:
 
 
 def measure_passes(how: Settings) -> Mapping[str, float]:
-    """Measure how many million characters of a JSON string a second are passed over, in C."""
+    """Measure the speed of scanning a JSON string in C, in million characters a second."""
     text = escaped(SOURCE)
     text *= max(how.large // len(text), 1)
     whole = f'"{text}"'

@@ -1,16 +1,15 @@
-"""What the parser costs, beside the floor of the language and beside what others offer.
+"""Measure the parser, relative to a lower bound of the language and to other parsers.
 
-    python bench/bench.py            all of it: some minutes
-    python bench/bench.py --quick    less of it: some seconds
+    python bench/bench.py            full run: some minutes
+    python bench/bench.py --quick    shorter run: some seconds
     python bench/bench.py --json FILE --plot FILE
-    python bench/bench.py --readme FILE   only the README's table, of such figures
+    python bench/bench.py --readme FILE   only the README's table from saved figures
 
-Prints tables and what of the targets was met, and writes the figures as JSON and as two pictures
-(SVG). `timing` says what a floor is and how costs are measured, `workloads` and `families` what
-is read, `interleaved` many parsers that take turns, `peers` and `servers` what else reads it,
-`bare` the least that it can cost, `decisions` what the gate does, `protocols` what is written,
-`tokens` ids, `targets` what is to be reached. `partial` and `analysis`, of which this is a part,
-run by themselves too. The figures mean something as ratios within one run.
+The run prints tables and the results of the targets. It writes the figures as JSON and as two SVG
+charts. Modules: `timing` defines floors and costs. `workloads` and `families` define the inputs,
+`interleaved` many concurrent parsers, `peers` and `servers` other parsers, `bare` lower bounds,
+`decisions` the gate, `protocols` output, `tokens` token ids, and `targets` the targets. `partial`
+and `analysis` also run separately. Only ratios within one run are meaningful.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ BUILD = Path(__file__).parents[1] / "build"
 
 def run(how: Settings) -> Results:
     """Measure everything."""
-    gc.freeze()  # what was imported is there to stay; collections between runs skip it
+    gc.freeze()  # imported objects stay, so collections between runs skip them
     start = time.monotonic()
 
     def doing(what: str) -> None:
@@ -89,7 +88,7 @@ def run(how: Settings) -> Results:
     as_answers = ordinary.measure(list(list_formats())[: how.templates])
     doing("analysis")
     analysed, absent = analyses(how), peers.missing()
-    doing("servers")  # at last, for much that they import is stood in for
+    doing("servers")  # last, because many of their imports are replaced by stubs
     others = {name: of_server(name, how) for name in servers.SERVERS}
     return Results(
         where=where(),
@@ -121,7 +120,7 @@ def run(how: Settings) -> Results:
 
 
 def where() -> str:
-    """Say when and on what this is measured: the day, the processors, the versions."""
+    """Return the date, the processors and the versions of the run."""
     info = Path("/proc/cpuinfo")
     text = info.read_text(encoding="utf-8") if info.exists() else ""
     name = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
@@ -135,19 +134,19 @@ def where() -> str:
 
 
 def transformers(size: int, how: Settings) -> dict[str, Cost]:
-    """Measure what the workloads cost transformers, where that is installed."""
+    """Measure transformers on the workloads, if it is installed."""
     costs = {row.name: peers.transformers(row, size, how) for row in WORKLOADS}
     return {name: cost for name, cost in costs.items() if cost is not None}
 
 
 def of_server(name: str, how: Settings) -> dict[str, Cost]:
-    """Measure what the workloads cost a server's parser, where it is at hand and reads them."""
+    """Measure a server's parser on its supported workloads, if it is available."""
     costs = {row.name: servers.server(name, row, how) for row in WORKLOADS}
     return {workload: cost for workload, cost in costs.items() if cost is not None}
 
 
 def analyses(how: Settings) -> list[analysis.Row]:
-    """Measure the analysis of the templates, where they are at hand."""
+    """Measure the analysis of the templates, if they are available."""
     paths: Sequence[Path] = analysis.templates()[: how.templates]
     return [analysis.measure(path.stem, path.read_text(encoding="utf-8")) for path in paths]
 
@@ -155,14 +154,19 @@ def analyses(how: Settings) -> list[analysis.Row]:
 def main(given: Sequence[str] | None = None, how: Settings = FULL) -> int:
     """Measure, print and write."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    options.add_argument("--quick", action="store_true", help="measure less")
     options.add_argument(
-        "--readme", metavar="FILE", type=Path, help="only write the README's table of such figures"
+        "--quick", action="store_true", help="measure with fewer rounds and smaller texts"
     )
-    for name, what in {"json": "the figures", "plot": "an SVG"}.items():
+    options.add_argument(
+        "--readme",
+        metavar="FILE",
+        type=Path,
+        help="only print the README's table from the figures in FILE",
+    )
+    for name, what in {"json": "the figures", "plot": "an SVG chart"}.items():
         default = BUILD / f"bench.{'svg' if name == 'plot' else name}"
         options.add_argument(
-            f"--{name}", metavar="FILE", type=Path, default=default, help=f"where to write {what}"
+            f"--{name}", metavar="FILE", type=Path, default=default, help=f"write {what} to FILE"
         )
     chosen = options.parse_args(given)
     if chosen.readme:

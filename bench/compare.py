@@ -1,12 +1,12 @@
-"""Compare two runs of the benchmark: what a chunk costs now, over what it cost before.
+"""Compare two runs of the benchmark: the ratios of the costs of a chunk.
 
     python bench/bench.py --json old.json       before a change
     python bench/bench.py --json new.json       after it
-    python bench/compare.py old.json new.json   the ratios new / old, the worst first
+    python bench/compare.py old.json new.json   the ratios new / old, worst first
 
-Costs are compared in floors, so that a slower machine does not look like a slower parser; single
-rows still differ by some per cent between two runs of the same code, so repeat a run that
-surprises. The exit status is 1 if a row is more than `--limit` per cent slower.
+Costs are compared in floors, so the speed of the machine does not matter. Single rows still differ
+by some per cent between runs of the same code, so repeat a surprising run. The exit status is 1 if
+a row is more than `--limit` per cent slower.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["floors", "main", "ratios"]
 
 CHUNKS = {"one": "1 character", "four": "4 characters", "four_large": "4, a large text"}
 OURS = ("Json", "Markers", "Pattern")
-"""How the names begin of readers that are not a peer's."""
+"""Name prefixes of our own readers."""
 
 
 def floors(results: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], float]]:
@@ -38,7 +38,7 @@ def floors(results: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], float]
             yield (f"{row['workload']}: {row['reader']}", CHUNKS["four"]), row["cost"]["floors"]
     for name, cost in results["construction"].items():
         yield (f"a parser: {name}", "made"), cost["floors"]
-    # Figures of before November 2026 have none.
+    # Older files of figures do not have decisions.
     for name, cost in results.get("decisions", {}).items():
         yield (f"a decision: {name}", "made"), cost["floors"]
 
@@ -46,7 +46,7 @@ def floors(results: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], float]
 def ratios(
     old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> list[tuple[float, float, float, str, str]]:
-    """Return ratio, new and old cost, name and chunk size of the rows of both, the worst first."""
+    """Return ratio, new cost, old cost, name and chunk size of the common rows, worst first."""
     before, after = dict(floors(old)), dict(floors(new))
     rows = [
         (after[row] / before[row], after[row], before[row], *row) for row in after if row in before
@@ -55,11 +55,16 @@ def ratios(
 
 
 def main(given: list[str] | None = None) -> int:
-    """Print the ratios; return 1 if one is above the limit."""
+    """Print the ratios, and return 1 if one is above the limit."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("old", type=Path, help="the figures of the run before")
-    parser.add_argument("new", type=Path, help="the figures of the run after")
-    parser.add_argument("--limit", type=float, default=3.0, help="per cent that a row may lose")
+    parser.add_argument("old", type=Path, help="figures of the old run")
+    parser.add_argument("new", type=Path, help="figures of the new run")
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=3.0,
+        help="allowed slowdown of a row in per cent (default: 3)",
+    )
     options = parser.parse_args(given)
     old, new = (json.loads(path.read_text(encoding="utf-8")) for path in (options.old, options.new))
     rows = ratios(old, new)

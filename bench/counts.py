@@ -1,10 +1,10 @@
-"""What a chunk makes the interpreter do, counted: the same each time, however busy the machine is.
+"""Count the interpreter's work for a chunk. The counts are reproducible on a busy machine.
 
-    python bench/counts.py > tests/cost_budgets.json    makes today's the budgets of test_cost.py
+    python bench/counts.py > tests/cost_budgets.json    set the budgets of test_cost.py
 
-Per chunk of four characters, over a text of some thousand: "calls" of functions, Python's and C's;
-"lines" of Python that are run; "resumes" of generators, one for each that is passed through on the
-way to the innermost. CPython 3.11, 3.12 and 3.13 agree on them to one in a hundred.
+The counts are averages per chunk of four characters, over a text of some thousand. "calls" counts
+calls of Python and C functions, "lines" executed lines of Python, and "resumes" resumed generators,
+including the outer ones of a chain. CPython 3.11, 3.12 and 3.13 agree to one in a hundred.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SIZE = 4_000
 
 @dataclass(frozen=True)
 class Counts:
-    """How often per chunk."""
+    """Counts per chunk."""
 
     calls: float
     lines: float
@@ -40,7 +40,7 @@ class Counts:
 
 @contextmanager
 def watched(seen: Counter[str]) -> Iterator[None]:
-    """Count what happens within; whoever watched before does so again after."""
+    """Count events within a block. Existing trace functions are restored afterwards."""
     ours = (drain.__code__, watched.__wrapped__.__code__)  # type: ignore[attr-defined]
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -56,7 +56,7 @@ def watched(seen: Counter[str]) -> Iterator[None]:
             seen[event] += 1
 
     before = sys.gettrace(), sys.getprofile()
-    gc.disable()  # what it finds is finished by calls too
+    gc.disable()  # garbage collection runs finalizers, which would be counted
     sys.settrace(trace)
     sys.setprofile(profile)
     try:
@@ -68,9 +68,9 @@ def watched(seen: Counter[str]) -> Iterator[None]:
 
 
 def count(workload: Workload) -> Counts:
-    """Count what a chunk of a workload makes the interpreter do."""
+    """Count the interpreter's work for a chunk of a workload."""
     texts = chunks((workload.unit * (SIZE // len(workload.unit) or 1))[:SIZE])
-    drain(workload.feed(), texts)  # what is found out once, such as patterns, is not counted
+    drain(workload.feed(), texts)  # one-time work, e.g. compiling patterns, is not counted
     feed, seen = workload.feed(), Counter[str]()
     with watched(seen):
         drain(feed, texts)
@@ -80,7 +80,7 @@ def count(workload: Workload) -> Counts:
 
 
 def counted() -> dict[str, Workload]:
-    """Return the workloads that are counted, by name."""
+    """Return the counted workloads by name."""
     families = (row for columns in FAMILIES.values() for row in columns.values())
     return {row.name: row for row in (*WORKLOADS, *families)}
 

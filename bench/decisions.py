@@ -1,4 +1,4 @@
-"""What the gate takes to decide whether the calls of a short answer may be executed."""
+"""Measure the gate's decision about the calls of a short response."""
 
 from __future__ import annotations
 

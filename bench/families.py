@@ -1,4 +1,4 @@
-"""A named format of each family, and what models that write it write."""
+"""A built-in format of each family, and typical outputs in it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,19 @@ TEXT = escaped(SOURCE)
 
 
 def rows(content: str, reasoning: str | None) -> Rows:
-    """Return content and, where a format has it, reasoning, behind their beginnings."""
+    """Return the rows of content and of reasoning (if supported), with their beginnings."""
     text: Rows = {"content": ("content", content, PROSE)}
     return text if reasoning is None else text | {"reasoning": ("reasoning", reasoning, PROSE)}
 
 
 def in_json(before: str, name: str, call: str) -> Rows:
-    """Return JSON arguments; `before` opens the calls, `name` one of them; `call` repeats."""
+    """Return the rows of JSON arguments.
+
+    Args:
+        before: opens the calls.
+        name: opens one call.
+        call: the repeated call.
+    """
     return {
         "string": ("string", before + name + STRING, TEXT),
         "nested": ("nested", before + name + ITEMS, listed(OBJECTS)),
@@ -31,7 +37,7 @@ def in_json(before: str, name: str, call: str) -> Rows:
 
 
 def in_tags(text: str, items: str, call: str) -> Rows:
-    """Return arguments in tags of their own; `text` and `items` open a call and one of them."""
+    """Return the rows of tagged arguments. `text` and `items` open a call and an argument."""
     return {
         "string": ("tagged string", text, SOURCE),
         "nested": ("nested", f"{items}[", listed(OBJECTS)),
@@ -40,7 +46,7 @@ def in_tags(text: str, items: str, call: str) -> Rows:
 
 
 def python(call: str) -> Rows:
-    """Return calls written as Python, whose arguments are spelled anew."""
+    """Return the rows of calls in Python syntax, whose arguments are converted to JSON."""
     return {
         "string": ("string in Python", '[write(path="visits.py", text="', TEXT),
         "nested": ("nested in Python", "[write(items=[", listed(OBJECTS, repr)),

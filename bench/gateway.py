@@ -1,14 +1,13 @@
-"""The gateway beside a pass-through: streams per second, and what it adds to a chunk.
+"""Compare the gateway with a pass-through proxy: streams per second, and latency of a chunk.
 
     python bench/gateway.py [--streams 40] [--chunks 400] [--pace 0.02] [--litellm PYTHON]
 
-Three processes, as in earnest: an upstream that plays llama-server, what stands in between, and
-this one, which is the client. In between stand, one after another: nothing; a proxy that passes
-bytes on, made with the gateway's own client of the upstream; the gateway, in each protocol; and
-litellm's proxy, where `--litellm` names an interpreter that has it (`pip install 'litellm[proxy]'`
-in an environment of its own: it wants other versions of much). Each is asked for streams as fast as
-they come, for what a chunk costs in processor time, and for streams at a pace, in which each chunk
-holds the time when it was sent, for what is added to its way.
+There are three processes: a simulated llama-server, the proxy, and the client (this process). The
+proxies are, in this order: none, a proxy that forwards bytes with the gateway's HTTP client, the
+gateway in each protocol, and optionally litellm's proxy. For the latter, `--litellm` takes an
+interpreter from a separate environment (`pip install 'litellm[proxy]'`), since its requirements
+conflict with ours. Two measurements are made. Streams at full speed show the processor time of a
+chunk. Streams at a fixed pace show the added latency, since each chunk contains its send time.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ LITELLM = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
 }
-"""It asks nobody for prices, and its clients for no key."""
+"""Disables downloads of prices, and the key for clients."""
 
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
@@ -50,7 +49,7 @@ def chunked(data: bytes) -> bytes:
 
 
 async def upstream(port: int, chunks: int, pace: float) -> None:
-    """Play llama-server, and for litellm a server of completions."""
+    """Run a simulated llama-server, and a server of completions for litellm."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
@@ -95,7 +94,7 @@ async def upstream(port: int, chunks: int, pace: float) -> None:
 
 
 def pass_through(port: int, url: str) -> None:
-    """Pass bytes on: the least that anything in between costs."""
+    """Forward bytes: the minimum cost of any proxy."""
     import uvicorn
 
     from deltaparse.gateway import HttpClient, Settings
@@ -117,7 +116,7 @@ def pass_through(port: int, url: str) -> None:
 
 
 async def read_stream(port: int, path: str, body: dict, late: list[float]) -> int:
-    """Read one stream; note how late each chunk comes. Return how many came."""
+    """Read one stream, record the latency of each chunk, and return the number of chunks."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     data = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
@@ -140,7 +139,7 @@ async def read_stream(port: int, path: str, body: dict, late: list[float]) -> in
 
 
 def used(process: int) -> float:
-    """Return the seconds of processor time that a process took so far."""
+    """Return the processor time of a process so far, in seconds."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -176,7 +175,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(command: list[str], port: int, log: Path) -> Iterator[int]:
-    """Run a server until it has been asked."""
+    """Run a server during the block."""
     env = os.environ | {"PYTHONPATH": str(ROOT / "src"), **LITELLM}
     with log.open("w") as out:
         process = subprocess.Popen(command, env=env, stdout=out, stderr=out)
@@ -194,11 +193,17 @@ def running(command: list[str], port: int, log: Path) -> Iterator[int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The gateway beside a pass-through.")
-    parser.add_argument("--streams", type=int, default=40, help="at a time")
-    parser.add_argument("--chunks", type=int, default=400, help="of each stream")
-    parser.add_argument("--pace", type=float, default=0.02, help="seconds between two of them")
-    parser.add_argument("--litellm", metavar="PYTHON", help="an interpreter that has its proxy")
+    parser = argparse.ArgumentParser(description="Compare the gateway with a pass-through proxy.")
+    parser.add_argument("--streams", type=int, default=40, help="concurrent streams (default: 40)")
+    parser.add_argument(
+        "--chunks", type=int, default=400, help="chunks of each stream (default: 400)"
+    )
+    parser.add_argument(
+        "--pace", type=float, default=0.02, help="seconds between two chunks (default: 0.02)"
+    )
+    parser.add_argument(
+        "--litellm", metavar="PYTHON", help="interpreter with litellm's proxy installed"
+    )
     parser.add_argument("--play", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--pass-on", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()

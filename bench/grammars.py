@@ -1,12 +1,13 @@
-"""How grammars grow with their schemas: text, the time to write it, and that of the engines.
+"""Measure the growth of grammars with their schemas: sizes, and times of writing and of engines.
 
     python bench/grammars.py [--quick] [--llama PROGRAM] [--suite FOLDER]
 
-Schemas as people have them: many tools, imports of OpenAPI, graphs of `$ref`, unions in unions.
-Each is measured at a size and at twice that; the last column is how many times as long twice as
-much takes, to write it and in each engine, so that 2 is linear. Prints tables in Markdown. Beside
-them stand the texts of llama.cpp's own conversion (PROGRAM, see `llama_schema.cpp`), of the same
-calls as JSON; and with FOLDER, the test suite of JSON Schema, what either gets right there.
+The schemas are realistic: many tools, OpenAPI imports, graphs of `$ref`, nested unions. Each is
+measured at two sizes, one twice the other. The last column has the ratios of the times, of writing
+and of each engine; 2 is linear. The output is Markdown tables. For comparison there are the sizes
+of
+llama.cpp's own conversion (PROGRAM, see `llama_schema.cpp`) of the same calls as JSON. With FOLDER,
+both are also run on the JSON Schema test suite.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ def main() -> None:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller schemas")
-    parser.add_argument("--llama", metavar="PROGRAM", help="llama.cpp's conversion, as built")
-    parser.add_argument("--suite", metavar="FOLDER", type=Path, help="the test suite")
+    parser.add_argument("--llama", metavar="PROGRAM", help="llama.cpp's conversion program")
+    parser.add_argument(
+        "--suite", metavar="FOLDER", type=Path, help="folder of the JSON Schema test suite"
+    )
     given = parser.parse_args()
     llama = LlamaCpp(given.llama) if given.llama else None
     print(
@@ -72,7 +75,7 @@ def _sizes(size: int, *, quick: bool) -> tuple[int, int]:
 
 
 def calls_of(tools: list[Tool]) -> dict[str, Any]:
-    """The schema of a call of one of some tools, as llama.cpp makes it for JSON formats."""
+    """Return the schema of a call of any tool, as llama.cpp creates it for JSON formats."""
     ways, definitions = [], {}
     for tool in (tool["function"] for tool in tools):
         definitions |= tool["parameters"].get("$defs", {})
@@ -82,7 +85,7 @@ def calls_of(tools: list[Tool]) -> dict[str, Any]:
 
 
 def measured(fmt: str, tools: list[Tool]) -> tuple[float, ...]:
-    """Kilobytes of GBNF and Lark; milliseconds to write both, and for each engine to be ready."""
+    """Return the KB of GBNF and Lark, and the ms of writing both and of preparing each engine."""
     written, grammar = min((_written(fmt, tools) for _ in range(2)), key=lambda one: one[0])
     lark, tag = grammar.as_lark(), grammar.as_tag()
     ready = [min(_llguidance(lark) for _ in range(2)), min(_xgrammar(tag) for _ in range(2))]
@@ -119,7 +122,7 @@ def _xgrammar(tag: dict[str, Any]) -> float:
 
 
 class LlamaCpp:
-    """llama.cpp's conversion, in a process of its own."""
+    """llama.cpp's conversion, in its own process."""
 
     def __init__(self, program: str) -> None:
         self._process = subprocess.Popen(
@@ -132,7 +135,7 @@ class LlamaCpp:
         )
 
     def converted(self, schema: Any) -> str | None:
-        """Its grammar; None where it refuses the schema."""
+        """Return the grammar of a schema, None if the conversion rejects the schema."""
         given, found = self._process.stdin, self._process.stdout
         assert given
         assert found
@@ -144,7 +147,7 @@ class LlamaCpp:
 
 
 def compare(suite: Path, llama: LlamaCpp | None) -> None:
-    """Print what the test suite says of us and of llama.cpp, with xgrammar as the judge."""
+    """Print the results of the test suite for us and llama.cpp, with xgrammar as the judge."""
 
     def ours(grammar: GrammarRules) -> Callable[[str], bool]:
         return Gbnf(grammar).accepts
@@ -171,7 +174,7 @@ def _of_llama(suite: Path, llama: LlamaCpp) -> Counter[str]:
     row: Counter[str] = Counter()
     module, compiler = xgrammar()
     for case in schema_suite.cases(suite):
-        # xgrammar does not read an option that is left empty.
+        # xgrammar rejects an empty alternative without quotes.
         text = (llama.converted(case.schema) or "").replace("::= | ", '::= "" | ')
         try:
             compiled = text and compiler.compile_grammar(module.Grammar.from_ebnf(text))
@@ -204,12 +207,12 @@ def _tool(name: str, schema: dict[str, Any]) -> Tool:
 
 
 def many_tools(count: int) -> list[Tool]:
-    """Tools with a few arguments each."""
+    """Return tools with a few arguments each."""
     return [_tool(f"tool_{at}", _object(_properties(at))) for at in range(count)]
 
 
 def openapi(count: int) -> list[Tool]:
-    """Operations of an API: path, query and body as objects in objects, with formats and enums."""
+    """Return operations of an API with nested objects, formats and enums."""
 
     def operation(at: int) -> dict[str, Any]:
         body = _object(
@@ -228,7 +231,7 @@ def openapi(count: int) -> list[Tool]:
 
 
 def graph(count: int) -> list[Tool]:
-    """Definitions that refer to one another, round and round."""
+    """Return a tool whose definitions refer to each other in cycles."""
     definitions = {
         f"Node{at}": _object(
             {
@@ -244,7 +247,7 @@ def graph(count: int) -> list[Tool]:
 
 
 def unions(depth: int) -> list[Tool]:
-    """Unions in unions: expressions of a query, say."""
+    """Return a tool with nested unions, such as the expressions of a query."""
     schema: dict[str, Any] = {"type": "integer"}
     for at in range(depth):
         ways = [

@@ -1,10 +1,10 @@
-"""Whether what is asked of a parser costs more the longer its turn is: counted, not timed.
+"""Check that the work of a parser does not grow with the length of its turn, by counting.
 
     python bench/growth.py
 
-Each row is a turn of many units and what is asked at its end. The work for the units from the
-three hundredth on is divided by that for those from the hundredth on, behind which no more issues
-are kept: 1.0 does not grow. `bytes_of_call` is what is kept of a call of no arguments.
+Each row is a turn of many units, with a request at its end. The work for the units after the three
+hundredth is divided by the work for the units after the hundredth. From there on no more issues are
+stored. A ratio of 1.0 means no growth. `bytes_of_call` is the memory of a call without arguments.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ TURN = Workload("calls and text", "calls", FORMAT, "", f"some text, {CALL}")
 STRAYS = Workload("stray markers", "beginnings", FORMAT, "", STRAY)
 
 Run: TypeAlias = Iterator[None]
-"""Reads so many units of a turn, which are not counted, pauses, and reads the others."""
+"""Reads the first units of a turn without counting, pauses, and reads the others."""
 
 
 def read(
     workload: Workload, before: int, units: int, ask: Callable[[dp.StreamParser], object]
 ) -> Run:
-    """Read a turn of so many units, and ask for something at its end."""
+    """Read a turn of several units, and run a request at its end."""
     parser, texts = dp.StreamParser(workload.fmt), chunks(workload.unit, CHUNK)
     for chunk in texts * before:
         parser.feed(chunk)
@@ -55,7 +55,7 @@ def read(
 
 
 def by_ids(ids: Ids, before: int, units: int) -> Run:
-    """Read a turn by token ids, and ask which of them each part came from."""
+    """Read a turn by token ids, and request the roles of all tokens."""
     parser = dp.TokenParser(TURN.fmt, ids.vocabulary)
     for id in chain.from_iterable(ids.parts * before):
         parser.feed(id)
@@ -79,7 +79,7 @@ def by_protocol(name: str, before: int, units: int) -> Run:
 
 
 def runs() -> Mapping[str, Callable[[int, int], Run]]:
-    """Return what is run, each for a number of units, and for so many more."""
+    """Return the runs. Each takes a number of uncounted and a number of counted units."""
     ids = Ids(TURN, [chunks(TURN.unit, CHUNK)])
     found: dict[str, Callable[[int, int], Run]] = {
         "message": partial(read, TURN, ask=lambda parser: parser.message),
@@ -93,7 +93,7 @@ def runs() -> Mapping[str, Callable[[int, int], Run]]:
 
 
 def work(run: Callable[[int, int], Run], before: int, units: int) -> int:
-    """Count what so many units more make the interpreter do: lines, and calls of Python and C."""
+    """Count the interpreter's work for some units: lines, and calls of Python and C."""
     going, seen = run(before, units), Counter[str]()
     next(going)
     with watched(seen):
@@ -103,10 +103,10 @@ def work(run: Callable[[int, int], Run], before: int, units: int) -> int:
 
 
 def grown(late: int = LATE) -> dict[str, float]:
-    """Return by how much a unit of a long turn costs more than one of a short turn."""
+    """Return the ratio of the cost of a unit in a long turn to one in a short turn."""
     found = {}
     for name, run in runs().items():
-        for _ in run(1, 1):  # what is found out once, such as patterns, is not counted
+        for _ in run(1, 1):  # one-time work, e.g. compiling patterns, is not counted
             pass
         early, later = (work(run, at, UNITS) - work(run, at, 0) for at in (EARLY, late))
         found[name] = later / early
@@ -114,7 +114,7 @@ def grown(late: int = LATE) -> dict[str, float]:
 
 
 def bytes_of_call(calls: int = CALLS) -> float:
-    """Return how many bytes are kept of a call of no arguments, its deltas aside."""
+    """Return the memory of a call without arguments in bytes, except its deltas."""
     parser = dp.StreamParser(FORMAT)
     parser.feed(CALL)
     gc.collect()

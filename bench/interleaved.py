@@ -1,13 +1,13 @@
-"""What a chunk costs where many parsers take turns, over what it costs them one after another.
+"""Measure a chunk while many parsers take turns, relative to one parser after another.
 
-A server reads the answers to many requests at once: between two chunks of one, those of all others
-come, and what the processor had at hand of it is gone. So as many parsers read the same chunks each
-in three ways, in one loop, in tasks of one event loop, and in threads, and in the end one after
-another; of each round the ratio is taken, and of the rounds the median. Time is that of the
-processor, of all threads. What the tasks themselves cost is measured without parsers, and left out.
+A server reads many responses concurrently. Between two chunks of one response it reads chunks of
+all others, so the processor caches no longer have its data. Here many parsers read the same chunks
+in one loop, in tasks of one event loop, and in threads. Then they read one after another. The
+result is the median ratio of all rounds, in processor time of all threads. The cost of the tasks
+themselves is measured without parsers, and subtracted.
 
-To compare with, so many functions take turns that read nothing, and pass over as many small objects
-of their own as a chunk of a parser touches: what it costs that they are no longer at hand.
+For comparison, as many functions take turns that only traverse small objects of their own, as many
+as a parser touches for a chunk. This shows the pure cost of cache misses.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from workloads import WORKLOADS
 __all__ = ["BARE", "Row", "measure_interleaved"]
 
 CHUNKS = 40
-"""Chunks that each parser reads; those of a call are fewer."""
+"""Chunks for each parser, fewer for calls."""
 THREADS = 8
 TOUCHED = 32
 SHORTEST = time.get_clock_info("process_time").resolution
-"""What the floor takes at the least, of which the clock may see nothing where texts are short."""
+"""Lower limit of the base time, since the clock may return zero for short texts."""
 BARE = f"nothing, but over {TOUCHED} objects"
 
 Run = Callable[[Sequence[Feed], Sequence[str]], None]
@@ -38,7 +38,7 @@ Run = Callable[[Sequence[Feed], Sequence[str]], None]
 
 @dataclass(frozen=True)
 class Row:
-    """What a chunk costs in each way, over what it costs alone."""
+    """The ratio of the costs for a chunk, for each way of taking turns."""
 
     workload: str
     kind: str
@@ -48,13 +48,13 @@ class Row:
 
 
 def alone(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
-    """Let one parser after another read all."""
+    """Run one parser after another on all texts."""
     for feed in feeds:
         drain(feed, texts)
 
 
 def in_turn(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
-    """Let all parsers read a chunk, then the next."""
+    """Run all parsers on one chunk, then on the next."""
     for text in texts:
         for feed in feeds:
             for _ in feed(text):
@@ -62,7 +62,7 @@ def in_turn(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
 
 
 def in_tasks(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
-    """Let each parser read in a task of its own, and all others between two chunks."""
+    """Run each parser in its own task, and switch tasks after each chunk."""
 
     async def read(feed: Feed) -> None:
         for text in texts:
@@ -77,7 +77,7 @@ def in_tasks(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
 
 
 def in_threads(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
-    """Share the parsers among some threads, in which they take turns."""
+    """Distribute the parsers over threads, in which they take turns."""
     threads = [
         threading.Thread(target=in_turn, args=(feeds[at::THREADS], texts)) for at in range(THREADS)
     ]
@@ -88,12 +88,12 @@ def in_threads(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
 
 
 def nothing(_: str) -> Sequence[object]:
-    """Read nothing."""
+    """Return an empty result."""
     return ()
 
 
 class Link:
-    """A small object that leads to the next."""
+    """A small object that refers to the next."""
 
     __slots__ = ("next", "value")
 
@@ -103,7 +103,7 @@ class Link:
 
 
 def chain() -> Feed:
-    """Return what reads nothing, and passes over objects of its own."""
+    """Return a function that only traverses its own objects."""
     first: Link | None = None
     for _ in range(TOUCHED):
         first = Link(first)
@@ -126,7 +126,7 @@ def spent(run: Run, feeds: Sequence[Feed], texts: Sequence[str]) -> float:
 
 
 def ratio(make: Make, texts: Sequence[str], run: Run, how: Settings) -> float:
-    """Measure one way, in rounds."""
+    """Measure one way of taking turns, in rounds."""
     found = []
     for _ in range(how.long_rounds):
         base = spent(alone, [make() for _ in range(how.parsers)], texts)
@@ -139,7 +139,7 @@ def ratio(make: Make, texts: Sequence[str], run: Run, how: Settings) -> float:
 
 
 def measure_interleaved(how: Settings) -> list[Row]:
-    """Measure all workloads, and at last what reads nothing."""
+    """Measure all workloads, and the traversal as the last row."""
     runs: Sequence[Run] = (in_turn, in_tasks, in_threads)
     found = []
     for row in WORKLOADS:

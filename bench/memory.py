@@ -1,4 +1,4 @@
-"""What a parser keeps and takes over a long stream, the message aside, which is not collected."""
+"""Measure the memory of a parser over a long stream, without a collected message."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ UNITS = 8
 
 
 def growth(workload: Workload, how: Settings, size: int = CHUNK) -> int:
-    """Return the bytes by which the memory in use grew at most, with the parser itself."""
-    # A few units cut into chunks, over and over: the chunks take no memory while it is measured.
+    """Return the maximum growth of the memory in use, including the parser, in bytes."""
+    # Few units are repeated, so that the chunks themselves need no memory during the measurement.
     texts = chunks(workload.unit * UNITS, size)
     times = how.memory // sum(map(len, texts)) + 1
-    read(workload.parser(collect=False).feed, texts, 1)  # what is made once for all parsers
+    read(workload.parser(collect=False).feed, texts, 1)  # creates the objects shared by all parsers
     gc.collect()
     tracemalloc.start()
     try:
@@ -34,7 +34,7 @@ def growth(workload: Workload, how: Settings, size: int = CHUNK) -> int:
 
 
 def read(feed: Feed, texts: Sequence[str], times: int) -> None:
-    """Feed the texts so many times."""
+    """Feed the texts `times` times."""
     again: Iterable[Sequence[str]] = itertools.repeat(texts, times)
     for text in itertools.chain.from_iterable(again):
         for _ in feed(text):

@@ -1,11 +1,11 @@
-"""Ordinary text as an answer, in every named format: how often it does not come out as it is.
+"""Check ordinary text as a response in every built-in format, and count changed texts.
 
     python bench/ordinary.py
 
-The texts are this project's own: its documentation and sources, its JSON, pages of HTML, and chat
-templates, which are full of markers. Each is read as the answer of a model that had tools, behind
-its reasoning. Where no marker of the format stands in a text, it must come out as it went in. Where
-one does, it may mean what it says: no parser that reads text alone can always tell.
+The texts are from this project: documentation, sources, JSON, HTML pages, and chat templates with
+many markers. Each is parsed as a response after reasoning, with tools declared. A text without a
+marker of the format must be unchanged. A text with a marker is ambiguous, and cannot always be
+recognized from the text alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Row", "answered", "marker_in", "measure", "texts"]
 
 ROOT = Path(__file__).parents[1]
 CHUNK = 64
-"""Characters that are fed at a time."""
+"""Chunk size in characters."""
 
 TOOLS = [
     {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
@@ -34,11 +34,12 @@ TOOLS = [
 
 @dataclass(frozen=True)
 class Row:
-    """What became of the texts of one kind, each in each format.
+    """The results for the texts of one kind, in all formats.
 
-    `plain` have no marker of the format in them, and `marked` do. Of both is said how many changed;
-    `became` says what of the marked: reasoning, calls, or text that is gone. `held` is the most
-    that was held back of a plain text at the end of a chunk.
+    `plain` counts texts without a marker of the format, `marked` the others. Both have a number of
+    changed texts. `became` counts the results of changed marked texts: reasoning, calls, or lost
+    text.
+    `held` is the maximum of buffered characters of a plain text after a chunk.
     """
 
     kind: str
@@ -71,18 +72,18 @@ def texts() -> dict[str, list[str]]:
 
 
 def read(path: Path) -> str:
-    """Return the text of a file, without white space round it."""
+    """Return the text of a file, without surrounding whitespace."""
     return path.read_text(encoding="utf-8").strip()
 
 
 def sections(text: str) -> Iterator[str]:
-    """Yield the sections of a page in Markdown."""
+    """Yield the sections of a Markdown page."""
     for section in text.split("\n## "):
         yield section.strip()
 
 
 def page(text: str) -> str:
-    """Write the paragraphs of a text as HTML."""
+    """Return the paragraphs of a text as HTML."""
     body = "\n".join(f"<p>{html.escape(part)}</p>" for part in text.split("\n\n"))
     return (
         f"<!doctype html>\n<html><head><title>A page</title></head>\n<body>\n{body}\n</body></html>"
@@ -90,7 +91,7 @@ def page(text: str) -> str:
 
 
 def markers(fmt: WireFormat) -> Iterator[str]:
-    """Yield the markers of a format, without white space round them."""
+    """Yield the markers of a format, without surrounding whitespace."""
     turn, reasoning, content, channels = fmt.turn, fmt.reasoning, fmt.content, fmt.channels
     found: Iterable[str] = (
         *(*turn.headers, *turn.ends, reasoning.start, reasoning.end, content.start, content.end),
@@ -101,15 +102,15 @@ def markers(fmt: WireFormat) -> Iterator[str]:
 
 
 def marker_in(text: str, fmt: WireFormat) -> bool:
-    """Whether a marker of the format stands in the text, or what its calls begin with."""
+    """Return True if the text contains a marker of the format, or an opener of its calls."""
     return any(marker in text for marker in markers(fmt))
 
 
 def answered(text: str, fmt: WireFormat) -> tuple[StreamParser, int]:
-    """Read the text as an answer; return the parser, and the most that it held back."""
+    """Parse the text as a response. Return the parser, and the maximum of buffered characters."""
     fmt, prompt = behind_reasoning(fmt)
     if fmt.derived.has_channels:
-        # An answer stands in a message of its own.
+        # In channels, content has its own message.
         channels = fmt.channels
         prompt = f"{fmt.turn.headers[0]}{channels.channel}final{channels.message}"
     parser = StreamParser(fmt, tools=TOOLS, prompt=prompt)
@@ -123,7 +124,7 @@ def answered(text: str, fmt: WireFormat) -> tuple[StreamParser, int]:
 
 
 def measure(names: Sequence[str] = ()) -> list[Row]:
-    """Read all texts in the formats of these names, all of them if none are given."""
+    """Parse all texts in the named formats, or in all formats."""
     formats = [get_format(name) for name in names or list_formats()]
     return [_row(kind, found, formats) for kind, found in texts().items()]
 

@@ -1,15 +1,15 @@
-"""What the primitives over unfinished text cost per chunk, beside what others offer for it.
+"""Measure the primitives for incomplete text per chunk, and compare them with other libraries.
 
     python bench/partial.py                   tables
     python bench/partial.py --json            the same as JSON
-    python bench/partial.py --quick           less of it
+    python bench/partial.py --quick           a shorter run
 
-`bench/bench.py` runs this too. A chunk has 4 characters; costs are in floors (see `timing`) and
-microseconds of processor time. A reader that is fed chunks and gets through a text within a budget
-is timed in interleaved rounds; a slower one at places spread over the text, the text between them
-coming in longer chunks. A parser that must read all that has come again for each chunk is timed at
-such places too, as many as it gets through in the budget: a whole run would take minutes to weeks.
-"timed" says which it was.
+`bench/bench.py` runs this too. A chunk has 4 characters. Costs are in floors (see `timing`) and
+microseconds of processor time. An incremental reader within the time budget is timed in interleaved
+rounds. A slower one is timed at sample positions, and the text between them is fed in longer
+chunks. A parser that reads all previous text again for each chunk is also timed at sample
+positions, as many as the budget allows, since a complete run would take minutes to weeks. The
+column "timed" has the method.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ STRINGS = tuple(name for name in OURS if name != "JsonValues")
 
 @dataclass(frozen=True)
 class Row:
-    """What one reader costs on one text."""
+    """The cost of one reader on one text."""
 
     workload: str
     reader: str
@@ -74,7 +74,7 @@ def workload(name: str) -> Workload:
 
 
 def texts(how: Settings) -> dict[str, str]:
-    """Return the JSON texts that are read, by name."""
+    """Return the JSON texts by name."""
     draw = random.Random(0)
     numbers = [draw.choice((draw.randrange(10**9), draw.random() * 1e6)) for _ in range(2000)]
     return {
@@ -101,7 +101,7 @@ def measure_json(how: Settings) -> list[Row]:
 
 
 def markers() -> Feed:
-    """Return a reader of literal markers that keeps only what may still become one."""
+    """Return a reader of literal markers that buffers only a possible marker prefix."""
     find = Markers(MARKERS)
     held = ""
 
@@ -115,7 +115,7 @@ def markers() -> Feed:
 
 
 def measure_text(how: Settings) -> list[Row]:
-    """Measure markers and patterns in text, beside `regex` on the whole text for each chunk."""
+    """Measure markers and patterns, and `regex` on the complete text for each chunk."""
     alternatives = "|".join(map(regex.escape, MARKERS))
     naive = {
         "regex, markers": partial(regex.compile(alternatives).search, partial=True),
@@ -136,7 +136,10 @@ def measure_text(how: Settings) -> list[Row]:
 
 
 def growth(how: Settings) -> dict[str, float]:
-    """Measure the cost of a chunk in a long string over that in a short one; 1.0 is linear."""
+    """Measure the ratio of a chunk's cost in a long string to one in a short string.
+
+    A ratio of 1.0 means linear time.
+    """
     row = workload(STRING)
 
     def started(name: str) -> Feed:
@@ -150,7 +153,7 @@ def growth(how: Settings) -> dict[str, float]:
 
 
 def state_size(how: Settings) -> int:
-    """Return the bytes that a scanner which keeps no text takes at most, for a long string."""
+    """Return the maximum memory of a scanner that keeps no text, for a long string, in bytes."""
     text = workload(STRING).arguments(how.large)
     tracemalloc.start()
     start, _ = tracemalloc.get_traced_memory()
@@ -175,7 +178,7 @@ def tables(rows: Sequence[Row], say: Callable[[str], object] = print) -> None:
 
 
 def summary(grows: Mapping[str, float], state: int, say: Callable[[str], object] = print) -> None:
-    """Write the figures that are in no table."""
+    """Write the figures without a table."""
     say("\na long string over short ones, per chunk (to reach: at most 1.2)")
     for reader, ratio in grows.items():
         say(f"  {reader:28}{ratio:14.2f}")
@@ -186,7 +189,9 @@ def main() -> int:
     """Measure and print."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     options.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    options.add_argument("--quick", action="store_true", help="measure less")
+    options.add_argument(
+        "--quick", action="store_true", help="measure with fewer rounds and smaller texts"
+    )
     given = options.parse_args()
     how = QUICK if given.quick else FULL
     rows, grows, state = measure_json(how) + measure_text(how), growth(how), state_size(how)

@@ -1,9 +1,9 @@
-"""Parsers of others, each in its own streaming use.
+"""Other parsers, each used as intended for streaming.
 
-transformers reads a stream by a `response_template`; the two here are as checkpoints have them. It
-emits a call as raw text, and the arguments when it has ended, so it does less than we do. Those
-that read JSON are of two kinds: some are fed chunks, the others read all that has come again for
-each of them.
+transformers parses a stream by a `response_template`. The two templates here are typical of
+checkpoints. It emits a call as raw text, and its arguments only after the end, so it does less than
+deltaparse. Readers of JSON are of two kinds: incremental ones, and ones that read all previous text
+again for each chunk.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ CHAT_PARSING = "transformers.utils.chat_parsing"
 
 
 def transformers(workload: Workload, size: int, how: Settings) -> Cost | None:
-    """Measure what a chunk costs transformers; None where that is not installed."""
+    """Measure transformers on a workload, None if it is not installed or does not support it."""
     library = installed(CHAT_PARSING)
     template = next((given for fmt, given in TEMPLATES if fmt == workload.fmt), None)
     if library is None or template is None:
@@ -81,19 +81,19 @@ def transformers(workload: Workload, size: int, how: Settings) -> Cost | None:
 
 
 class Pushed:
-    """One of ijson's push parsers, fed text."""
+    """One of ijson's push parsers, fed with text."""
 
     def __init__(self, backend: Any) -> None:
         self.events = ijson.sendable_list()
         self.parser = backend.basic_parse_coro(self.events)
 
     def feed(self, text: str) -> None:
-        """Feed the next chunk; drop its events."""
+        """Feed the next chunk, and drop its events."""
         self.parser.send(text.encode())
         self.events.clear()
 
     def __del__(self) -> None:
-        # Dropped within a value it complains on the standard error.
+        # An unfinished parser prints an error when it is deleted.
         with suppress(ijson.JSONError):
             self.parser.close()
 
@@ -112,17 +112,17 @@ PUSHED = ("ijson.backends.yajl2_c", "ijson.backends.python")
 
 
 def push() -> dict[str, Make]:
-    """Return those that are fed chunks, by name."""
+    """Return the incremental readers by name."""
     return {name: partial(pushed, lib) for name in PUSHED if (lib := installed(name))}
 
 
 def again() -> dict[str, Feed]:
-    """Return those that read all again, by name."""
+    """Return the readers that start over for each chunk, by name."""
     return {name: make(lib) for name, make in AGAIN.items() if (lib := installed(name))}
 
 
 def installed(module: str) -> Any:
-    """Return the module, or None where it is not installed."""
+    """Return the module, None if it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -130,5 +130,5 @@ def installed(module: str) -> Any:
 
 
 def missing() -> list[str]:
-    """Return the names of those that are not installed."""
+    """Return the names of missing libraries."""
     return [name for name in (*AGAIN, *PUSHED, CHAT_PARSING) if installed(name) is None]

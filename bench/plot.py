@@ -1,4 +1,4 @@
-"""The figures of a run as a picture: bars on a logarithmic axis, in SVG."""
+"""Charts of a run's figures: bars on a logarithmic axis, in SVG."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Bar:
-    """One reader, its floors, and what it is to stay below."""
+    """One reader, its cost in floors, and its target."""
 
     name: str
     floors: float
@@ -51,13 +51,13 @@ class Group:
 
 
 def target(kind: str) -> float | None:
-    """Return the floors that a kind of workload is to stay below."""
+    """Return the target of a kind of workload, in floors."""
     limits = (row.limit for row in TARGETS if row.figure == "floors" and row.kind == kind)
     return next(limits, None)
 
 
 def workloads(results: Results) -> Iterator[Group]:
-    """Group ours and theirs by workload; a string argument of full length by itself."""
+    """Group the readers by workload. A string argument in a large text has its own group."""
     for row in results.streams:
         yield Group(row.workload, bars(results, row.workload, row.kind, row.four))
         if row.kind == "string":
@@ -83,7 +83,7 @@ def bars(
 
 
 def families(results: Results) -> Iterator[Group]:
-    """Group ours by what is read, in formats of all families."""
+    """Group our formats by column, for all families."""
     for column in COLUMNS:
         found = [
             Bar(name, row[column].floors, OURS, target(FAMILIES[name][column].kind))
@@ -94,7 +94,7 @@ def families(results: Results) -> Iterator[Group]:
 
 
 def draw(results: Results) -> str:
-    """Draw the picture, as SVG."""
+    """Return the chart as SVG."""
     left, right = list(workloads(results)), list(families(results))
     width = 2 * (LABELS + PLOT + VALUES) + GAP + 2 * MARGIN
     height = TOP + max(tall(left), tall(right)) + BOTTOM
@@ -122,7 +122,7 @@ def draw(results: Results) -> str:
 
 
 def draw_short(results: Results) -> str:
-    """Draw the picture of the README, as SVG: ours and theirs, in microseconds of `readme`."""
+    """Return the README's chart as SVG: all parsers, in microseconds as in `readme`."""
     theirs = {"transformers": results.transformers, **results.servers}
     groups = []
     for row in results.streams:
@@ -154,14 +154,14 @@ def draw_short(results: Results) -> str:
 
 
 def notes(x: float, y: float) -> Iterator[str]:
-    """Write what is to be known of the others."""
+    """Draw the notes about other parsers."""
     for line in NOTES:
         yield words(x, y, line, "small")
         y += ROW
 
 
 def legend(x: float, y: float) -> Iterator[str]:
-    """Draw what the colours mean."""
+    """Draw the legend of the colors."""
     for colour, name in (
         (OURS, "deltaparse, the parser"),
         (PRIMITIVE, "deltaparse.partial, JSON alone"),
@@ -175,14 +175,14 @@ def legend(x: float, y: float) -> Iterator[str]:
 
 
 def tall(groups: Sequence[Group]) -> int:
-    """Return the height that groups take."""
+    """Return the height of groups."""
     return sum(HEAD + ROW * len(group.bars) for group in groups)
 
 
 def panel(
     x: float, groups: Sequence[Group], *, wide: int = PLOT, least: int = 0, unit: str = "floors"
 ) -> Iterator[str]:
-    """Draw a column of groups over one axis, which begins at a power of ten."""
+    """Draw a column of groups on one axis, which begins at a power of ten."""
     most = max(bar.floors for group in groups for bar in group.bars)
     highest = max(math.ceil(math.log10(most)), least + 1)
     axis = x + LABELS
@@ -214,12 +214,12 @@ def panel(
 
 
 def tick(power: int) -> str:
-    """Write a power of ten."""
+    """Format a power of ten."""
     return f"{10**power:,}" if power < 6 else f"{10 ** (power - 6):,} M"
 
 
 def number(floors: float) -> str:
-    """Write a figure in three digits."""
+    """Format a figure with three digits."""
     if floors >= 1e6:
         return f"{floors / 1e6:.3g} M"
     return f"{floors:,.0f}" if floors >= 100 else f"{floors:.{1 if floors >= 10 else 2}f}"

@@ -1,10 +1,10 @@
-"""From a chunk of text to bytes for a socket, in each protocol, beside other ways to write them.
+"""Measure the way from a text chunk to bytes for a socket, in each protocol, with alternatives.
 
-All of them parse the chunk first, so what writing costs is what they take more than the parser
-alone, which is measured in the same rounds. The others write the chunks of Chat Completions:
+All writers include the parser. Its own cost is measured in the same rounds, and subtracted. The
+alternatives write the chunks of Chat Completions:
 
-    push, json.dumps    the machine's dictionaries, and the standard library
-    pydantic            models, made and dumped for each chunk, as vLLM and SGLang do
+    push, json.dumps    the encoder's dictionaries, and the standard library
+    pydantic            models, created and dumped for each chunk, as in vLLM and SGLang
     msgspec, orjson     structs or dictionaries, and an encoder in C
 """
 
@@ -38,7 +38,7 @@ Write = Callable[[dp.Delta], bytes]
 
 @dataclass(frozen=True)
 class Row:
-    """What one way of writing costs: floors more than the parser alone, of chunks of four.
+    """The cost of one writer, in floors beyond the parser alone, for chunks of four characters.
 
     `large` is microseconds for a delta of `LARGE` characters.
     """
@@ -51,7 +51,7 @@ class Row:
 
 
 def opened(make: Callable[[], Encoder], workload: Workload) -> Encoder:
-    """Return a machine in the state in which a stream of the workload comes."""
+    """Return an encoder in the state of a running stream of the workload."""
     machine = make()
     machine.start()
     if workload.json:
@@ -61,7 +61,7 @@ def opened(make: Callable[[], Encoder], workload: Workload) -> Encoder:
 
 
 class Pipe:
-    """A parser and what writes its deltas; a loop calls one with what the other returns."""
+    """A parser and a writer for its deltas."""
 
     def __init__(self, feed: Feed, push: Callable[[list[dp.Delta]], bytes]) -> None:
         self.feed = feed
@@ -73,7 +73,7 @@ class Pipe:
 
 
 def through(pipe: Feed, texts: Sequence[str]) -> None:
-    """Feed the texts to a parser, and write what it returns, as the loop of a server does."""
+    """Feed the texts to a parser and write its deltas, as in the loop of a server."""
     if isinstance(pipe, Pipe):
         feed, push = pipe.feed, pipe.push
         for text in texts:
@@ -81,12 +81,12 @@ def through(pipe: Feed, texts: Sequence[str]) -> None:
 
 
 def by_machine(make: Callable[[], Encoder], workload: Workload) -> Feed:
-    """Return what makes the bytes of a chunk with a machine."""
+    """Return a pipe with an encoder."""
     return Pipe(workload.feed(), opened(make, workload).push_bytes)
 
 
 def by_writer(write: Write, workload: Workload) -> Feed:
-    """Return what makes the bytes of a chunk in another way."""
+    """Return a pipe with another writer."""
     return Pipe(workload.feed(), lambda deltas: b"".join([write(delta) for delta in deltas]))
 
 
@@ -103,7 +103,7 @@ def dumped(delta: dp.Delta) -> bytes:
 
 @cache
 def writers() -> dict[str, Write]:
-    """Return the other ways that are installed."""
+    """Return the installed alternatives."""
     found: dict[str, Write] = {"json.dumps": dumped}
     for make in (pydantic_writer, msgspec_writer, orjson_writer):
         with suppress(ImportError):
@@ -112,7 +112,7 @@ def writers() -> dict[str, Write]:
 
 
 def pydantic_writer() -> Write:
-    """Return what writes a chunk as vLLM and SGLang do, with models."""
+    """Return a writer with pydantic models, as in vLLM and SGLang."""
     from pydantic import BaseModel
 
     class Function(BaseModel):
@@ -160,7 +160,7 @@ def pydantic_writer() -> Write:
 
 
 def msgspec_writer() -> Write:
-    """Return what writes a chunk with structs."""
+    """Return a writer with structs."""
     import msgspec
 
     class Choice(msgspec.Struct):
@@ -182,14 +182,14 @@ def msgspec_writer() -> Write:
 
 
 def orjson_writer() -> Write:
-    """Return what writes a chunk with the fastest encoder of dictionaries."""
+    """Return a writer with orjson, the fastest encoder of dictionaries."""
     import orjson
 
     return lambda delta: b"data: %b\n\n" % orjson.dumps(chunk(delta))
 
 
 def measure_protocols(how: Settings) -> list[Row]:
-    """Measure all ways, of content and of a string argument."""
+    """Measure all writers, for content and a string argument."""
     rows = []
     for workload in WORKLOADS:
         if workload.kind not in ("content", "reasoning", "string"):
@@ -209,7 +209,7 @@ def measure_protocols(how: Settings) -> list[Row]:
 
 
 def large(name: str, workload: Workload, how: Settings) -> float:
-    """Measure the microseconds of one large delta."""
+    """Measure the microseconds for one large delta."""
     text = (workload.unit * (LARGE // len(workload.unit) + 1))[:LARGE]
     delta: dp.Delta = dp.ContentDelta(text)
     if workload.json:

@@ -1,4 +1,4 @@
-"""All that one run measured."""
+"""All results of one run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Results"]
 
 @dataclass(frozen=True)
 class Results:
-    """The figures of a run, by workload or by what they are of; `where` and when it was."""
+    """The figures of a run by workload or name. `where` describes the time and the machine."""
 
     where: str
     settings: Settings
@@ -53,7 +53,7 @@ class Results:
     missing: Sequence[str]
 
     def checks(self) -> list[Check]:
-        """Return each target, and whether it was met."""
+        """Return the result of each target."""
         figures = [
             *((row.workload, row.kind, "floors", row.four) for row in self.streams),
             *((row.workload, row.kind, "grows", row.grows) for row in self.streams),
@@ -86,5 +86,5 @@ class Results:
         return [checked for figure in figures for checked in check(*figure)]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures and what was to be reached, as JSON has them."""
+        """Return the figures and the targets as JSON."""
         return asdict(self) | {"targets": [asdict(checked) for checked in self.checks()]}

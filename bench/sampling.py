@@ -1,4 +1,4 @@
-"""What a chunk costs readers of which some are too slow to read all of a text."""
+"""Measurement of a chunk's cost, also for readers too slow for a complete text."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ GOLDEN = 0.618034
 
 
 def sampled(reader: Reader, text: str, how: Settings) -> Cost:
-    """Measure the cost of a chunk to a reader that is fed chunk by chunk.
+    """Measure the cost of a chunk for an incremental reader.
 
-    One that is too slow is timed for a few chunks at places spread over the text.
+    A slow reader is timed for a few chunks at positions spread over the text.
     """
     found = at_places(reader, text, how.cuts)
     if len(text) / CHUNK * found.microseconds / 1e6 > how.budget:
@@ -39,7 +39,7 @@ def sampled(reader: Reader, text: str, how: Settings) -> Cost:
 
 
 def at_places(reader: Reader, text: str, count: int) -> Cost:
-    """Return the mean at some places; the text between them comes in longer chunks."""
+    """Return the mean cost at some positions. The text between them is fed in longer chunks."""
     feed, done, spent = reader.make(), 0, []
     fed = Reader(lambda: feed, reader.loop)
     size = len(text) // count
@@ -52,14 +52,14 @@ def at_places(reader: Reader, text: str, count: int) -> Cost:
 
 
 def read_again(parse: Feed, text: str, how: Settings) -> Cost:
-    """Measure the cost of a chunk to a reader that reads all that has come for each of them.
+    """Measure the cost of a chunk for a reader that starts over for each chunk.
 
-    Timed at places too, as many as it gets through within the budget.
+    It is timed at sample positions, as many as the budget allows.
     """
     spent: list[tuple[float, float]] = []
     some = [chunks(text[: ENOUGH * CHUNK])]
     for at in range(how.cuts):
-        # By the golden ratio: however few places are used, they are spread evenly.
+        # The golden ratio spreads any number of positions evenly.
         came = text[: int(len(text) * ((at + 0.5) * GOLDEN % 1))]
         if sum(again for _, again in spent) <= how.budget:
             with undisturbed():
@@ -69,7 +69,7 @@ def read_again(parse: Feed, text: str, how: Settings) -> Cost:
 
 
 def mean(spent: Sequence[tuple[float, float]]) -> Cost:
-    """Return the cost that times of the floor and a task, at places of a text, come to."""
+    """Return the cost for the times of the floor and a task, at positions of a text."""
     least = statistics.median(least for least, _ in spent)
     average = statistics.mean(task for _, task in spent)
     return Cost(average / least, average * 1e6, f"{len(spent)} cuts")

@@ -1,9 +1,8 @@
-"""vLLM's and SGLang's own streaming parsers, where `tools/servers/peers.py` has fetched them.
+"""vLLM's and SGLang's own streaming parsers, if `tools/servers/peers.py` has downloaded them.
 
-They read calls as Qwen 2.5 and Hermes write them, and as Qwen3-Coder does. Each is fed as its
-server feeds it, and only timed if it reads what is written; the chunks that tell are whole, as a
-marker that is one token is. vLLM's are given all that came before with each chunk, so their cost is
-that in a text of `small` characters.
+They parse calls in the formats of Qwen 2.5, Hermes and Qwen3-Coder. Each is fed as in its server,
+and timed only if its result is correct. A marker is one chunk, like its token. vLLM's parsers get
+all previous text with each chunk, so their cost is measured in a text of `small` characters.
 """
 
 from __future__ import annotations
@@ -40,26 +39,26 @@ CELLS = {
     "nested": ("qwen25", "nested"),
     "calls": ("qwen25", "calls"),
 }
-"""The family and the column that is read for a kind of workload."""
+"""The family and the column for a kind of workload."""
 ENDS = {
     "string": '"}}\n</tool_call>',
     "tagged string": "\n</parameter>\n</function>\n</tool_call>",
     "nested": "]}}\n</tool_call>",
 }
-"""What ends the call in which the text of a kind stands."""
+"""The text that closes the call for a kind of workload."""
 VLLM = {"qwen25": "hermes"}
-"""What vLLM calls a family, where the name is another."""
+"""vLLM's name of a family, if it differs."""
 VOCABULARY = {"<tool_call>": 0, "</tool_call>": 1}
 
 Added = tuple[str, list[tuple[str, str]]]
-"""Content, and of each piece of a call the name, if it has one, and the arguments."""
+"""Content, and the name (if present) and the arguments of each piece of a call."""
 Read = Callable[[str], Added]
 
 
 def server(name: str, workload: Workload, how: Settings) -> Cost | None:
-    """Measure what a chunk costs a server's parser; None where it is not there, or is wrong.
+    """Measure a server's parser on a workload, None if it is not available or incorrect.
 
-    What is wrong is said on the standard error.
+    Errors are printed to standard error.
     """
     family, column = CELLS.get(workload.kind, ("", ""))
     if name not in there() or not family:
@@ -68,7 +67,7 @@ def server(name: str, workload: Workload, how: Settings) -> Cost | None:
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             if not is_right(READERS[name](family), cell, workload.kind):
-                raise ValueError("it does not read what is written")  # noqa: TRY301 - as others
+                raise ValueError("its result is incorrect")  # noqa: TRY301 - as others
 
             def begun() -> Read:
                 read = READERS[name](family)
@@ -83,20 +82,20 @@ def server(name: str, workload: Workload, how: Settings) -> Cost | None:
 
 
 def timed(workload: Workload, how: Settings) -> str:
-    """Return the text that is timed: as many calls as we read, else up to `small` characters."""
+    """Return the timed text: as many calls as for our parser, else up to `small` characters."""
     family, column = CELLS[workload.kind]
     cell = replace(FAMILIES[family][column], times=workload.times)
     return cell.text(how.small)[: how.small]
 
 
 def missing() -> list[str]:
-    """Return the names of those that were not fetched, or cannot be imported."""
+    """Return the names of servers that are not downloaded or cannot be imported."""
     return [name for name in SERVERS if name not in there()]
 
 
 @cache
 def there() -> Mapping[str, str]:
-    """Return the servers that can be imported, which this makes them, with their versions."""
+    """Make the servers importable, and return the available ones with their versions."""
     given = runpy.run_path(str(FETCH))
     packages = {module.partition(".")[0]: name for name, module in MODULES.items()}
     kept = {
@@ -115,30 +114,30 @@ def there() -> Mapping[str, str]:
 
 
 class Vocabulary:
-    """Stands in for a tokenizer: each chunk is a token, whose id is told by its text."""
+    """A replacement for a tokenizer: each chunk is a token with its own id."""
 
     def __init__(self) -> None:
         self.ids = dict(VOCABULARY)
         self.texts = list(VOCABULARY)
 
     def get_vocab(self) -> Mapping[str, int]:
-        """Return the markers that are tokens."""
+        """Return the markers with tokens."""
         return VOCABULARY
 
     def encode(self, text: str, **_: object) -> list[int]:
-        """Return the id of a chunk, a new one if it is new."""
+        """Return the id of a chunk, a new one for a new chunk."""
         if text not in self.ids:
             self.ids[text] = len(self.texts)
             self.texts.append(text)
         return [self.ids[text]]
 
     def decode(self, ids: Iterable[int], **_: object) -> str:
-        """Return the text of some ids: markers are found by it."""
+        """Return the text of ids, in which markers are searched."""
         return "".join(self.texts[one] for one in ids)
 
 
 def vllm(family: str) -> Read:
-    """Return what feeds vLLM's parser of a family, as its server does."""
+    """Return a function that feeds vLLM's parser of a family, as its server does."""
     manager = importlib.import_module(MODULES["vLLM"]).ToolParserManager
     protocol = importlib.import_module("vllm.entrypoints.openai.chat_completion.protocol")
     tools = [protocol.ChatCompletionToolsParam(**tool) for tool in TOOLS]
@@ -163,7 +162,7 @@ def vllm(family: str) -> Read:
 
 
 def sglang(family: str) -> Read:
-    """Return what feeds SGLang's parser of a family, as its server does."""
+    """Return a function that feeds SGLang's parser of a family, as its server does."""
     module = importlib.import_module(MODULES["SGLang"])
     protocol = importlib.import_module("sglang.srt.entrypoints.openai.protocol")
     parser = module.FunctionCallParser([protocol.Tool(**tool) for tool in TOOLS], family)
@@ -179,7 +178,7 @@ READERS: Mapping[str, Callable[[str], Read]] = {"vLLM": vllm, "SGLang": sglang}
 
 
 def is_right(read: Read, cell: Workload, kind: str) -> bool:
-    """Whether a parser makes of a short text what we do."""
+    """Return True if a parser's result for a short text equals ours."""
     short = listed(OBJECTS[:4]).removesuffix(", ") if kind == "nested" else cell.unit
     text = cell.start + short + ENDS.get(kind, "")
     ours = dp.parse(text, cell.fmt, tools=TOOLS, finish_reason="stop")
@@ -198,7 +197,7 @@ def is_right(read: Read, cell: Workload, kind: str) -> bool:
 
 
 def tokens(text: str) -> Iterator[str]:
-    """Cut a text into chunks of four characters, but for markers, which come whole."""
+    """Split a text into chunks of four characters, and markers into one chunk each."""
     for marker in VOCABULARY:
         if marker in text:
             before, _, behind = text.partition(marker)
@@ -210,7 +209,7 @@ def tokens(text: str) -> Iterator[str]:
 
 
 def _values(arguments: str) -> list[object]:
-    """The objects that stand one behind the other."""
+    """Return the values of concatenated JSON texts."""
     found, pos, decoder = [], 0, json.JSONDecoder()
     while pos < len(arguments):
         value, pos = decoder.raw_decode(arguments, pos)

@@ -1,4 +1,4 @@
-"""How much is measured: all of it, what takes a few seconds, and what takes none."""
+"""Sizes of a run: full, quick (some seconds), and tiny (for tests)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ __all__ = ["FULL", "QUICK", "TINY", "Settings"]
 class Settings:
     """Sizes are in characters.
 
-    Growth is the cost in a text of `large` over that in one of `small`; other costs are those in
-    a text of `medium`. A reader that would need longer than `budget` seconds for a text is timed
-    at `cuts` places of it. `parsers` is how many take turns.
+    Growth is the ratio of the cost in a text of `large` to one of `small`. Other costs are measured
+    in
+    a text of `medium`. A reader slower than `budget` seconds for a text is timed at `cuts`
+    positions.
+    `parsers` is the number of parsers that take turns.
     """
 
     name: str
@@ -29,7 +31,7 @@ class Settings:
 
     @property
     def long_rounds(self) -> int:
-        """Rounds of what takes long."""
+        """Number of rounds for long measurements."""
         return max(self.rounds // 2, 2)
 
 

@@ -1,4 +1,4 @@
-"""What the parser costs: per chunk, for a whole text at once, as a text grows, and to be made."""
+"""Measure the parser: per chunk, for a complete text, its growth, and its construction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAKERS: Mapping[str, Feed] = {
 
 
 def parse_answer(_: str) -> dp.Message:
-    """Parse a whole short answer."""
+    """Parse a complete short response."""
     return dp.parse(ANSWER, FORMAT, tools=OFFERED, finish_reason="stop")
 
 
@@ -57,9 +57,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Streams:
-    """The figures of the workloads, of the formats of all families, and of making parsers.
+    """The figures of the workloads, of the formats of all families, and of constructing parsers.
 
-    `answer` is what a whole short answer costs.
+    `answer` is the cost of a complete short response.
     """
 
     rows: Sequence[Row]
@@ -71,7 +71,7 @@ class Streams:
 def streams(
     workloads: Sequence[Workload], formats: Mapping[str, Mapping[str, Workload]], how: Settings
 ) -> Streams:
-    """Measure all workloads and formats, in rounds of all of them."""
+    """Measure all workloads and formats, in common rounds."""
     cells = [cell for columns in formats.values() for cell in columns.values()]
     short = {(row.name, 1): chunked(row, how, 1) for row in workloads}
     short |= {(row.name, 4): chunked(row, how, 4) for row in (*workloads, *cells)}
@@ -105,7 +105,7 @@ def streams(
 
 
 def chunked(workload: Workload, how: Settings, size: int) -> Trial:
-    """Return a trial of chunks of some length; a short text is read by many parsers."""
+    """Return a trial with chunks of some length. A short text is read by many parsers."""
     text = workload.text(how.medium)
     many = repeated(text, how.medium, size)
     if len(many) > 1:
@@ -114,19 +114,19 @@ def chunked(workload: Workload, how: Settings, size: int) -> Trial:
 
 
 def large_text(workload: Workload, how: Settings) -> Trial:
-    """Return a trial of chunks of a large text."""
+    """Return a trial with chunks of a large text."""
     texts = repeated(workload.unit * max(how.small // len(workload.unit), 1), how.large)
     return Trial(Reader(workload.feed), texts)
 
 
 def making(make: Feed, times: int = BATCH) -> Trial:
-    """Return a trial that makes a parser for each chunk."""
+    """Return a trial that creates a parser for each chunk."""
     one: Callable[[], Feed] = lambda: make  # noqa: E731 - what makes a reader
     return Trial(Reader(one, throw_away), parts(" " * CHUNK * times))
 
 
 def whole(workloads: Sequence[Workload], how: Settings) -> dict[str, float]:
-    """Measure millions of characters a second, of texts that come in one chunk."""
+    """Measure millions of characters a second, for texts in one chunk."""
     speeds: dict[str, list[float]] = {row.name: [] for row in workloads}
     for _ in range(how.long_rounds):
         for row in workloads:

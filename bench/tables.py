@@ -18,7 +18,7 @@ READERS = ("deltaparse", "transformers", "vLLM", "SGLang")
 
 
 def tables(results: Results) -> Iterator[str]:
-    """Write all tables, line by line."""
+    """Yield all tables, line by line."""
     how = results.settings
     yield f"{results.where}; {how.name} run. A floor is a generator that returns a list"
     yield "with one delta, measured beside each; floors are per chunk of so many characters."
@@ -39,7 +39,7 @@ def tables(results: Results) -> Iterator[str]:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
-    """Write columns wide enough for what is in them, the first to the left."""
+    """Yield a table with aligned columns, the first one to the left."""
     cells = [[title, *head], *([written(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     yield ""
@@ -49,14 +49,14 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> 
 
 
 def written(cell: object) -> str:
-    """Write a figure with as many digits as mean something."""
+    """Format a figure with its significant digits."""
     if isinstance(cell, float):
         return f"{cell:,.2f}" if cell < 100 else f"{cell:,.0f}"
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
 def streams(results: Results) -> Iterator[str]:
-    """Write the workloads, ours and theirs."""
+    """Yield the table of workloads, for us and transformers."""
     how, theirs, larger = results.settings, results.transformers, results.transformers_large
     head = [
         *("1 char", "4 chars", "us", f"4 of {how.large:,}", "grows", "whole, M/s"),
@@ -78,7 +78,7 @@ def streams(results: Results) -> Iterator[str]:
 
 
 def servers(results: Results) -> Iterator[str]:
-    """Write what the parsers of servers cost, where they are at hand."""
+    """Yield the table of servers' parsers, if they are available."""
     names = list(results.servers)
     rows = [
         [
@@ -97,7 +97,7 @@ def servers(results: Results) -> Iterator[str]:
 
 
 def least(results: Results) -> Iterator[str]:
-    """Write the least that some workloads can cost in Python."""
+    """Yield the table of lower bounds in Python."""
     rows = [[name, cost.floors, cost.microseconds] for name, cost in results.bare.items()]
     yield from table("only patterns and deltas, 4 chars", ("floors", "us"), rows)
     passed = ", ".join(f"{name} {speed:,.0f}" for name, speed in results.passes.items())
@@ -105,10 +105,11 @@ def least(results: Results) -> Iterator[str]:
 
 
 def readme(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Write the table of the README from the JSON: microseconds per chunk of four characters.
+    """Yield the README's table from the JSON: microseconds per chunk of four characters.
 
-    Others are measured at other moments, in which the machine may be slower: their floors are
-    written in microseconds of ours, so that columns compare.
+    Other parsers are measured at different times, when the machine may be slower. So their floors
+    are
+    converted by our microseconds per floor, and columns are comparable.
     """
     theirs = {"transformers": figures["transformers"], **figures["servers"]}
     names = [name for name in READERS[1:] if name in theirs]
@@ -144,7 +145,7 @@ def _short(cost: float | None) -> str:
 
 
 def families(results: Results) -> Iterator[str]:
-    """Write the formats of all families."""
+    """Yield the table of formats of all families."""
     rows = [
         [name, *(cells[column].floors if column in cells else "" for column in COLUMNS)]
         for name, cells in results.families.items()
@@ -153,7 +154,7 @@ def families(results: Results) -> Iterator[str]:
 
 
 def parsers(results: Results) -> Iterator[str]:
-    """Write what a parser costs to make, and what it keeps."""
+    """Yield the tables of construction, decisions, growth and memory."""
     made = [[name, cost.floors, cost.microseconds] for name, cost in results.construction.items()]
     answer = results.answer
     made.append(["a whole short answer, parsed", answer.floors, answer.microseconds])
@@ -174,21 +175,21 @@ def parsers(results: Results) -> Iterator[str]:
 
 
 def written_bytes(results: Results) -> Iterator[str]:
-    """Write what it costs to write deltas as the bytes of a protocol."""
+    """Yield the table of writing deltas as bytes of a protocol."""
     head = ("floors more than the delta, 4 chars", "us for 16 KB")
     rows = [[f"{row.writer}, {row.workload}", row.more, row.large] for row in results.protocols]
     yield from table("bytes of a protocol", head, rows)
 
 
 def ids(results: Results) -> Iterator[str]:
-    """Write what token ids cost more than their text."""
+    """Yield the table of the additional cost of token ids."""
     head = ("floors more than text, 4 chars", "without spans")
     rows = [[row.workload, row.more, row.without_spans] for row in results.tokens]
     yield from table("a token, by its id", head, rows)
 
 
 def answers(results: Results) -> Iterator[str]:
-    """Write how often ordinary text did not come out of a parser as it is."""
+    """Yield the table of ordinary texts that were changed by a parser."""
     head = ("texts", "changed", "of", "held back", "with a marker: changed", "of", "became")
     rows = [
         [
@@ -202,7 +203,7 @@ def answers(results: Results) -> Iterator[str]:
 
 
 def analysed(results: Results) -> Iterator[str]:
-    """Write what the analysis costs, in a line, and what was not measured."""
+    """Yield the cost of the analysis, and the missing libraries."""
     spent = [row.compile + row.find + row.prove for row in results.analysis]
     yield ""
     if spent:
@@ -213,7 +214,7 @@ def analysed(results: Results) -> Iterator[str]:
 
 
 def verdicts(results: Results) -> Iterator[str]:
-    """Write the targets, and how many of them were met."""
+    """Yield the targets, and the number of targets met."""
     checks = results.checks()
     rows = [
         [f"{row.name}: {row.figure}", row.value, row.target, "yes" if row.met else "NO"]

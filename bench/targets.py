@@ -1,4 +1,4 @@
-"""What is to be reached, as data, and whether it was."""
+"""Targets of the benchmark, and their check."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Target:
-    """`kind` is that of a workload, or "" for all of them."""
+    """A limit of a figure. `kind` is the kind of a workload, or "" for all."""
 
     kind: str
     figure: str
@@ -42,7 +42,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Check:
-    """A target, and how one workload stands to it."""
+    """A target, and the result of one workload."""
 
     name: str
     figure: str
@@ -84,7 +84,7 @@ TARGETS = (
 
 
 def check(name: str, kind: str, figure: str, value: float) -> list[Check]:
-    """Compare a figure with its targets; nothing where there are none."""
+    """Compare a figure with its targets, if there are any."""
     return [
         Check(
             name,

@@ -1,4 +1,4 @@
-"""What models write, as texts to repeat: prose, Markdown with code, a source file, objects."""
+"""Typical outputs of models, for repetition: prose, Markdown with code, a source file, objects."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ And in the page: `<ul id="list"><li>{item}</li></ul>`, or `<ul></ul>` when a < 1
 """
 
 BEGINNINGS = "if (a < b && c <d> e) { <call } "
-"""Text full of beginnings of markers."""
+"""Text with many possible marker prefixes."""
 
 SOURCE = '''\
 """Reads the log of a day; prints who came, and how often."""
@@ -92,7 +92,7 @@ def _value(chance: random.Random, depth: int) -> Any:
 
 
 def _objects(size: int) -> list[dict[str, Any]]:
-    """Return objects whose JSON has about so many characters, always the same ones."""
+    """Return the same pseudorandom objects each time, whose JSON has about `size` characters."""
     chance, objects, length = random.Random(1), list[dict[str, Any]](), 0
     while length < size:
         objects.append({key: _value(chance, 2) for key in chance.sample(KEYS, 3)})
@@ -101,15 +101,16 @@ def _objects(size: int) -> list[dict[str, Any]]:
 
 
 OBJECTS = _objects(LARGE)
-"""Objects of ever new names, numbers and words. What is read is never the same: a reader that
-remembers what it read would be measured by its memory."""
+"""Objects with changing names, numbers and words. Without repetition, a reader cannot profit from a
+cache of earlier input.
+"""
 
 
 def listed(objects: Iterable[Any], spell: Callable[[Any], str] = json.dumps) -> str:
-    """Return objects as they stand in a list, each with a comma behind it."""
+    """Return objects as the items of a list, each followed by a comma."""
     return "".join(f"{spell(each)}, " for each in objects)
 
 
 def escaped(text: str) -> str:
-    """Return the text as it stands in a JSON string."""
+    """Return the text as the inside of a JSON string."""
     return json.dumps(text, ensure_ascii=False)[1:-1]

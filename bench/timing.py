@@ -1,11 +1,11 @@
-"""Seconds of processor time, beside those of the floor, in interleaved rounds.
+"""Processor time relative to the floor, in interleaved rounds.
 
-The floor is a generator that is sent a chunk and returns a list with one delta: the least that
-a streaming parser in Python can do. A stream is read in parts, some thousand chunks each; the
-floor and what is measured read each part one after the other, and so see the same neighbours on
-the machine. Of each round the ratio of the sums is taken, and of the rounds the median. They take
-turns in being first, and all chunks of a part are touched before: bringing them from memory costs
-up to a floor, and not always the same one should pay. Garbage is collected between rounds only.
+The floor is a generator that receives a chunk and returns a list with one delta. This is the
+minimum for a streaming parser in Python. A stream is divided into parts of some thousand chunks.
+The floor and the reader process each part one after the other, so both see the same load of the
+machine. The result is the median of all rounds' ratios. The two alternate in being first, and all
+chunks of a part are touched before. Loading them from memory costs up to a floor, and must not
+always affect the same reader. Garbage is collected between rounds only.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Parts = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Cost:
-    """What a chunk costs, and how much of the text was timed."""
+    """The cost of a chunk, and the method of measurement."""
 
     floors: float
     microseconds: float
@@ -63,23 +63,23 @@ class Cost:
 
 
 def chunks(text: str, size: int = CHUNK) -> list[str]:
-    """Cut the text into chunks of `size` characters."""
+    """Split the text into chunks of `size` characters."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def parts(text: str, size: int = CHUNK) -> Parts:
-    """Cut the text into chunks, some thousand in each part."""
+    """Split the text into chunks, some thousand in each part."""
     cut = chunks(text, size)
     return [cut[at : at + PART] for at in range(0, len(cut), PART)]
 
 
 def repeated(text: str, total: int, size: int = CHUNK) -> Parts:
-    """Repeat the text, as a part each time, up to a total length."""
+    """Repeat the text up to a total length. Each repetition is a part."""
     return [chunks(text, size)] * max(total // len(text), 1)
 
 
 def floor() -> Feed:
-    """Return the least that a streaming parser in Python can do with a chunk."""
+    """Return the minimal streaming parser in Python."""
 
     def steps() -> Generator[list[dp.Delta], str, None]:
         text = yield []
@@ -92,7 +92,7 @@ def floor() -> Feed:
 
 
 def drain(feed: Feed, texts: Sequence[str]) -> None:
-    """Feed the texts and go through the deltas of each, as a loop that sends them does."""
+    """Feed the texts and iterate over the deltas of each, as a sending loop does."""
     for text in texts:
         for _ in feed(text):
             pass
@@ -106,10 +106,10 @@ def throw_away(feed: Feed, texts: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads a stream.
+    """A reader of a stream.
 
-    `anew`: another one reads each part. All of them live until the last is done: else the memory
-    of the first would serve the next, and short texts would be cheaper for that alone.
+    `anew`: a new reader for each part. All of them live until the end. Otherwise the memory of the
+    first would be reused by the next, which would make short texts cheaper.
     """
 
     make: Make
@@ -117,7 +117,7 @@ class Reader:
     anew: bool = False
 
     def feeds(self, count: int) -> Sequence[Feed]:
-        """Return a `feed` for each of so many parts."""
+        """Return a `feed` for each of `count` parts."""
         return [self.make() for _ in range(count)] if self.anew else [self.make()] * count
 
 
@@ -126,8 +126,8 @@ FLOOR = Reader(floor)
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Collect no garbage within."""
-    gc.collect(1)  # what the run before left, which is young: a whole collection takes long
+    """Disable garbage collection within a block."""
+    gc.collect(1)  # removes young garbage of the previous run, since a full collection takes long
     gc.disable()
     try:
         yield
@@ -143,7 +143,7 @@ def seconds(run: Callable[..., object], *arguments: Any) -> float:
 
 
 def one_round(base: Reader, task: Reader, texts: Parts) -> tuple[float, float]:
-    """Return the seconds per chunk of both, which take turns part by part."""
+    """Return the seconds per chunk of both readers, which alternate part by part."""
     spent = [0.0, 0.0]
     turns = [(at, reader.loop, reader.feeds(len(texts))) for at, reader in enumerate((base, task))]
     with undisturbed():
@@ -158,7 +158,7 @@ def one_round(base: Reader, task: Reader, texts: Parts) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Trial:
-    """A reader of some texts, which is to be timed, and the reader that it is compared with."""
+    """A reader and its texts to time, and the reader to compare it with."""
 
     reader: Reader
     texts: Parts
@@ -166,10 +166,11 @@ class Trial:
 
 
 def measure(trials: Mapping[K, Trial], rounds: int) -> dict[K, Cost]:
-    """Measure each trial, in costs of the reader that it is compared with.
+    """Measure the cost of each trial, relative to its base.
 
-    A round is one of all of them: what disturbs the machine for a while spoils a round of each,
-    not all rounds of one.
+    Each round contains all trials. So a temporary disturbance affects one round of each trial,
+    instead
+    of all rounds of one trial.
     """
     measured: dict[K, list[tuple[float, float]]] = {name: [] for name in trials}
     for _ in range(rounds):
@@ -186,9 +187,9 @@ def measure(trials: Mapping[K, Trial], rounds: int) -> dict[K, Cost]:
 
 
 def growing(make: Make, unit: str, how: Settings, loop: Loop = drain) -> Trial:
-    """Return a trial of a long text beside many short ones: a cost of 1.0 does not grow.
+    """Return a trial of a long text against many short ones. A cost of 1.0 means no growth.
 
-    The same chunks are fed to one reader, and to as many as there are short texts.
+    The same chunks are fed to one reader, and to one reader per short text.
     """
     texts = repeated(unit * max(how.small // len(unit), 1), how.large)
     return Trial(Reader(make, loop), texts, Reader(make, loop, anew=True))

@@ -1,4 +1,4 @@
-"""The parser of token ids beside that of text, on the same chunks: each chunk is one token."""
+"""Compare the token parser with the text parser on the same chunks, with one token per chunk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Row", "measure_tokens"]
 
 @dataclass(frozen=True)
 class Row:
-    """What a token costs: floors more than a chunk of text, with spans and without."""
+    """The cost of a token, in floors beyond a chunk of text, with and without spans."""
 
     workload: str
     kind: str
@@ -26,7 +26,7 @@ class Row:
 
 
 class Ids:
-    """Chunks as the ids of a vocabulary in which each is a token, and markers are special ones."""
+    """Chunks as token ids. Each chunk is a token, and markers are special tokens."""
 
     def __init__(self, workload: Workload, texts: Sequence[Sequence[str]]) -> None:
         fmt = workload.fmt
@@ -47,7 +47,7 @@ class Ids:
         self._first_byte = len(known)
 
     def start(self, text: str) -> list[int]:
-        """Return ids of a text in bytes and special tokens."""
+        """Return the ids of a text, as bytes and special tokens."""
         ids: list[int] = []
         for part in self.vocabulary.spelled(text).stretches:
             spelled = [self._first_byte + byte for byte in part.text.encode()]
@@ -56,14 +56,14 @@ class Ids:
 
 
 def by_ids(workload: Workload, ids: Ids, spans: bool) -> Callable[[Any], Any]:
-    """Return what feeds a parser of tokens, in the state in which `unit` comes."""
+    """Return the `feed` of a token parser in the state before `unit`."""
     parser = dp.TokenParser(workload.fmt, ids.vocabulary, tools=workload.tools, spans=spans)
     parser.feed(ids.start(workload.start))
     return parser.feed
 
 
 def measure_tokens(how: Settings) -> list[Row]:
-    """Measure all workloads but those with markers in them, which would not be tokens."""
+    """Measure all workloads except calls, whose chunks may contain parts of markers."""
     trials: dict[tuple[str, str], Trial] = {}
     workloads = [workload for workload in WORKLOADS if workload.kind != "calls"]
     for workload in workloads:

@@ -1,4 +1,4 @@
-"""The streams that are measured: a text that repeats, behind what puts a parser into its state."""
+"""The measured streams: a repeated text, after a prefix that sets the state of the parser."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TAGGED = dp.get_format("qwen3_coder")
 
 
 def tool(name: str, **types: str) -> dict[str, Any]:
-    """Return a tool as a request has it."""
+    """Return a tool in the form of a request."""
     properties = {key: {"type": kind} for key, kind in types.items()}
     parameters = {"type": "object", "properties": properties}
     return {"type": "function", "function": {"name": name, "parameters": parameters}}
@@ -58,12 +58,12 @@ class Workload:
     """One stream.
 
     Args:
-        kind: what the text is; targets go by it.
-        start: what comes first and is not timed.
-        unit: what repeats; its end is a place where it may.
-        json: the arguments of the call, up to `unit`, where these are JSON; `start` ends in it.
-            What is behind `unit` then is in `json_end`.
-        times: how often the unit comes, where that does not go by the size.
+        kind: the kind of text, used by targets.
+        start: the prefix, which is not timed.
+        unit: the repeated text. It may be repeated after its end.
+        json: the JSON arguments of the call, up to `unit`. `start` ends with them. The rest of the
+            arguments is in `json_end`.
+        times: the number of repetitions, if it does not depend on the size.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Workload:
     tools: Sequence[Mapping[str, Any]] | None = None
 
     def text(self, size: int) -> str:
-        """Return the text that is timed, about `size` characters."""
+        """Return the timed text of about `size` characters."""
         return self.unit * (self.times or max(size // len(self.unit), 1))
 
     def arguments(self, size: int) -> str:
@@ -85,13 +85,13 @@ class Workload:
         return self.json + self.text(size).removesuffix(", ") + self.json_end
 
     def parser(self, **options: Any) -> dp.StreamParser:
-        """Return a parser in the state in which `unit` comes."""
+        """Return a parser in the state before `unit`."""
         parser = dp.StreamParser(self.fmt, tools=self.tools, **options)
         parser.feed(self.start)
         return parser
 
     def feed(self) -> Feed:
-        """Return the `feed` of such a parser."""
+        """Return the `feed` of a parser in the state before `unit`."""
         return self.parser().feed
 
 
@@ -113,7 +113,7 @@ ANSWER = (
     '<call>\n{"name": "forecast", "arguments": {"city": "Łódź", "days": 3, "units": "metric", '
     '"hourly": false, "note": "for the trip that begins on Friday and ends on Monday"}}\n</call>'
 )
-"""A whole short answer: reasoning, content and a call."""
+"""A complete short response: reasoning, content and a call."""
 CALL = f'<call>\n{{"name": "forecast", "arguments": {CITY}}}\n</call>\n'
 
 WORKLOADS = (

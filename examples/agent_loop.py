@@ -1,7 +1,7 @@
-"""An agent: each call runs as soon as it is whole, while the model still writes the next.
+"""An agent: each call runs as soon as it is complete, while the model still writes the next.
 
-A gate decides on each call; its result goes back under the call's id; and what the model wrote
-stays in the prompt as it wrote it, where the template allows that.
+A gate checks each call, and its result is sent back under the call's id. The model's output stays
+in the prompt unchanged, if the template supports it.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ TURNS = iter(([f'<use>{{"tool": "clock", {rest}' for rest in CALLS], ["It is nin
 
 
 def engine(prompt: str) -> Iterator[tuple[str, str | None]]:
-    """Stand in for an inference engine: chunks, and with the last one why it stopped."""
+    """Simulate an inference engine: yield chunks, and the finish reason with the last one."""
     print(prompt)
     yield from ((text, None) for text in next(TURNS))
     yield "", "eos_token"
 
 
 def agent(template: Any, tools: Any, functions: Any, engine: Any, messages: list[Any]) -> str:
-    """Let the model call functions until it answers; return the answer."""
+    """Let the model call functions until it answers, and return the answer."""
     fmt, gate = dp.analyze(template), dp.ToolGate(tools)
     prompt = template.render(messages, tools, add_generation_prompt=True)
 
@@ -43,22 +43,22 @@ def agent(template: Any, tools: Any, functions: Any, engine: Any, messages: list
     while True:
         parser, output = dp.StreamParser(fmt, tools=tools, prompt=prompt), ""
         found: dict[int, dict[str, Any]] = {}
-        for chunk, reason in chain(engine(prompt), [("", "aborted")]):  # if none came before
+        for chunk, reason in chain(engine(prompt), [("", "aborted")]):  # if it just stops
             output += chunk
             for delta in parser.feed(chunk) + (parser.finish(reason) if reason else []):
-                if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+                if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run
                     found[delta.index] = result_of(parser.message.tool_calls[delta.index])
             if parser.finish_reason:
                 break
         calls = parser.message.tool_calls
         if not calls:
             return parser.message.content
-        # One that was cut off or broken has a result too: that it did not run, and why.
+        # A truncated or malformed call has a result too: the reason why it did not run.
         results = [found.get(at) or result_of(call) for at, call in enumerate(calls)]
         bridge = template.bridge(output, results, tools=tools, messages=messages)
         messages += [parser.message, *results]
         prompt += output + (bridge or "")
-        if bridge is None:  # the template writes this history in another way
+        if bridge is None:  # the template renders this history differently
             prompt = template.render(messages, tools, add_generation_prompt=True)
 
 

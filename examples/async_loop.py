@@ -1,4 +1,4 @@
-"""An async loop: deltas from an async iterable of tokens, each as soon as it is certain."""
+"""An async loop: deltas from an async iterable of tokens, each as early as possible."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,12 +15,12 @@ TEMPLATE = """\
 
 
 class Engine:
-    """Stands in for an inference engine, which says at the end why it stopped."""
+    """A simulated inference engine, which reports its finish reason at the end."""
 
     finish_reason = ""
 
     async def tokens(self) -> AsyncIterator[str]:
-        """Generate."""
+        """Generate tokens."""
         for token in (
             " (thi",
             "nking) Paris",

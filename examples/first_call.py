@@ -1,7 +1,7 @@
-"""The first call, and no more: when it is whole, the engine is stopped.
+"""Stop the engine after the first complete call.
 
-`iter_deltas` closes the chunks that it reads: a generator that streams from a server closes its
-connection then, and a server that sees that stops the model.
+`iter_deltas` closes the iterator of chunks. A generator that streams from a server then closes its
+connection, and most servers stop the model at that.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ I will wait for the answer, and while I do, let me tell you about time zones. ""
 
 
 def generate() -> Iterator[str]:
-    """Stand in for an inference engine, which would go on for long."""
+    """Simulate an inference engine with a long response."""
     try:
         for at in range(0, len(OUTPUT), 8):
             yield OUTPUT[at : at + 8]
     finally:
-        print("stopped behind", at + 8, "of", len(OUTPUT), "characters")
+        print("stopped after", at + 8, "of", len(OUTPUT), "characters")
 
 
 def first_call() -> dp.ToolCall | None:

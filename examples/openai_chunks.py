@@ -1,4 +1,4 @@
-"""OpenAI's stream: the deltas as `chat.completion.chunk` objects, sent as server-sent events."""
+"""OpenAI's stream: deltas as `chat.completion.chunk` objects, sent as server-sent events."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ TEMPLATE = """\
 TOKENS = ["Let me", " see. @ca", 'lls [{"id": "c7", "fn"', ': "add", "in', '": {"a": 1', "2}}] @e"]
 TOKENS += ["nd", " @stop"]
 FINISH_REASON = "stop_sequence"
-"""Why the model stopped, in the words of its engine."""
+"""The finish reason of the engine."""
 
 
 def events() -> Iterator[str]:
@@ -30,7 +30,7 @@ def events() -> Iterator[str]:
         id="chatcmpl-1",
         model="example",
         created=1_700_000_000,
-        finish_reason=lambda: deltas.parser.finish_reason,  # known when the deltas have ended
+        finish_reason=lambda: deltas.parser.finish_reason,  # known after the last delta
     )
     for chunk in chunks:
         yield f"data: {json.dumps(chunk)}\n\n"

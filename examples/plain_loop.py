@@ -1,6 +1,6 @@
 """A plain loop: tokens in, deltas out.
 
-The template is all that the parser needs to know of the model. Tokens may be cut anywhere.
+The parser needs only the model's chat template. Tokens may be split anywhere.
 """
 
 import deltaparse as dp
@@ -22,7 +22,7 @@ TOKENS = ["<no", "te>The user asks", " for the", " time.</note>\n", "One moment"
 TOKENS += ['e>{"tool": "clo', 'ck", "wi', 'th": {"zone": "Asia/', 'Tokyo"', "}}</u", "se></assist"]
 TOKENS += ["ant>"]
 FINISH_REASON = "eos_token"
-"""Why the model stopped, in the words of its engine: "length" would make a cut of the output."""
+"""The finish reason of the engine. "length" would mark the output as truncated."""
 
 
 def show(deltas: list[dp.Delta]) -> None:
@@ -44,7 +44,7 @@ def main() -> None:
     question = {"role": "user", "content": "What time is it in Tokyo?"}
     prompt = template.render([question], add_generation_prompt=True)
 
-    parser = dp.StreamParser(fmt, prompt=prompt)  # once per answer
+    parser = dp.StreamParser(fmt, prompt=prompt)  # once per response
     for token in TOKENS:
         show(parser.feed(token))
     show(parser.finish(FINISH_REASON))

@@ -1,9 +1,8 @@
-"""A random model under a grammar: whatever it writes, the parser reads back as valid calls.
+"""A random model under a grammar: the parser reads all of its responses as valid calls.
 
-The worst model that there can be picks each character at random, of those that the grammar allows.
-Here it walks through the grammar's rules, as `deltaparse.testing` does for your tests;
-`tools/random_model.py` puts the same grammar into the hands of a real engine, with real
-vocabularies.
+The worst possible model picks each allowed character at random. Here it samples from the rules of
+the grammar, as `deltaparse.testing` does for your tests.
+`tools/random_model.py` uses the same grammar with real grammar engines and vocabularies.
 """
 
 import random

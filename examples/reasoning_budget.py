@@ -1,7 +1,7 @@
-"""A budget for reasoning: a model that thinks for too long is made to answer.
+"""A budget for reasoning: a model that reasons for too long is made to answer.
 
-The end of the reasoning then goes to the parser, and into the model's context behind what it has
-thought, as if the model had written it.
+The end marker of reasoning is then passed to the parser, and appended to the model's context, as if
+the model had written it.
 """
 
 from collections.abc import Generator
@@ -16,11 +16,11 @@ TEMPLATE = """\
 {% endif %}{{ m.content or "" }}</{{ m.role }}>
 {% endfor %}{% if add_generation_prompt %}<assistant>
 {% endif %}"""
-BUDGET = 6  # tokens that the model may think for
+BUDGET = 6  # limit of reasoning tokens
 
 
 def generate(context: str) -> Generator[str, None, None]:
-    """Stand in for an inference engine: endless doubts, until they are over."""
+    """Simulate an inference engine that reasons until the end marker is in its context."""
     if "</think>" in context:
         yield from ["It", " is", " Paris", ".", "</assistant>"]
     else:
@@ -40,7 +40,7 @@ def answer(fmt: dp.WireFormat, prompt: str) -> dp.StreamParser:
             context += fmt.reasoning.end
             show(parser.feed(fmt.reasoning.end))
             tokens = generate(context)
-    show(parser.finish("eos_token"))  # the engine's own words
+    show(parser.finish("eos_token"))  # the engine's finish reason
     return parser
 
 

@@ -1,7 +1,7 @@
-"""A rollout of several turns in token ids, with a loss mask: no id is ever made twice.
+"""A rollout of several turns in token ids, with a loss mask: no text is tokenized twice.
 
-What the template writes behind the sampled ids is all that is tokenized. So these ids, and their
-log-probabilities, are those that are trained on, and the mask says which the model wrote.
+Only the text between two outputs is tokenized. So the training uses the sampled ids with their own
+log-probabilities, and the mask marks them.
 """
 
 from typing import Any
@@ -20,13 +20,13 @@ SCRIPT = ['<|call|>{"name": "add", "arguments": {"a": 2,"b":  2}}<|/call|><|end|
 
 
 def encode(text: str) -> list[int]:
-    """Tokenize; with a real tokenizer, `tokenizer.encode(text, add_special_tokens=False)`."""
+    """Tokenize. With a real tokenizer: `tokenizer.encode(text, add_special_tokens=False)`."""
     parts = VOCABULARY.spelled(text).stretches
     return [id for part in parts for id in (part.text.encode() if part.id is None else [part.id])]
 
 
 def rollout(messages: list[Any], script: list[str]) -> tuple[list[int], list[int]]:
-    """Let the model call functions until it answers; return all ids, and the mask for the loss."""
+    """Let the model call functions until it answers. Return all ids, and the loss mask."""
     ids = encode(TEMPLATE.render(messages, add_generation_prompt=True))
     mask = [0] * len(ids)
     for turn in script:

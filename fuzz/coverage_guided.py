@@ -1,11 +1,11 @@
-"""Try targets on inputs that lead to code that no input led to before, with atheris.
+"""Try targets on inputs that reach new code, with atheris.
 
-    python fuzz/coverage_guided.py --seconds 60     what `fuzz.py` runs for half of its time
+    python fuzz/coverage_guided.py --seconds 60     the guided half of `fuzz.py`
 
-An input is bytes, from which hypothesis draws what a property asks for. The bytes that led
-somewhere new stay in .fuzz/corpus/, and the next run begins with them. Each target has a process
-of its own; those whose turn is longest ago come first. Hypothesis keeps what fails, as it keeps its
-own failures; what kills the process is kept in .fuzz/ as bytes, which `--redo` tries once more.
+An input is bytes, and hypothesis draws the arguments of a property from them. Inputs that reach new
+code are kept in .fuzz/corpus/ for the next run. Each target has its own process, and the least
+recently run target is first. Hypothesis keeps failing inputs as usual. Inputs that kill the process
+are kept in .fuzz/ as bytes, and replayed by `--redo`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from fuzz_targets import KEPT, ROOT, Target, find
 CORPUS = KEPT / "corpus"
 LOG = KEPT / "coverage_guided.log"
 TURN = 3
-"""Seconds that a target has at least: the inputs of earlier runs come first."""
+"""Minimum seconds for a target, which starts with the inputs of earlier runs."""
 LEAST = 10
-"""Seconds that a run takes at least: instrumenting the package takes some of them."""
+"""Minimum seconds for a run, since instrumenting the package takes some."""
 SEEDS, SEED_SIZE = 8, 1024
 NEVER = 1_000_000
-"""Seconds beyond any input's."""
+"""More seconds than any input takes."""
 FAILED = 3
-"""The exit status of a process in which the target failed."""
+"""The exit status of a process with a failed target."""
 
 
 class Run(NamedTuple):
-    """The figures of one target: inputs, seconds, and how its process ended if not by itself."""
+    """The result of one target: inputs, seconds, and the reason of an abnormal exit."""
 
     name: str
     tried: int
@@ -49,17 +49,17 @@ class Run(NamedTuple):
 
 
 def is_possible() -> bool:
-    """Return whether atheris is installed."""
+    """Return True if atheris is installed."""
     return find_spec("atheris") is not None
 
 
 def raw(name: str = "*") -> list[Path]:
-    """Return the files with bytes that killed the process of a target, or of any."""
+    """Return the inputs that killed the process of a target, or of any target."""
     return sorted(KEPT.glob(f"{name}.raw-*"))
 
 
 def guided(seconds: float, match: str, *, redo: bool = False) -> list[Run]:
-    """Run this module in a process of its own, where the package is instrumented."""
+    """Run this module in another process, which instruments the package."""
     KEPT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, LOG.open("w") as log:
         report = Path(folder) / "report.json"
@@ -72,7 +72,7 @@ def guided(seconds: float, match: str, *, redo: bool = False) -> list[Run]:
 
 
 def explore(found: list[Target], end: float) -> list[Run]:
-    """Run the targets in turns until the time is over, first those whose turn is longest ago."""
+    """Run the targets in turns until the time is over, least recently run first."""
     random.shuffle(found)
     found.sort(key=_last_turn)
     runs = []
@@ -90,19 +90,19 @@ def _last_turn(target: Target) -> float:
 
 
 def _turn(target: Target, seconds: int) -> Run:
-    """Run a target, beginning with the inputs that led to new code before."""
+    """Run a target, starting with the kept inputs."""
     corpus = CORPUS / target.name
     if not corpus.is_dir():
         corpus.mkdir(parents=True)
         for at in range(SEEDS):
             (corpus / f"seed{at}").write_bytes(random.randbytes(SEED_SIZE))
     os.utime(corpus)
-    limit = f"-max_total_time={max(1, seconds - 1)}"  # libFuzzer stops when the second is over
+    limit = f"-max_total_time={max(1, seconds - 1)}"  # libFuzzer stops after the end of the second
     return _run(target, [limit, "-max_len=4096", "-len_control=0"], corpus)
 
 
 def redo(found: list[Target]) -> list[Run]:
-    """Replay the bytes that killed the process; delete those that do not any more."""
+    """Replay inputs that killed the process, and delete the ones that no longer do."""
     runs = []
     for target in found:
         for path in raw(target.name):
@@ -114,20 +114,20 @@ def redo(found: list[Target]) -> list[Run]:
 
 
 def _run(target: Target, options: list[str], inputs: Path) -> Run:
-    """Run libFuzzer in a forked process, which need not instrument the package once more."""
+    """Run libFuzzer in a forked process, where the package is already instrumented."""
     tried = mmap.mmap(-1, 8)  # shared with the child
     start = time.monotonic()
     child = os.fork()
     if child == 0:
         _fuzz(target, [*options, str(inputs)], tried)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    ended = {0: "", FAILED: "failed under coverage guidance; --redo says how"}
+    ended = {0: "", FAILED: "failed under coverage guidance (--redo shows the failure)"}
     how = ended.get(code, f"its process was killed under coverage guidance, exit status {code}")
     return Run(target.name, int.from_bytes(tried[:8], "big"), time.monotonic() - start, how)
 
 
 def _fuzz(target: Target, options: list[str], tried: mmap.mmap) -> NoReturn:
-    """Let libFuzzer run the target, in the child, which ends with it."""
+    """Run the target with libFuzzer in the child process, and exit."""
     import atheris
 
     one_input = target.one_input()
@@ -137,15 +137,15 @@ def _fuzz(target: Target, options: list[str], tried: mmap.mmap) -> NoReturn:
         try:
             one_input(data)
         except pytest.skip.Exception:
-            code = 0  # a package that it needs is not installed
+            code = 0  # a required package is not installed
         except BaseException:  # noqa: BLE001 - hypothesis has kept it
             code = FAILED
         tried[:8] = target.tried.to_bytes(8, "big")
         if code is not None:
             os._exit(code)
 
-    # Our own alarm reports what hangs; libFuzzer's would end the process, and keep no example.
-    # It counts the seconds of the clock, and takes 0 for none at all.
+    # Our own alarm reports hangs. libFuzzer's alarm would kill the process without an example. It
+    # counts wall-clock time, and 0 does not disable it.
     limits = [f"-timeout={NEVER}", f"-report_slow_units={NEVER}", "-rss_limit_mb=2048"]
     limits.append(f"-artifact_prefix={KEPT / target.name}.raw-")
     atheris.Setup([sys.argv[0], "-verbosity=0", *limits, *options], counted)
@@ -154,17 +154,21 @@ def _fuzz(target: Target, options: list[str], tried: mmap.mmap) -> NoReturn:
 
 
 def arguments(about: str | None) -> argparse.ArgumentParser:
-    """Return the arguments that both programs take; `about` is the docstring of one."""
+    """Return the arguments shared by both programs. `about` is the docstring of the program."""
     parser = argparse.ArgumentParser(description=about.partition("\n")[0] if about else None)
-    parser.add_argument("--seconds", type=float, default=60, help="how long to run")
-    parser.add_argument("--redo", action="store_true", help="replay the inputs that were kept")
-    parser.add_argument("--match", default="", help="only targets with this in their names")
-    parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="run for this many seconds (default: 60)"
+    )
+    parser.add_argument("--redo", action="store_true", help="replay the kept inputs")
+    parser.add_argument(
+        "--match", default="", help="run only targets with this text in their names"
+    )
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
     return parser
 
 
 def main() -> int:
-    """Run; write the figures of each target."""
+    """Run, and write the figures of each target."""
     options = arguments(__doc__).parse_args()
     end = time.monotonic() + options.seconds
     import atheris

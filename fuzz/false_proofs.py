@@ -1,10 +1,10 @@
-"""Look for templates that are called verified, and are not: mutants of real ones, judged apart.
+"""Search for templates that are verified wrongly: mutants of real ones, checked independently.
 
-    python fuzz/false_proofs.py --seconds 60         mutants from a random number on
-    python fuzz/false_proofs.py --from 1000 --to 2000   those of these numbers
+    python fuzz/false_proofs.py --seconds 60            start at a random mutant
+    python fuzz/false_proofs.py --from 1000 --to 2000   these mutants only
 
-A mutant is made from a number, analyzed, and where it is verified, conversations that the analysis
-has not seen are rendered and held against their messages (`tests/strategies/judge_of_proofs.py`).
+Each number defines a mutant. If its analysis is verified, new conversations are rendered, parsed,
+and compared (`tests/strategies/judge_of_proofs.py`).
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ from tests.strategies.templates import SOURCES
 from deltaparse import ChatTemplate, analyze
 
 CONVERSATIONS = 24
-"""Conversations of a mutant beyond the plainest."""
+"""Number of conversations per mutant, in addition to the plainest one."""
 
 
 def sources(own: bool) -> dict[str, str]:
-    """The templates that mutants are made of."""
+    """Return the templates to mutate."""
     paths = (*corpus.templates(), *corpus.newer_templates())
     real = {path.name: path.read_text(encoding="utf-8") for path in paths}
     return SOURCES | real if own or not real else real
 
 
 def main() -> int:
-    """Run; return 1 if a proof is false."""
+    """Run, and return 1 if a proof is false."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     options.add_argument("--seconds", type=float, default=0)
     options.add_argument("--from", type=int, dest="first", default=random.randrange(10**9))
     options.add_argument("--to", type=int, dest="last", default=10**10)
-    options.add_argument("--own", action="store_true", help="of this project's templates too")
+    options.add_argument(
+        "--own", action="store_true", help="also mutate the templates of this project"
+    )
     given = options.parse_args()
     templates, start = sources(given.own), time.monotonic()
     found = verified = mutants = 0

@@ -1,11 +1,11 @@
-"""Try the properties of the tests on far more inputs than the test suite does, for a time.
+"""Try the properties of the tests on many more inputs than the test suite does.
 
     python fuzz/fuzz.py --seconds 60        run all targets, half of the time guided by coverage
-    python fuzz/fuzz.py --redo              replay the inputs that failed and were kept
+    python fuzz/fuzz.py --redo              replay the kept inputs
 
-A target is a property or a state machine of tests/: what it draws, and what it asserts of that. An
-input that breaks one is made small and kept in .fuzz/, in a folder with the target's name, until
-the target holds for it again. `CONTRIBUTING.md` says how it becomes a test.
+A target is a property or a state machine of tests/. A failing input is shrunk and kept in .fuzz/,
+in a folder with the target's name, until the target passes on it again. `CONTRIBUTING.md` explains
+how to turn it into a test.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import coverage_guided
 from fuzz_targets import Target, find
 
 LONGEST_TURN = 20.0
-"""Seconds for one target before the next has its turn: hypothesis remembers each of its inputs."""
+"""Seconds for one target before the next one, since hypothesis keeps each input in memory."""
 
 
 class Row(NamedTuple):
@@ -35,12 +35,12 @@ class Row(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the target holds, in a word."""
+        """The result of the target: broken, holds or untried."""
         return "broken" if self.failure else "holds" if self.inputs + self.guided else "untried"
 
 
 def explore(found: list[Target], end: float) -> None:
-    """Run the targets in turns until the time is over, each for a fair share of what is left."""
+    """Run the targets in turns until the time is over. Each gets a fair share of the rest."""
     left = found
     while left:
         random.shuffle(left)
@@ -51,32 +51,34 @@ def explore(found: list[Target], end: float) -> None:
 
 
 def redo(found: list[Target]) -> None:
-    """Replay the inputs that were kept of each target."""
+    """Replay the kept inputs of each target."""
     for target in found:
         target.redo()
 
 
 def kept(found: list[Target]) -> list[Target]:
-    """Return the targets of which inputs were kept."""
+    """Return the targets with kept inputs."""
     return [target for target in found if target.kept.is_dir() or coverage_guided.raw(target.name)]
 
 
 def guided_part(options: argparse.Namespace) -> list[coverage_guided.Run]:
-    """Spend half of the time guided by coverage; where that is impossible, print why."""
+    """Spend half of the time guided by coverage. If that is impossible, print the reason."""
     seconds = options.seconds
     if options.redo:
         return coverage_guided.guided(0, options.match, redo=True) if coverage_guided.raw() else []
     if not coverage_guided.is_possible():
-        print("not guided by coverage: atheris is not installed (there are wheels for Linux)")
+        print("not guided by coverage: atheris is not installed (wheels exist for Linux)")
         return []
     if seconds / 2 < coverage_guided.LEAST:
-        print(f"not guided by coverage: that takes {2 * coverage_guided.LEAST} seconds or more")
+        print(
+            f"not guided by coverage: guidance requires {2 * coverage_guided.LEAST} seconds or more"
+        )
         return []
     return coverage_guided.guided(seconds / 2, options.match)
 
 
 def rows(found: list[Target], runs: list[coverage_guided.Run]) -> list[Row]:
-    """Return the figures of each target, those of both drivers added up."""
+    """Return the figures of each target, summed over both drivers."""
     made = {run.name: run for run in runs}
     none = coverage_guided.Run("", 0, 0.0, "")
     return [
@@ -92,7 +94,7 @@ def rows(found: list[Target], runs: list[coverage_guided.Run]) -> list[Row]:
 
 
 def report(table: list[Row]) -> dict[str, int]:
-    """Print the figures of each target, its failure, and the sums; return the sums."""
+    """Print the figures and failures of the targets. Return the sums."""
     print(f"{'':8}{'inputs':>9}{'guided':>9}{'crashes':>9}")
     for row in table:
         crashes = int(bool(row.failure))
@@ -114,13 +116,13 @@ def report(table: list[Row]) -> dict[str, int]:
 
 
 def main() -> int:
-    """Run; return 1 if a property broke."""
+    """Run, and return 1 if a property is broken."""
     options = coverage_guided.arguments(__doc__).parse_args()
     found = kept(find(options.match)) if options.redo else find(options.match)
     start = time.monotonic()
     runs = guided_part(options)
     try:
-        # Inputs that failed under guidance were kept, so they come first here, and are made small.
+        # Inputs that failed under guidance were kept. They are replayed first, and shrunk.
         redo(found) if options.redo else explore(found, start + options.seconds)
     except KeyboardInterrupt:
         print("stopped")

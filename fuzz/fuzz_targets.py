@@ -1,8 +1,8 @@
-"""The targets of the fuzzers: every property and every state machine of tests/, one by one.
+"""The targets of the fuzzers: each property and each state machine of tests/.
 
-A property becomes a target by being written, unless it needs a fixture; one with `parametrize`
-becomes a target for each case. What breaks one is kept in .fuzz/, in a folder with the target's
-name, as hypothesis keeps it; both drivers put it there.
+Every property is a target, unless it needs a fixture. With `parametrize`, each case is a target.
+Failing inputs are kept in .fuzz/, in a folder with the target's name, in hypothesis's form. Both
+drivers use these folders.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from tests import corpus  # noqa: E402 - found by the line before
 from tests.hangs import Hang, no_hang  # noqa: E402
 
 SHRINKING = 20
-"""Seconds more, for a target that has failed, to make what failed small."""
+"""Additional seconds for shrinking the input of a failed target."""
 LONGEST_NAME = 30
-"""Characters of a case's name; it has its number where that is longer."""
+"""Limit of characters in a case's name. A longer one is replaced by a number."""
 DEFINED = re.compile(r"^(?:async def|def|class) (\w+)", re.MULTILINE)
 MACHINE = "(RuleBasedStateMachine)"
 EXPLORE = (Phase.reuse, Phase.generate, Phase.shrink)
@@ -52,15 +52,15 @@ REDO = (Phase.reuse,)
 
 
 class OutOfTime(KeyboardInterrupt):
-    """The turn is over. Hypothesis takes it for the user's Ctrl-C: it stops and blames no input."""
+    """The turn is over. Hypothesis treats it like Ctrl-C: it stops and blames no input."""
 
 
 class Target:
-    """One property, with an account of its inputs, its time and its failure.
+    """One property, with its number of inputs, its time and its failure.
 
     Args:
-        name: what it is called in reports, and in .fuzz/.
-        test: what `@given` made of it.
+        name: its name in reports and in .fuzz/.
+        test: a test decorated with `@given`.
     """
 
     def __init__(self, name: str, test: Any) -> None:
@@ -77,14 +77,14 @@ class Target:
         self._set(EXPLORE)
 
     def one_input(self) -> Callable[[bytes], object]:
-        """The target as a function of bytes, which a fuzzer may mutate."""
+        """Return the target as a function of bytes, for mutation by a fuzzer."""
         hook: Callable[[bytes], object] = self._test.hypothesis.fuzz_one_input
         return hook
 
     def run(self, seconds: float, phases: Sequence[Phase] = EXPLORE) -> None:
-        """Try it on inputs for so long, on one at least, and first on those that were kept.
+        """Run the target for some seconds, on one input at least. Kept inputs are first.
 
-        Notes the first failure.
+        The first failure is stored in `failure`.
         """
         self._set(phases)
         start = time.monotonic()
@@ -95,30 +95,32 @@ class Target:
         self._end = float("inf")
 
     def redo(self) -> None:
-        """Try it on what was kept of it; what holds now is thrown away."""
+        """Replay the kept inputs of the target, and delete the ones that pass."""
         self.run(float("inf"), REDO)
 
     def _guarded(self, body: Callable[[], object]) -> None:
-        """Run this and note how it failed, in whatever way; skipped is untried."""
+        """Run a function and store its failure of any kind. A skipped target is untried."""
         self._failing = False
         try:
-            with with_reporter(lambda _: None):  # it tells how to repeat each turn that it stops
+            # It explains how to reproduce each interrupted turn
+            with with_reporter(lambda _: None):
                 body()
         except pytest.skip.Exception:
-            self.tried = 0  # what it needs is not installed
-            shutil.rmtree(self.kept, ignore_errors=True)  # hypothesis takes it for a failure
+            self.tried = 0  # a requirement is not installed
+            shutil.rmtree(self.kept, ignore_errors=True)  # hypothesis treats the skip as a failure
         except unittest.SkipTest:
-            pass  # nothing that was kept could be drawn
+            pass  # no kept input can be drawn
         except OutOfTime:
-            pass  # with an account of the failure, if what failed was being made small
+            pass  # `failure` is set if the turn ended while shrinking
         except KeyboardInterrupt:
             raise
-        except BaseException:  # noqa: BLE001 - whatever it is, it is a finding
+        except BaseException:  # noqa: BLE001 - any exception is a finding
             self.failure = traceback.format_exc()
 
     def _set(self, phases: Sequence[Phase]) -> None:
-        """Take the settings of a fuzzer in place of the test's own."""
-        self._test._hypothesis_internal_use_settings = settings(  # noqa: SLF001 - no other way
+        """Replace the settings of the test by the settings of a fuzzer."""
+        # Hypothesis has no public function to replace the settings of a test.
+        self._test._hypothesis_internal_use_settings = settings(  # noqa: SLF001
             max_examples=1_000_000,  # the clock ends it
             deadline=None,
             phases=phases,
@@ -128,7 +130,7 @@ class Target:
         )
 
     def _counted(self, inner: Callable[..., Any]) -> Callable[..., None]:
-        """What runs in place of the test's body: the same, counted, and not for ever."""
+        """Return a replacement for the test's body, which counts inputs and limits the time."""
 
         @wraps(inner)
         def counted(*args: Any, **kwargs: Any) -> None:
@@ -143,7 +145,7 @@ class Target:
             except UnsatisfiedAssumption:
                 raise
             except (Exception, pytest.fail.Exception, Hang) as error:
-                if isinstance(error, Hang):  # hypothesis names the input of others
+                if isinstance(error, Hang):  # hypothesis names the input of other errors
                     error.add_note(f"Hangs on {args or kwargs!r}")
                 self._fails()
                 raise
@@ -158,12 +160,12 @@ class Target:
 
 
 def find(match: str = "") -> list[Target]:
-    """The targets of all test modules whose needs are installed, and whose name has this in it."""
+    """Return the targets of all test modules with `match` in their names and installed needs."""
     return [target for module in _modules(match) for target in targets_of(module, match)]
 
 
 def _modules(match: str) -> Iterator[ModuleType]:
-    """The test modules that have properties or state machines, some with this in their name."""
+    """Yield the test modules with properties or state machines and `match` in their names."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -174,7 +176,7 @@ def _modules(match: str) -> Iterator[ModuleType]:
 
 
 def targets_of(module: ModuleType, match: str = "") -> Iterator[Target]:
-    """The targets of one module: those that are written there, not those that it imports."""
+    """Yield the targets defined in a module, without imported ones."""
     place = module.__name__.removeprefix("tests.")
     for name, value in vars(module).items():
         label = f"{place}.{name}"
@@ -191,7 +193,7 @@ def targets_of(module: ModuleType, match: str = "") -> Iterator[Target]:
 
 
 def fixed(test: Any, arguments: dict[str, Any]) -> Any:
-    """A property with some of its arguments given: it asks for nothing but what it draws."""
+    """Return a property with some arguments fixed. The others are drawn."""
     inner = test.hypothesis.inner_test
     signature = inspect.signature(inner)
     left = [each for name, each in signature.parameters.items() if name not in arguments]
@@ -202,11 +204,12 @@ def fixed(test: Any, arguments: dict[str, Any]) -> Any:
         return inner(**arguments, **signature.bind(*args, **kwargs).arguments)
 
     vars(with_arguments)["__signature__"] = signature
-    return given(**test.hypothesis._given_kwargs)(with_arguments)  # noqa: SLF001 - no other way
+    # Hypothesis has no public name for the strategies of a test.
+    return given(**test.hypothesis._given_kwargs)(with_arguments)  # noqa: SLF001
 
 
 def _is_skipped(marks: list[pytest.Mark]) -> bool:
-    """Whether what a test needs is not there."""
+    """Return True if a requirement of a test is missing."""
     here = corpus.FOLDER is not None
     return any(
         (mark.name == "skipif" and mark.args[0])
@@ -217,13 +220,13 @@ def _is_skipped(marks: list[pytest.Mark]) -> bool:
 
 
 def _marks(marked: Any) -> list[pytest.Mark]:
-    """The marks of a test or of a module."""
+    """Return the marks of a test or of a module."""
     marks = getattr(marked, "pytestmark", [])
     return [getattr(mark, "mark", mark) for mark in (marks if isinstance(marks, list) else [marks])]
 
 
 def _cases(marks: list[pytest.Mark]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The cases that the `parametrize` marks of a test make, with names; one without marks."""
+    """Yield the named cases of the `parametrize` marks, or one case without marks."""
     rows = [list(_rows(*mark.args[:2])) for mark in marks if mark.name == "parametrize"]
     for chosen in product(*rows):
         names = "-".join(name for name, _ in chosen)
@@ -234,7 +237,7 @@ def _cases(marks: list[pytest.Mark]) -> Iterator[tuple[str, dict[str, Any]]]:
 def _rows(
     names: str | Sequence[str], values: Sequence[Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The arguments of each row of one `parametrize`, with a name that a file can have."""
+    """Yield the arguments of each row of a `parametrize`, with a name valid for files."""
     keys = names.replace(",", " ").split() if isinstance(names, str) else names
     for at, value in enumerate(values):
         row = value.values if hasattr(value, "marks") else value if len(keys) > 1 else (value,)

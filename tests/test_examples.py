@@ -48,7 +48,7 @@ AGENT_LOOP = """\
 It is nine.
 """
 FIRST_CALL = """\
-stopped behind 72 of 158 characters
+stopped after 72 of 158 characters
 ToolCall(id='call_40d7e53c5f75b5383a90b71c', name='clock', arguments='{"zone": "Asia/Tokyo"}', \
 complete=True, repaired=False)
 """

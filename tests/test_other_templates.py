@@ -51,4 +51,4 @@ def test_unsupported_syntax_is_reported(tool, tmp_path, capsys, monkeypatch):
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("none.jinja: the chat template does not compile")
     assert said[1].startswith("odd.jinja: the template does not render tool calls")
-    assert said[2:] == ["1 of 3 templates are understood"]
+    assert said[2:] == ["1 of 3 templates are supported"]

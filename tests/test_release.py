@@ -63,7 +63,7 @@ def test_one_variable_fills_every_url(owner, tmp_path):
             assert set(owner.URL.findall(text)) == {name}
             assert owner.UNKNOWN not in re.findall(r"[\w./-]*deltaparse[\w./-]*", text)
     for bad in ("", "a b", "a/b", "-a"):
-        with pytest.raises(ValueError, match="name of an account"):
+        with pytest.raises(ValueError, match="valid account name"):
             owner.write(bad, tmp_path)
 
 

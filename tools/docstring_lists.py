@@ -1,11 +1,10 @@
-"""Lists in docstrings, as the reference shows them.
+"""Conversion of aligned lists in docstrings to Markdown, for the reference.
 
-    name          what it is, and
-                  what else there is to say
+    name          a description, and
+        its continuation
     other, more:  the same with a colon
 
-Such a list is read well where it is written; Markdown makes one paragraph of it. This makes it a
-list of Markdown, while the site is built.
+Markdown would turn such a list into one paragraph. It is converted while the site is built.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ CONTINUED = re.compile(r" {4,}\S")
 
 
 def with_lists(text: str) -> str:
-    """Return a docstring with its aligned lists in Markdown; all else stays."""
+    """Return a docstring with its aligned lists in Markdown. Other text is unchanged."""
     return "\n\n".join(map(_written, text.split("\n\n")))
 
 
@@ -43,13 +42,13 @@ def _written(paragraph: str) -> str:
 
 
 class _Lists:
-    """Runs for each object that is read."""
+    """An extension that processes each documented object."""
 
     def on_object(self, *, obj: Any, **_: Any) -> None:
-        """Change its docstring, if it has one."""
+        """Convert the lists in an object's docstring, if it has one."""
         if obj.docstring is not None:
             obj.docstring.value = with_lists(obj.docstring.value)
 
 
-if find_spec("griffe"):  # which is there where the site is built
+if find_spec("griffe"):  # installed only for building the site
     AlignedLists = type("AlignedLists", (_Lists, import_module("griffe").Extension), {})

@@ -1,6 +1,6 @@
-"""The page of the formats by name: each with its aliases, and a turn in it.
+"""Write the page of built-in formats: each with its aliases and a sample turn.
 
-python tools/format_table.py         prints docs/formats.md
+python tools/format_table.py         print docs/formats.md
 """
 
 from __future__ import annotations

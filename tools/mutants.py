@@ -1,19 +1,18 @@
-"""Mutation testing: find small changes of a module that no test notices.
+"""Mutation testing: find small changes of a module that all tests miss.
 
-python tools/mutants.py stream/parser.py --most 200    tries up to 200 mutants of a module
-python tools/mutants.py stream gate                    tries 20 mutants of each module in folders
-python tools/mutants.py stream --threshold 0.95        exits with 1 if fewer than 95 % are killed
-python tools/mutants.py --record                       records again which test runs which line
+    python tools/mutants.py stream/parser.py --most 200    try up to 200 mutants of a module
+    python tools/mutants.py stream gate                    try 20 mutants of each module in folders
+    python tools/mutants.py stream --threshold 0.95        exit with 1 if fewer than 95 % are killed
+    python tools/mutants.py --record                       record the tests of each line again
 
-A mutant is a function with one change in its code: another comparison, a condition that always
-holds, a statement less. Which of them are taken is drawn with a fixed seed. A process that has
-collected all tests forks for each mutant, gives the functions their changed code, and runs the
-tests that run the changed line until one fails. A mutant that survives is printed. It shows a
-missing test, dead code, or a change without an effect; the threshold leaves room for the last.
+A mutant is a function with one change in its code: a different comparison, a condition that is
+always true, a removed statement. The mutants are drawn with a fixed seed. One process collects all
+tests and forks for each mutant. The child replaces the code of the functions, and runs the tests of
+the changed line until one fails. Surviving mutants are printed. A survivor indicates a missing
+test, dead code, or a change without effect. The threshold leaves room for the latter.
 
-Not changed are defaults of arguments, the bodies of classes outside of methods, texts of errors,
-and what runs only while modules are imported; what is made while tests are collected is made by the
-code as it is.
+Some code is not changed: default arguments, class bodies outside of methods, texts of errors, and
+code that runs only at import. Objects created while tests are collected use the original code.
 """
 
 from __future__ import annotations
@@ -55,13 +54,13 @@ SUITES = {
     "gate": "tests/gate",
     "grammar": "tests/grammar",
 }
-"""The tests that are recorded, and run."""
+"""The recorded test suites."""
 
 SLOWER = 5
-"""A test that takes so many times as long, and two seconds more, goes round in circles."""
+"""Limit of a test's time in a mutant, relative to its recorded time, plus two seconds."""
 MOST_MEMORY = 4 << 30
 OWN_FIRST = 20
-"""So many cases of each of a module's own tests run before the tests of others."""
+"""Number of cases of a module's own tests that run before the tests of other modules."""
 
 OTHER: dict[type[ast.AST], type[Any]] = {
     ast.Lt: ast.LtE,
@@ -96,12 +95,12 @@ class Mutant:
     """One change of a module."""
 
     place: str
-    """The function that is changed, or the name."""
+    """The changed function, or the changed name."""
     change: str
     first: int
     last: int
     tree: ast.Module
-    """The module, without the change."""
+    """The module without the change."""
     parent: ast.AST
     field: str
     at: int | None
@@ -109,12 +108,12 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """What tells it from others; lines above may come and go."""
+        """The identity of the mutant, independent of its line number."""
         return f"{self.place}: {self.change}"
 
     @contextmanager
     def made(self) -> Iterator[ast.Module]:
-        """The module with the change."""
+        """Apply the change, and yield the changed module."""
         old = _put(self.parent, self.field, self.at, self.new)
         try:
             yield ast.fix_missing_locations(self.tree)
@@ -123,7 +122,7 @@ class Mutant:
 
 
 def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
-    """What may stand in place of a node."""
+    """Yield replacements of a node."""
     match node:
         case ast.Compare():
             for at, op in enumerate(node.ops):
@@ -179,7 +178,7 @@ def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _said(node: ast.AST) -> str:
-    """A node in one line, of a statement with a body the first."""
+    """Return a node as one line. A statement with a body is shortened to its first line."""
     if isinstance(node, ast.comprehension):
         return ast.unparse(ast.fix_missing_locations(node)).strip()
     if isinstance(node, ast.Slice):
@@ -188,7 +187,7 @@ def _said(node: ast.AST) -> str:
 
 
 def mutants(source: str) -> list[Mutant]:
-    """All mutants of a module, in the order of the source."""
+    """Return all mutants of a module, in the order of the source."""
     tree = ast.parse(source)
     found: list[Mutant] = []
     seen: Counter[tuple[str, str]] = Counter()
@@ -231,7 +230,7 @@ def mutants(source: str) -> list[Mutant]:
 
 
 def _put(parent: ast.AST, field: str, at: int | None, node: ast.AST) -> ast.AST:
-    """Put a node into another, and return the one that was there."""
+    """Replace a child of a node, and return the old child."""
     if at is None:
         old: ast.AST = getattr(parent, field)
         setattr(parent, field, node)
@@ -242,7 +241,7 @@ def _put(parent: ast.AST, field: str, at: int | None, node: ast.AST) -> ast.AST:
 
 
 def _left(node: ast.AST, parent: ast.AST) -> bool:
-    """Whether a node is not changed, with all that is in it."""
+    """Return True if a node and its children are never changed."""
     match node:
         case ast.JoinedStr() | ast.Import() | ast.ImportFrom() | ast.expr_context():
             return True
@@ -263,7 +262,7 @@ def _left(node: ast.AST, parent: ast.AST) -> bool:
 
 
 def _assigned(node: ast.AST) -> str:
-    """The name to which a statement assigns a value."""
+    """Return the name to which a statement assigns a value."""
     match node:
         case ast.AnnAssign(annotation=ast.Name(id="TypeAlias")):
             return ""
@@ -276,7 +275,7 @@ def _assigned(node: ast.AST) -> str:
 
 
 def _made_by(statement: ast.stmt) -> set[str]:
-    """The name to which a statement assigns a value, or adds one."""
+    """Return the name assigned or augmented by a statement."""
     match statement:
         case ast.AugAssign(target=ast.Name(id=name)):
             return {name}
@@ -284,7 +283,7 @@ def _made_by(statement: ast.stmt) -> set[str]:
 
 
 def _remade(tree: ast.Module, name: str) -> tuple[list[ast.stmt], set[str]]:
-    """The statements that give a name of the module its value, and those made of it their own."""
+    """Return the statements that assign a name of the module and names derived from it."""
     made: list[ast.stmt] = []
     names: set[str] = set()
     for statement in tree.body:
@@ -297,27 +296,28 @@ def _remade(tree: ast.Module, name: str) -> tuple[list[ast.stmt], set[str]]:
 
 
 def _changed_in(parent: ast.AST, node: ast.AST) -> bool:
-    """Whether a node may be changed where it stands."""
+    """Return True if a node may be changed at its position."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
     return not isinstance(node, kinds) and not isinstance(parent, ast.Module | ast.ClassDef)
 
 
 @dataclass
 class Record:
-    """Which tests run a line, and how long they take."""
+    """The tests of each line, and their times."""
 
     seconds: dict[str, float]
     lines: dict[str, dict[int, list[str]]]
     most: float
-    """So long the tests of one mutant take at most, as they took when they were recorded."""
+    """Limit of recorded test time for one mutant."""
     chosen: bool
-    """The tests were chosen by hand: those that were not recorded run for each mutant."""
+    """True if the tests were chosen by hand. Then unrecorded tests run for each mutant."""
 
     def tests(self, file: str, mutant: Mutant, collected: Collection[str]) -> list[str]:
-        """The tests of a mutant: one case of each test first, then another, quick ones first.
+        """Return the tests of a mutant: first one case of each test, quick ones first.
 
-        Before them come cases of the module's own tests, and at last those of its own that did not
-        run the line: lines may have moved since it was recorded.
+        Cases of the module's own tests precede them. The module's tests that did not run the line
+        are last,
+        since lines may have moved after the recording.
         """
         name = Path(file).stem
         ran = self.lines.get(file, {})
@@ -346,14 +346,14 @@ class Record:
         return chosen
 
     def only_imported(self, file: str, mutant: Mutant) -> bool:
-        """Whether all of it ran when its module was imported, and never in a test."""
+        """Return True if the mutant's lines ran only at import of the module, never in a test."""
         ran = self.lines.get(file, {})
         tests = {test for at in range(mutant.first, mutant.last + 1) for test in ran.get(at, ())}
         return tests == {""} and not mutant.place.isupper()
 
 
 class Recorder:
-    """Writes down, of each test, the lines that it runs and its time."""
+    """Records the lines and the time of each test."""
 
     def __init__(self, name: str) -> None:
         self.times: dict[str, float] = {}
@@ -373,7 +373,7 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         for cache in self.caches:
-            cache.cache_clear()  # what one test has made, another would not run
+            cache.cache_clear()  # results cached by one test would hide lines from the next
         self.coverage.switch_context(item.nodeid)
         before = time.process_time()
         result = yield
@@ -388,7 +388,7 @@ class Recorder:
 
 
 class Server:
-    """Runs tests of mutants, each in a process of its own."""
+    """Runs the tests of mutants, each mutant in its own process."""
 
     def __init__(self, modules: list[Path], most: int, seed: int, record: Record) -> None:
         self.modules, self.most, self.seed, self.record = modules, most, seed, record
@@ -426,7 +426,7 @@ class Server:
                 tests = self.record.tests(str(path), mutant, self.items)
                 killer = self.killer(path, mutant, tests)
                 if not killer:
-                    said = "" if tests else "   (no test runs it)"
+                    said = "" if tests else "   (not run by any test)"
                     print(f"{name}:{mutant.first}: {mutant.key}{said}", flush=True)
             now[mutant.key] = killer or ""
         _write(KEPT / "results.json", _read(KEPT / "results.json") | {name: now})
@@ -436,7 +436,7 @@ class Server:
         print(f"{name}: {killed} of {len(now)} mutants killed", flush=True)
 
     def killer(self, path: Path, mutant: Mutant, tests: list[str]) -> str:
-        """The test that fails of a mutant, "" if none does."""
+        """Return the test that fails for a mutant, "" if all pass."""
         while tests:
             found = self.fork(tests, path, mutant)
             if found == "time" or self.is_sound(found):
@@ -445,13 +445,13 @@ class Server:
         return ""
 
     def is_sound(self, test: str) -> bool:
-        """Whether a test passes in a fork where nothing is changed."""
+        """Return True if a test passes in a fork without a change."""
         if test and test not in self.sound:
             self.sound[test] = not self.fork([test])
         return not test or self.sound[test]
 
     def fork(self, tests: list[str], path: Path | None = None, mutant: Mutant | None = None) -> str:
-        """Run tests in a process until one fails, and return which did."""
+        """Run tests in a process until one fails, and return that test."""
         seconds = 60 + 20 * SLOWER * sum(self.record.seconds.get(test, 1) for test in tests)
         ours, theirs = os.pipe()
         child = os.fork()
@@ -471,7 +471,7 @@ class Server:
     def live(
         self, items: list[pytest.Item], path: Path | None, mutant: Mutant | None, to: int
     ) -> None:
-        """The life of the process."""
+        """Run the tests in the forked process, and exit."""
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
@@ -492,14 +492,15 @@ class Server:
                 if item is items[0]:
                     item.config.pluginmanager.register(Watch())
                 limit = 2 + SLOWER * self.record.seconds.get(item.nodeid, 1)
-                signal.setitimer(signal.ITIMER_VIRTUAL, limit)  # counts processor time, and kills
+                # Counts processor time, and kills the process
+                signal.setitimer(signal.ITIMER_VIRTUAL, limit)
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
-        except BaseException:  # noqa: BLE001 - whatever it is, it is of the mutant
+        except BaseException:  # noqa: BLE001 - the mutant is to blame
             end("time")
         end("")
 
     def change(self, path: Path, mutant: Mutant) -> None:
-        """Give functions the code of the mutant, or a name its value."""
+        """Replace the code of functions by the mutant's, or a name's value."""
         modules = list(sys.modules.values())
         module = next(each for each in modules if _file(each) == path)
         with mutant.made() as tree:
@@ -522,7 +523,7 @@ def _place(code: CodeType) -> tuple[str, str, int]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a module, and of all functions in it."""
+    """Yield the code objects of a module and of all its functions."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
@@ -543,7 +544,7 @@ CACHED = type(functools.cache(len))
 
 
 def _forget() -> None:
-    """Drop what pure functions and objects have kept of their results."""
+    """Clear the caches of functions and objects."""
     for thing in gc.get_objects():
         if isinstance(thing, CACHED):
             thing.cache_clear()
@@ -565,13 +566,13 @@ def _read(file: Path) -> dict[str, Any]:
 def _write(file: Path, value: object) -> None:
     new = file.with_suffix(f".{os.getpid()}")
     new.write_text(json.dumps(value, indent=0, sort_keys=True), encoding="utf-8")
-    new.replace(file)  # another run may read it
+    new.replace(file)  # another run may read the file
 
 
 def _modules(names: list[str]) -> list[Path]:
     found = []
     for name in names:
-        path = (PACKAGE / name).resolve()  # three of the folders are links
+        path = (PACKAGE / name).resolve()  # resolves the folders that are links
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
     return [path for path in found if path.name != "__init__.py"]
 
@@ -582,7 +583,7 @@ def _run(tests: list[str], plugin: object) -> None:
 
 
 def _record(again: bool, most: float, chosen: bool) -> Record:
-    """What tests run, which is found out where it is not known."""
+    """Return the record of the tests, and record missing suites."""
     seconds: dict[str, float] = {}
     lines: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     KEPT.mkdir(exist_ok=True)

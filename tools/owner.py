@@ -1,11 +1,11 @@
-"""Write whose repository it is into every URL that has it: `make owner OWNER=name`.
+"""Write the repository's owner into all URLs: `make owner OWNER=name`.
 
-    python tools/owner.py name     writes it
-    python tools/owner.py          prints who it is
+    python tools/owner.py name     write it
+    python tools/owner.py          print the current owner
 
-It stands in `pyproject.toml`, and is copied to where no variable can be: to the badges of the
-README, to where a fault of security is reported, to the forms for issues. Until it is known it is
-OWNER, and `make release-check` says so.
+The owner is defined in `pyproject.toml`, and copied to files without variables: badges of the
+README, the security policy, and issue forms. Until it is known it is OWNER, and
+`make release-check` reports that.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ PLACES = (
     "mkdocs.yml",
     "pyproject.toml",
 )
-"""The files that have it."""
+"""The files with URLs of the repository."""
 
 
 def owner(root: Path = ROOT) -> str:
-    """Return whose repository it is."""
+    """Return the owner of the repository."""
     urls = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
     return str(URL.findall(urls["Repository"])[0])
 
 
 def write(name: str, root: Path = ROOT) -> None:
-    """Write whose repository it is into all files.
+    """Write the owner of the repository into all files.
 
     Raises:
-        ValueError: nobody can have this name.
+        ValueError: the name is not a valid account name.
     """
     if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", name):
-        raise ValueError(f"{name!r} is not the name of an account")
+        raise ValueError(f"{name!r} is not a valid account name")
     for place in PLACES:
         path = root / place
         path.write_text(URL.sub(name, path.read_text(encoding="utf-8")), encoding="utf-8")

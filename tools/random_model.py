@@ -1,11 +1,11 @@
-"""A random model under a grammar: whatever it writes, the parser reads back as valid calls.
+"""A random model under a grammar: the parser reads all of its responses as valid calls.
 
-The worst model that there can be picks each character at random, of those that the grammar allows.
-With llguidance installed (`pip install llguidance`), its mask says which: the grammar is in the
-hands of a real engine. Without, `deltaparse.testing` walks through the grammar's rules.
+The worst possible model picks each allowed character at random. With llguidance installed
+(`pip install llguidance`), its mask lists the allowed characters, so a real engine enforces the
+grammar. Otherwise `deltaparse.testing` samples from the grammar's rules.
 
-With a real vocabulary, it picks tokens, as random logits would, and markers that are special tokens
-are these tokens:
+With a real vocabulary, the model picks tokens, as with random logits. Markers that are special
+tokens are then written as these tokens:
 
     python tools/random_model.py --vocabulary tekken.json --format mistral --show
 """
@@ -48,17 +48,17 @@ LONGEST = 400
 
 
 def walked(grammar: dp.Grammar, chance: random.Random) -> str:
-    """Write a text by walking through the rules."""
+    """Write a text by sampling from the rules."""
     assert grammar.rules is not None
     return Sampler(grammar.rules).text(chance)
 
 
 def masked(grammar: dp.Grammar, chance: random.Random) -> str | None:
-    """Write a text byte by byte under llguidance's mask; None if it gets too long."""
+    """Write a text byte by byte under llguidance's mask, None if it gets too long."""
     import llguidance
 
     class Bytes:
-        """A tokenizer with a token for each byte, and one for the end."""
+        """A tokenizer with a token for each byte, and an end token."""
 
         eos_token_id, bos_token_id, special_token_ids = 256, None, (256,)
         tokens = (*(bytes([byte]) for byte in range(256)), b"<end>")
@@ -72,7 +72,7 @@ def masked(grammar: dp.Grammar, chance: random.Random) -> str | None:
     while len(written) < LONGEST:
         mask = matcher.compute_bitmask()
         allowed = [token for token in range(257) if mask[token // 8] >> token % 8 & 1]
-        # Any byte would do; these end a text before it gets too long.
+        # Any byte is valid, but these end a text before it gets too long.
         ending = [token for token in allowed if token == 256 or chr(token) in "</arg>"]
         token = chance.choice(ending if ending and len(written) % 40 > 15 else allowed)
         if token == 256:
@@ -83,7 +83,7 @@ def masked(grammar: dp.Grammar, chance: random.Random) -> str | None:
 
 
 class Tokens:
-    """A vocabulary as llguidance wants it, with one token more, for the end."""
+    """A vocabulary in the form of llguidance, with an additional end token."""
 
     bos_token_id = None
 
@@ -98,7 +98,7 @@ class Tokens:
         self.longest = max(map(len, self.ids))
 
     def __call__(self, text: str | bytes) -> list[int]:
-        """Cut a text into the longest tokens."""
+        """Split a text into the longest tokens."""
         data, ids, at = text if isinstance(text, bytes) else text.encode(), [], 0
         while at < len(data):
             sizes = range(min(self.longest, len(data) - at), 0, -1)
@@ -109,7 +109,7 @@ class Tokens:
 
 
 class RandomLogits:
-    """A model that likes all tokens of a vocabulary equally."""
+    """A model with equal logits for all tokens of a vocabulary."""
 
     def __init__(self, fmt: dp.WireFormat, vocabulary: dp.Vocabulary) -> None:
         import llguidance
@@ -119,19 +119,19 @@ class RandomLogits:
         grammar = dp.gbnf(fmt, TOOLS, tool_choice="required", vocabulary=vocabulary)
         self.source = llguidance.LLMatcher.grammar_from_lark(grammar.as_lark())
         self.end = self.words.eos_token_id
-        # What a bored model ends with, the first that may come next: strings, then what holds them.
+        # Preferred endings of a long text, in order: strings first, then the values around them.
         special = [[id] for id in reversed(self.words.special_token_ids)]
         closers = (fmt.arguments.value_suffix.strip(), '"', "}", "]", ",", ":")
         self.endings = [*special, *(self.spelled(text, vocabulary) for text in closers if text)]
 
     def spelled(self, text: str, vocabulary: dp.Vocabulary) -> list[int]:
-        """Cut a text into tokens, special ones where their texts stand."""
+        """Encode a text, with special tokens for their texts."""
         parts = vocabulary.spelled(text).stretches
         ids = ([part.id] if part.id is not None else self.words(part.text) for part in parts)
         return [id for some in ids for id in some]
 
     def turn(self, chance: random.Random) -> list[int] | None:
-        """Write a turn; None if it gets too long."""
+        """Write a turn, None if it gets too long."""
         import llguidance
 
         matcher, ids = llguidance.LLMatcher(self.tokenizer, self.source), []
@@ -149,18 +149,19 @@ class RandomLogits:
         return None
 
     def drawn(self, mask: bytes, chance: random.Random) -> int:
-        """Draw one of the tokens that the mask allows."""
+        """Draw one of the allowed tokens."""
         for _ in range(100):
             id = chance.randint(0, self.end)
             if mask[id // 8] >> id % 8 & 1:
                 return id
-        some = (at for at, byte in enumerate(mask) if byte)  # few, or one would have been drawn
+        # Few tokens are allowed, or one would have been drawn
+        some = (at for at, byte in enumerate(mask) if byte)
         allowed = [8 * at + bit for at in some for bit in range(8) if mask[at] >> bit & 1]
         return chance.choice([id for id in allowed if id <= self.end])
 
 
 def is_valid(arguments: dict[str, object]) -> bool:
-    """Whether arguments are what `BOOK` says."""
+    """Return True if arguments match the schema `BOOK`."""
     nights = arguments["nights"]
     return (
         isinstance(arguments["hotel"], str)
@@ -173,7 +174,7 @@ def is_valid(arguments: dict[str, object]) -> bool:
 
 
 def check(parser: dp.StreamParser | dp.TokenParser, written: str, show: bool) -> None:
-    """All that was written came back as valid calls, and nothing else."""
+    """Exit unless the text was read as valid calls without other content."""
     message = parser.message
     if show:
         print(written, *(call.arguments for call in message.tool_calls), sep="\n", end="\n\n")
@@ -191,9 +192,9 @@ def main() -> None:
     )
     options.add_argument("--turns", type=int, default=60)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--show", action="store_true", help="print what the model writes")
-    options.add_argument("--format", help="a format that has a name, such as hermes")
-    options.add_argument("--vocabulary", help="a tokenizer's file, or a model's folder")
+    options.add_argument("--show", action="store_true", help="print the responses")
+    options.add_argument("--format", help="built-in format, e.g. hermes")
+    options.add_argument("--vocabulary", help="tokenizer file or model folder")
     given = options.parse_args()
     fmt = dp.get_format(given.format) if given.format else dp.analyze(TEMPLATE)
     grammar = dp.gbnf(fmt, TOOLS, tool_choice="required")

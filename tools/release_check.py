@@ -1,18 +1,18 @@
-"""Check what would be released, from a clean clone: run by `make release-check`, and before a tag.
+"""Check a release from a clean clone: run by `make release-check`, and before a tag.
 
-    builds the sdist and the wheel into dist/ and has twine look at them and at the README in them
-    the sdist holds no link and all that is to be in it, the wheel every module and nothing else
-    the changelog names the version
-    each Python at hand installs the wheel into an empty environment, and runs the main job
-    one of them installs the sdist, too
-    importing the package takes no longer than a tenth of a second of processor time
+    build the sdist and the wheel into dist/, and check them and their README with twine
+    check that the sdist has no links and all required files, the wheel exactly the modules
+    check that the changelog has a section for the version
+    install the wheel with each available Python into an empty environment, and run an example
+    install the sdist with one of them, too
+    check that the import takes at most a tenth of a second of processor time
 
-    python tools/release_check.py                 what can be checked at any time
-    python tools/release_check.py --tag v1.2.3    what must hold behind the tag, too: it names the
-                                                  version, which the changelog dates; the owner of
-                                                  the repository stands in the URLs
+    python tools/release_check.py                 the checks that apply at any time
+    python tools/release_check.py --tag v1.2.3    also the checks of a tag: it matches the
+                                                  version, the changelog has a date for it, and
+                                                  the owner is in the URLs
 
-The clone is made of what is committed; a tree with changes is refused.
+The clone contains committed files only. An unclean working tree is an error.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ print(deltaparse.__version__, took)
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """Return what a program prints; where it fails, say so and stop."""
+    """Return the output of a program. If it fails, print the output and exit."""
     done = subprocess.run(
         [*map(str, command)], cwd=cwd, capture_output=True, text=True, check=False
     )
@@ -63,9 +63,9 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 
 def built(top: Path) -> list[Path]:
-    """Build from a clean clone; return the sdist and the wheel in dist/."""
+    """Build from a clean clone, and return the sdist and the wheel in dist/."""
     if run("git", "status", "--porcelain"):
-        sys.exit("there are changes that are not committed")
+        sys.exit("the working tree has uncommitted changes")
     run("git", "clone", "-q", ROOT, top / "clone")
     out = ROOT / "dist"
     shutil.rmtree(out, ignore_errors=True)
@@ -74,7 +74,7 @@ def built(top: Path) -> list[Path]:
 
 
 def check_sdist(sdist: Path) -> None:
-    """Check that a source distribution is plain files, and all of them."""
+    """Check that a source distribution has all required files and no links."""
     with tarfile.open(sdist) as archive:
         links = [one.name for one in archive.getmembers() if one.issym() or one.islnk()]
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -86,7 +86,7 @@ def check_sdist(sdist: Path) -> None:
 
 
 def check_wheel(wheel: Path) -> None:
-    """Check what a wheel holds, and that the links of its README lead somewhere from anywhere."""
+    """Check the files of a wheel, and that the links of its README are absolute."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         (place,) = (name for name in names if name.endswith(".dist-info/METADATA"))
@@ -96,11 +96,15 @@ def check_wheel(wheel: Path) -> None:
         sys.exit("\n".join(faults))
     nowhere = RELATIVE.findall(str(metadata.get_payload()))
     if nowhere:
-        sys.exit(f"links of the README that lead nowhere on a package index: {nowhere}")
+        sys.exit(f"relative links in the README, broken on a package index: {nowhere}")
 
 
 def check_changelog(version: str) -> str:
-    """Check that the changelog names the version, or it is a development one; return its head."""
+    """Check that the changelog has a section for a version, unless it is a development version.
+
+    Returns:
+        The heading of the section, "" if there is none.
+    """
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     head = next((line for line in text.splitlines() if line.startswith(f"## [{version}]")), "")
     if not head and ".dev" not in version:
@@ -109,14 +113,14 @@ def check_changelog(version: str) -> str:
 
 
 def check_tag(tag: str | None, version: str, head: str) -> None:
-    """Check what must hold behind a tag; without one, say what does not hold yet."""
+    """Check the conditions of a tag. Without a tag, print the conditions that are not met yet."""
     faults = []
     if tag not in (None, f"v{version}"):
-        faults.append(f"the tag is {tag}, and the version {version}")
+        faults.append(f"the tag is {tag}, but the version is {version}")
     if not re.search(r"\d{4}-\d\d-\d\d$", head):
-        faults.append(f"CHANGELOG.md does not say when {version} came: {head!r}")
+        faults.append(f"CHANGELOG.md has no date for {version}: {head!r}")
     if owner() == UNKNOWN:
-        faults.append("nobody owns the repository: make owner OWNER=name")
+        faults.append("the owner of the repository is not set: make owner OWNER=name")
     if faults and tag is not None:
         sys.exit("\n".join(faults))
     for fault in faults:
@@ -124,21 +128,21 @@ def check_tag(tag: str | None, version: str, head: str) -> None:
 
 
 def install(python: str, archive: Path, top: Path) -> str:
-    """Install a wheel or an sdist for one Python and run the main job."""
+    """Install a wheel or an sdist for one Python, and run the example."""
     where = top / f"{python}{archive.suffix}"
     run(f"python{python}", "-m", "venv", where)
     folder = where / ("Scripts" if sys.platform == "win32" else "bin")
     run(folder / "python", "-m", "pip", "-qq", "install", archive)
     run(folder / "deltaparse", "formats", cwd=top)
     said = [run(folder / "python", "-c", MAIN_JOB, cwd=top).split() for _ in range(3)]
-    took = min(float(seconds) for _, seconds in said)  # of a machine that does other things, too
+    took = min(float(seconds) for _, seconds in said)  # the minimum, since the machine may be busy
     if took > LONGEST_IMPORT:
         sys.exit(f"Python {python} imports the package in {took:.3f} s")
     return f"{said[0][0]} imported in {1000 * took:.0f} ms"
 
 
 def works(python: str) -> bool:
-    """Whether a Python of this version is there."""
+    """Return True if this version of Python is available."""
     found = shutil.which(f"python{python}")
     if found is None:
         return False
@@ -158,7 +162,9 @@ def main() -> None:
         check_tag(tag, version, check_changelog(version))
         pythons = [*filter(works, PYTHONS)]
         if not pythons:
-            raise SystemExit(f"to install it, none of these Pythons is there: {', '.join(PYTHONS)}")
+            raise SystemExit(
+                f"no Python found for the installation, expected one of: {', '.join(PYTHONS)}"
+            )
         for python in pythons:
             print(f"Python {python}: {install(python, wheel, top)}")
         for python in pythons[-1:]:

@@ -1,12 +1,12 @@
-"""Recorded outputs through the parsers of others: each parser a column, each class a row.
+"""Compare other parsers with deltaparse on recorded outputs, as a table of difference classes.
 
-The outputs are a turn of each format by name, of content and calls, whole and cut off at each
-tenth of it, and, where the environment variable DELTAPARSE_CORPUS names the folder, the recorded
-ones of its templates. Parsers that cannot be imported are named, and have no column; those of the
-servers are imported with stubs, where `tools/servers/peers.py` has fetched them.
+The outputs are a turn of each built-in format with content and calls, complete and truncated at
+each tenth. If the environment variable DELTAPARSE_CORPUS is set, the recorded outputs of its
+templates are added. Parsers that cannot be imported are listed, but have no column. Servers
+downloaded by `tools/servers/peers.py` are imported with stubs.
 
-A class says how what a parser makes of an output differs from what deltaparse makes of it; a
-parser that raises has `raised`, one that has no such format does not count.
+A class describes the difference between a parser's message and deltaparse's message. `raised`
+counts exceptions. Outputs in formats unknown to a parser are not counted as differences.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = ["Output", "main", "outputs", "table"]
 
 RAISED, MISSING = "raised", "no such format"
 LOOKED_UP = ("<|python_tag|>", "[TOOL_CALLS]", "<tool_call>", "</tool_call>")
-"""Tokens that parsers of vLLM ask a tokenizer for, whether or not the model has them."""
+"""Tokens that vLLM's parsers look up in every tokenizer."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a model wrote, in a format that has a name or a template."""
+    """A response of a model, in a built-in format or a format derived from a template."""
 
     fmt: dp.WireFormat
     names: tuple[str, ...]
@@ -49,11 +49,11 @@ class Output:
 
 
 Peer = Callable[[Output], Any]
-"""Makes an OpenAI message of an output; None where it has no such format."""
+"""Returns the OpenAI message of an output, None if its format is unknown."""
 
 
 def outputs(folder: Path | None) -> Iterator[Output]:
-    """Yield the outputs, those of the folder last."""
+    """Yield the outputs. The recorded ones are last."""
     for name, aliases in dp.list_formats().items():
         fmt = dp.get_format(name)
         text = sample(_spoken(fmt))
@@ -74,14 +74,14 @@ def outputs(folder: Path | None) -> Iterator[Output]:
 
 
 def _declared(call: dp.ToolCall) -> dict[str, Any]:
-    """The tool of a call, with its arguments, all texts: some parsers drop what is not declared."""
+    """Return the tool of a call, with string arguments. Some parsers drop undeclared arguments."""
     properties = {name: {"type": "string"} for name in json.loads(call.arguments)}
     schema = {"type": "object", "properties": properties}
     return {"type": "function", "function": {"name": call.name, "parameters": schema}}
 
 
 def _spoken(fmt: dp.WireFormat) -> dp.WireFormat:
-    """The format without reasoning and the end of a turn, which some peers leave to others."""
+    """Return the format without reasoning and end-of-turn markers, unsupported by some parsers."""
     return fmt.replace(reasoning=dp.ReasoningFormat(), turn=dp.TurnFormat(headers=fmt.turn.headers))
 
 
@@ -97,7 +97,7 @@ def _analyzed(folder: Path, name: str) -> dp.WireFormat | None:
 
 
 def transformers(output: Output) -> Any:
-    """Parse with transformers, by the response template that our format is written as."""
+    """Parse with transformers, by a response template built from the format."""
     library = importlib.import_module("transformers.utils.chat_parsing")
     try:
         template = dp.to_response_template(output.fmt)
@@ -110,7 +110,7 @@ def transformers(output: Output) -> Any:
 
 
 def sglang(output: Output) -> Any:
-    """Parse with the detector of SGLang that has one of the format's names."""
+    """Parse with SGLang's detector for one of the format's names."""
     module = importlib.import_module("sglang.srt.function_call.function_call_parser")
     known = module.FunctionCallParser.ToolCallParserEnum
     name = next((name for name in output.names if name in known), None)
@@ -124,7 +124,7 @@ def sglang(output: Output) -> Any:
 
 
 def vllm(output: Output) -> Any:
-    """Parse with the tool parser of vLLM that has one of the format's names."""
+    """Parse with vLLM's tool parser for one of the format's names."""
     manager = importlib.import_module("vllm.tool_parsers").ToolParserManager
     known = manager.tool_parsers.keys() | manager.lazy_parsers.keys()
     name = next((name for name in output.names if name in known), None)
@@ -152,7 +152,7 @@ PEERS: dict[str, tuple[str, Peer]] = {
 
 
 def table(given: list[Output], peers: dict[str, Peer]) -> dict[str, Counter[str]]:
-    """Return the classes of each parser."""
+    """Return the counts of difference classes for each parser."""
     found: dict[str, Counter[str]] = {name: Counter() for name in peers}
     for output in given:
         ours = made_of(
@@ -174,7 +174,7 @@ def _class(ours: Any, peer: Peer, output: Output) -> str:
         message = peer(output)
     except NotImplementedError:
         return MISSING
-    except Exception:  # noqa: BLE001 - that is what is counted
+    except Exception:  # noqa: BLE001 - exceptions are counted
         return RAISED
     return MISSING if message is None else difference(ours, read_expected(message)).kind
 
@@ -190,7 +190,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _stand_in() -> None:
-    """Make the servers importable that were fetched."""
+    """Make downloaded servers importable."""
     servers = runpy.run_path(str(Path(__file__).parent / "servers" / "peers.py"))
     wanted = {module.partition(".")[0] for module, _ in PEERS.values()}
     known = servers["VERSIONS"].items()
@@ -200,7 +200,7 @@ def _stand_in() -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table of the parsers that can be imported."""
+    """Print the table of all importable parsers."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--corpus", default=os.environ.get("DELTAPARSE_CORPUS"))
     corpus = options.parse_args(argv).corpus
@@ -210,13 +210,13 @@ def main(argv: list[str] | None = None) -> int:
         try:
             importlib.import_module(module)
             there[name] = peer
-        except Exception as error:  # noqa: BLE001 - they fail in many ways without a device
+        except Exception as error:  # noqa: BLE001 - imports fail in many ways without a GPU
             print(f"{name} cannot be imported: {error}", file=sys.stderr)
     given = list(outputs(Path(corpus) if corpus else None))
     for what, reason in (("whole", "stop"), ("cut off", "length")):
         some = [output for output in given if output.finish == reason]
         found = table(some, there)
-        print(f"{len(some)} outputs, {what}, each compared with what deltaparse makes of it")
+        print(f"{len(some)} outputs, {what}, each compared with deltaparse's message")
         print(" ".join((f"{'':16}", *(f"{name:>14}" for name in found))).rstrip())
         for kind in (*CLASSES, RAISED, MISSING):
             if any(counts[kind] for counts in found.values()):

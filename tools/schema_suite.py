@@ -1,10 +1,10 @@
-"""What grammars make of the JSON Schema test suite: the page of keywords.
+"""Run grammars on the JSON Schema test suite, and write the page of keywords.
 
-    python tools/schema_suite.py SUITE     prints docs/json-schema.md
+    python tools/schema_suite.py SUITE     print docs/json-schema.md
 
-SUITE is the folder of the official test suite, which the source distribution of `jsonschema` has:
-`make schema-suite` puts it beside the virtual environment. Each schema becomes a grammar, read as
-the standard reads it, and each instance, as JSON text, is judged by llguidance.
+SUITE is the folder of the official test suite, a part of the source distribution of `jsonschema`.
+`make schema-suite` installs it next to the virtual environment. Each schema is converted to a
+grammar in standard mode, and llguidance checks each instance as JSON text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Verdict", "beside", "by_keyword", "cases", "counted", "judged", "lin
 
 DRAFTS = ("draft7", "draft2020-12")
 NOT_RUN = {"format"}
-"""Says that formats assert nothing; those that do are in `optional/format`."""
+"""A file for formats without assertions. Asserting formats are in `optional/format`."""
 
 LEAP = "leap seconds, and `t` and `z` in small letters"
 LEFT_OUT = {
@@ -38,7 +38,7 @@ LEFT_OUT = {
         "schema that uses custom metaschema with with no validation vocabulary",
     ): "values of schemas whose own vocabulary takes a keyword's meaning away",
 }
-"""What is left out on purpose, by the keyword and the case."""
+"""Intended omissions, by keyword and case."""
 
 KINDS = ("exact", "wider", "left out", "refused", "silent", "narrower")
 COLUMNS = ("cases", "instances", *KINDS[:4], "by default")
@@ -69,13 +69,13 @@ parts, and `format.json`, which says that formats assert nothing.
 """
 
 ORDERS = 200
-"""Orders of an instance's members that are tried."""
+"""Limit of tried member orders of an instance."""
 
 Judge: TypeAlias = Callable[[GrammarRules], Callable[[str], bool]]
 
 
 class Case(NamedTuple):
-    """One schema of the suite, and its instances: what it is, the value, whether it is valid."""
+    """One schema of the suite, and its instances: description, value, and validity."""
 
     draft: str
     keyword: str
@@ -85,10 +85,11 @@ class Case(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What became of one instance, or with `refused` of all that a schema has.
+    """The result for one instance, or for all instances of a rejected schema.
 
-    `kind`: one of `KINDS`. "wider": a keyword in `not_expressed` says so; "silent": nothing does;
-    "left out": for a reason in `LEFT_OUT`; "narrower": for none.
+    `kind`: one of `KINDS`. "wider": reported in `not_expressed`. "silent": not reported. "left
+    out":
+    with a reason in `LEFT_OUT`. "narrower": without a reason.
     """
 
     case: Case
@@ -98,12 +99,12 @@ class Verdict(NamedTuple):
 
 
 def beside() -> Path:
-    """Where `make` puts the suite."""
+    """Return the folder into which `make` installs the suite."""
     return Path(sys.prefix, "schema-suite")
 
 
 def cases(suite: Path) -> Iterator[Case]:
-    """Iterate over the cases of the drafts, `optional/format` among them."""
+    """Yield the cases of all drafts, including `optional/format`."""
     for draft in DRAFTS:
         folder = suite / "tests" / draft
         files = [*folder.glob("*.json"), *folder.glob("optional/format/*.json")]
@@ -119,7 +120,7 @@ def cases(suite: Path) -> Iterator[Case]:
 
 
 def judged(case: Case, judge: Judge, *, standard: bool = True) -> Iterator[Verdict]:
-    """Judge the instances of a case, each written as JSON in any order of its members."""
+    """Check the instances of a case, each written as JSON in several member orders."""
     try:
         found = schema_rules(case.schema, standard=standard)
     except UsageError as error:
@@ -140,12 +141,12 @@ def _kind(case: Case, found: SchemaRules, *, taken: bool, valid: bool) -> str:
 
 
 def texts(value: Any) -> list[str]:
-    """Write a value as JSON, in as many ways as are tried."""
+    """Return the JSON texts of a value, up to the limit."""
     return list(dict.fromkeys(islice(_texts(value), ORDERS)))
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Write a value as JSON, its members in each order, a whole number without a point too."""
+    """Yield the JSON texts of a value, in each member order, and integers without a point too."""
     match value:
         case dict():
             for members in permutations(value.items()):
@@ -163,7 +164,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def lark(grammar: GrammarRules) -> Callable[[str], bool]:
-    """Judge with llguidance."""
+    """Check with llguidance."""
     import llguidance
 
     engine = llguidance.LLMatcher
@@ -181,7 +182,7 @@ def lark(grammar: GrammarRules) -> Callable[[str], bool]:
 
 
 class _Bytes:
-    """A tokenizer with a token for each byte, and one for the end."""
+    """A tokenizer with a token for each byte, and an end token."""
 
     eos_token_id = 256
     bos_token_id = None
@@ -212,7 +213,7 @@ def by_keyword(suite: Path) -> dict[str, list[Case]]:
 
 
 def counted(chosen: Iterable[Case], judge: Judge = lark) -> Counter[str]:
-    """Count the verdicts of some cases, the cases and their instances."""
+    """Count the verdicts, cases and instances."""
     row: Counter[str] = Counter()
     for case in chosen:
         row["cases"] += 1
@@ -225,7 +226,7 @@ def counted(chosen: Iterable[Case], judge: Judge = lark) -> Counter[str]:
 
 
 def page(rows: Mapping[str, Counter[str]]) -> str:
-    """Return the page, of what was counted for each keyword."""
+    """Return the page with the counts of each keyword."""
     lines = [HEAD]
     total: Counter[str] = Counter()
     for keyword in sorted(rows, key=lambda name: (name.startswith("format"), name.lower())):
@@ -238,7 +239,7 @@ def page(rows: Mapping[str, Counter[str]]) -> str:
 
 
 def line(name: str, row: Counter[str]) -> str:
-    """Return a line of the table."""
+    """Return a row of the table."""
     return f"| {name} | {' | '.join(str(row[column] or '') for column in COLUMNS)} |"
 
 

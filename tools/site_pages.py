@@ -1,8 +1,8 @@
-"""Pages of the documentation site that are made when it is built, and what all pages keep to.
+"""Generated pages of the documentation site, and checks of all pages.
 
-The README is its first page; SECURITY.md and others stand at the root of the repository, where
-people look for them; the reference is the public names with their docstrings. No page loads
-anything from elsewhere: the site is read without a network.
+The README is the first page. SECURITY.md and others are at the root of the repository, as usual.
+The reference contains the public names with their docstrings. Pages do not load external
+resources, so the site works offline.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ROOMS = (
     "deltaparse.inspector",
     "deltaparse.testing",
 )
-"""The packages whose names are public, those first that most programs use."""
+"""The packages with public names, most used first."""
 
 LINK = re.compile(r"(!?)\[([^\]]+)\]\((?!https?:)([\w./-]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
@@ -57,7 +57,7 @@ LOADED = re.compile(
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that are made."""
+    """Add the generated pages."""
     from mkdocs.structure.files import File
 
     for name, source in COPIED.items():
@@ -68,10 +68,10 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Let links lead to pages where there are some, else to the file in the repository.
+    """Change links to pages of the site, or else to files in the repository.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: a linked file does not exist.
     """
     source = COPIED.get(page.file.src_uri, f"docs/{page.file.src_uri}")
 
@@ -82,21 +82,21 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         if files.get_file_from_path(name):
             return f"{picture}[{words}]({name}{anchor or ''})"
         if not (ROOT / whole).exists():
-            raise FileNotFoundError(f"{source} has a link to {path}, which is not there")
+            raise FileNotFoundError(f"{source} has a link to a missing file: {path}")
         return f"[{words}]({config.extra['repository']}/blob/main/{whole}{anchor or ''})"
 
     pieces = FENCED.split(markdown)
     pieces[::2] = [LINK.sub(written, text) for text in pieces[::2]]
-    # As a session, so that its prompts and what it prints are left out where it is copied.
+    # As a session, so that copying omits its prompts and output.
     pieces[1::2] = [SESSION.sub("```pycon\n>>> ", text) for text in pieces[1::2]]
     return "".join(pieces)
 
 
 def on_post_build(config: Any) -> None:
-    """Add `llms.txt`, whose links lead to pages, and check that nothing is loaded from elsewhere.
+    """Add `llms.txt` with links to pages, and check for external resources.
 
     Raises:
-        ValueError: a page or a style loads something.
+        ValueError: a page or a stylesheet loads an external resource.
     """
     listed = (ROOT / "llms.txt").read_text(encoding="utf-8")
     (Path(config.site_dir) / "llms.txt").write_text(absolute(listed, config), encoding="utf-8")
@@ -104,11 +104,11 @@ def on_post_build(config: Any) -> None:
         if path.suffix in {".html", ".css"}:
             found = LOADED.search(path.read_text(encoding="utf-8"))
             if found:
-                raise ValueError(f"{path.name} loads from elsewhere: {found[0]}")
+                raise ValueError(f"{path.name} loads an external resource: {found[0]}")
 
 
 def absolute(text: str, config: Any) -> str:
-    """A text of the repository's root with links that lead to the site, or to the repository."""
+    """Return a text of the repository's root with absolute links to the site or the repository."""
 
     def written(link: re.Match[str]) -> str:
         _, words, path, anchor = link.groups()
@@ -121,7 +121,7 @@ def absolute(text: str, config: Any) -> str:
 
 
 def public_names() -> Iterator[tuple[str, list[str]]]:
-    """Yield each package with its public names, a name that several have in the first of them."""
+    """Yield each package with its public names. Shared names are in the first package only."""
     seen: set[tuple[str, int]] = set()
     for room in ROOMS:
         module = import_module(room)

@@ -23,7 +23,7 @@ def main(url: str = "http://127.0.0.1:8000") -> None:
             elif event.type == "text":
                 print("content", repr(event.text))
             elif event.type == "content_block_stop" and event.content_block.type == "tool_use":
-                call = event.content_block  # whole
+                call = event.content_block  # complete
                 print("call", call.id, call.name, call.input)
         message = stream.get_final_message()
     print(message.stop_reason, message.usage.output_tokens)

@@ -14,7 +14,7 @@ from langchain_openai import ChatOpenAI
 
 @tool
 def clock(zone: str) -> str:
-    """The time in a zone."""
+    """Return the time in a zone."""
     return {"Asia/Tokyo": "09:00", "Europe/Lisbon": "01:00"}[zone]
 
 
@@ -42,7 +42,7 @@ def ask(model: BaseChatModel) -> None:
 
 
 def main(url: str = "http://127.0.0.1:8000") -> None:
-    # It leaves out `reasoning_content`, which OpenAI does not have; Responses has a place for it.
+    # It ignores `reasoning_content`, an extension of OpenAI's API. Responses supports reasoning.
     ask(ChatOpenAI(model="mine", base_url=f"{url}/v1", api_key="none", stream_usage=True))
     ask(ChatOpenAI(model="mine", base_url=f"{url}/v1", api_key="none", use_responses_api=True))
     ask(ChatAnthropic(model="mine", base_url=url, api_key="none"))

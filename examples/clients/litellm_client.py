@@ -1,4 +1,4 @@
-"""litellm: one name for all servers, over Chat Completions and over Messages, and a second turn.
+"""litellm: one interface to all servers, with Chat Completions, Messages and a second turn.
 
 python litellm_client.py [URL]
 """
@@ -28,7 +28,7 @@ def ask(model: str, url: str) -> None:
     print("content", repr(message.content))
     for call in message.tool_calls:
         print("call", call.id, call.function.name, call.function.arguments)
-    # `whole.choices[0].finish_reason` is "stop", whatever the chunks had.
+    # `whole.choices[0].finish_reason` is always "stop", so it is read from the chunks.
     reasons = [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices]
     print(*filter(None, reasons), whole.usage.total_tokens)
 

@@ -21,11 +21,11 @@ def main(url: str = "http://127.0.0.1:8000") -> None:
         for event in stream:
             if event.type == "content.delta":
                 print("content", repr(event.delta))
-            elif event.type == "tool_calls.function.arguments.done":  # this call is whole
+            elif event.type == "tool_calls.function.arguments.done":  # this call is complete
                 print("whole", event.name, event.arguments)
         completion = stream.get_final_completion()
     choice = completion.choices[0]
-    print("reasoning", repr(choice.message.reasoning_content))  # a field that OpenAI does not have
+    print("reasoning", repr(choice.message.reasoning_content))  # an extension of OpenAI's API
     print(choice.finish_reason, completion.usage.total_tokens)
 
     messages.append(choice.message)

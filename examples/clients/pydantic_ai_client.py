@@ -1,4 +1,4 @@
-"""pydantic-ai: an agent, which runs the calls itself, over Chat Completions and over Messages.
+"""pydantic-ai: an agent that runs the calls itself, over Chat Completions and Messages.
 
 python pydantic_ai_client.py [URL]
 """
@@ -15,12 +15,12 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 
 def clock(zone: str) -> str:
-    """The time in a zone."""
+    """Return the time in a zone."""
     return {"Asia/Tokyo": "09:00", "Europe/Lisbon": "01:00"}[zone]
 
 
 async def streamed(_context: object, events: object) -> None:
-    """See parts as soon as they are whole: with a handler, `run` streams."""
+    """Print parts as soon as they are complete. With a handler, `run` streams."""
     async for event in events:
         if event.event_kind == "part_end":
             print("whole", event.part.part_kind)

@@ -1,4 +1,4 @@
-"""A server in one screen: three protocols over one model, which is a script here.
+"""A server in one screen: three protocols for one model, simulated here by a script.
 
 python server.py [PORT]
 """
@@ -25,7 +25,7 @@ ANSWER = "It is nine in Tokyo, and one in Lisbon."
 USAGE = {"prompt_tokens": 30, "completion_tokens": 20, "total_tokens": 50}
 PATHS = {
     "/v1/chat/completions": (p.read_chat_completions_request, p.ChatCompletions),
-    # Clients show summaries: OpenAI's own models send no other reasoning.
+    # Clients display summaries, the only kind of reasoning sent by OpenAI's own models.
     "/v1/responses": (p.read_responses_request, partial(p.Responses, reasoning="summary")),
     "/v1/messages": (p.read_messages_request, p.AnthropicMessages),
 }
@@ -38,7 +38,7 @@ class Handler(BaseHTTPRequestHandler):
         request = read(body, template=TEMPLATE)
         prompt = TEMPLATE.render(request.messages, request.tools, add_generation_prompt=True)
         options = request.parser_options() | {"prompt": prompt, "id_factory": dp.random_call_id}
-        chunks = re.findall(".{1,5}", ANSWER if "<tool>" in prompt else CALLS)  # your engine's
+        chunks = re.findall(".{1,5}", ANSWER if "<tool>" in prompt else CALLS)  # from your engine
         deltas = dp.iter_deltas(chunks, FORMAT, finish_reason="stop", **options)
         machine, parser = protocol(id="id-1", model=body["model"]), deltas.parser
         streams = body.get("stream", False)

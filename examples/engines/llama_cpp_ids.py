@@ -1,8 +1,8 @@
-"""llama.cpp in this process, by llama-cpp-python: ids, so that special tokens are seen.
+"""llama.cpp in this process, with llama-cpp-python, as token ids to keep special tokens.
 
     python llama_cpp_ids.py MODEL [TOKENS]
 
-MODEL is a GGUF file; TOKENS the most that it may write.
+MODEL is a GGUF file. TOKENS limits the generated tokens.
 """
 
 import sys
@@ -19,7 +19,7 @@ QUESTION = {"role": "user", "content": "What time is it in Tokyo?"}
 
 def run(parser: dp.TokenParser, deltas: list[dp.Delta]) -> None:
     for delta in deltas:
-        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run
             call = parser.message.tool_calls[delta.index]
             print("run", call.name, call.healed())
 
@@ -32,15 +32,15 @@ def main(path: str, limit: int = 400) -> None:
     ids = llm.tokenize(prompt.encode(), add_bos=False, special=True)
     parser = dp.TokenParser(fmt, vocabulary, prompt=ids, tools=TOOLS)
 
-    # Leave the grammar out, and the model is free to call or not.
+    # Without the grammar, the model may also answer without a call.
     asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
     grammar = LlamaGrammar.from_string(dp.gbnf(fmt, TOOLS, prompt=prompt, **asked).text)
 
-    # `create_completion` decodes without special tokens, and so without markers; ids have them.
+    # `create_completion` drops special tokens, and thereby markers. Token ids keep them.
     reason = "limit"
     for count, id in enumerate(llm.generate(ids, grammar=grammar, temp=0.8), 1):
         run(parser, parser.feed(id))
-        if llama_vocab_is_eog(llm._model.vocab, id):  # noqa: SLF001 - there is no other name
+        if llama_vocab_is_eog(llm._model.vocab, id):  # noqa: SLF001 - there is no public name
             reason = "eos"
             break
         if count == limit:

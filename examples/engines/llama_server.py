@@ -1,8 +1,8 @@
-"""llama-server, over httpx: its own `/completion`, with GBNF, and the template that it tells.
+"""llama-server over httpx: its own `/completion` with GBNF, and its own template.
 
     python llama_server.py URL [TOKENS]
 
-TOKENS is the most that it may write.
+TOKENS limits the generated tokens.
 """
 
 import json
@@ -20,7 +20,7 @@ QUESTION = {"role": "user", "content": "What time is it in Tokyo?"}
 
 
 def texts(client: httpx.Client, body: dict[str, object], ended: list[str]) -> Iterator[str]:
-    """Yield what the server sends; closing this makes it stop."""
+    """Yield the text from the server. Closing the generator stops the model."""
     with client.stream("POST", "/completion", json=body) as response:
         response.raise_for_status()
         for line in response.iter_lines():
@@ -37,20 +37,20 @@ def main(url: str, limit: int = 400) -> None:
     fmt = dp.analyze(template)
     prompt = template.render([QUESTION], tools=TOOLS, add_generation_prompt=True)
 
-    # Leave the grammar out, and the model is free to call or not.
+    # Without the grammar, the model may also answer without a call.
     grammar = dp.gbnf(fmt, TOOLS, prompt=prompt, tool_choice="required", parallel_tool_calls=False)
-    # As ids: before a prompt that is text the server puts a BOS token, which the template has too.
+    # As token ids, because the server adds a second BOS token to a text prompt.
     asked = {"content": prompt, "add_special": False, "parse_special": True}
     ids = client.post("/tokenize", json=asked).raise_for_status().json()["tokens"]
     body = {"prompt": ids, "stream": True, "n_predict": limit, "grammar": grammar.text}
-    body["preserved_tokens"] = grammar.preserved_tokens  # special tokens that stay in the text
+    body["preserved_tokens"] = grammar.preserved_tokens  # special tokens to keep in the text
     ended: list[str] = []
     reason = lambda: ended[-1] if ended else "aborted"  # noqa: E731
     deltas = dp.iter_deltas(
         texts(client, body, ended), fmt, tools=TOOLS, prompt=prompt, finish_reason=reason
     )
     for delta in deltas:
-        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run
             call = deltas.parser.message.tool_calls[delta.index]
             print("run", call.name, call.healed())
     print(deltas.parser.finish_reason, repr(deltas.parser.message.content))

@@ -1,8 +1,8 @@
-"""mlx-lm, on Apple silicon: ids, and a grammar as a logits processor.
+"""mlx-lm on Apple silicon: token ids, and a grammar as a logits processor.
 
     python mlx_ids.py MODEL [TOKENS]
 
-MODEL is a folder, or a name that mlx-lm can load; TOKENS the most that it may write.
+MODEL is a folder, or a model name for mlx-lm. TOKENS limits the generated tokens.
 """
 
 import sys
@@ -21,7 +21,7 @@ QUESTION = {"role": "user", "content": "What time is it in Tokyo?"}
 
 def run(parser: dp.TokenParser, deltas: list[dp.Delta]) -> None:
     for delta in deltas:
-        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run
             call = parser.message.tool_calls[delta.index]
             print("run", call.name, call.healed())
 
@@ -34,10 +34,10 @@ def main(path: str, limit: int = 400) -> None:
     ids = tokenizer.encode(prompt, add_special_tokens=False)
     parser = dp.TokenParser(fmt, vocabulary, prompt=ids, tools=TOOLS)
 
-    # Leave the grammar out, and the model is free to call or not.
+    # Without the grammar, the model may also answer without a call.
     asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
     lark = dp.gbnf(fmt, TOOLS, prompt=prompt, **asked).as_lark()
-    words = tokenizer._tokenizer  # noqa: SLF001 - mlx-lm wraps that of transformers
+    words = tokenizer._tokenizer  # noqa: SLF001 - the wrapped tokenizer
     words = llguidance.hf.from_tokenizer(words, n_vocab=model.args.vocab_size)
     matcher = llguidance.LLMatcher(words, llguidance.LLMatcher.grammar_from_lark(lark))
 

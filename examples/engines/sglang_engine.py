@@ -1,8 +1,8 @@
-"""SGLang without a server, streaming: ids, held to calls by a structural tag.
+"""SGLang without a server, streaming: token ids, with calls required by a structural tag.
 
     python sglang_engine.py MODEL [TOKENS]
 
-MODEL is a folder, or a name that SGLang can load; TOKENS the most that it may write.
+MODEL is a folder, or a model name for SGLang. TOKENS limits the generated tokens.
 """
 
 import json
@@ -20,7 +20,7 @@ QUESTION = {"role": "user", "content": "What time is it in Tokyo?"}
 
 def run(parser: dp.TokenParser, deltas: list[dp.Delta]) -> None:
     for delta in deltas:
-        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run
             call = parser.message.tool_calls[delta.index]
             print("run", call.name, call.healed())
 
@@ -34,13 +34,13 @@ def main(path: str, limit: int = 400) -> None:
     ids = tokenizer.encode(prompt, add_special_tokens=False)
     parser = dp.TokenParser(fmt, vocabulary, prompt=ids, tools=TOOLS)
 
-    # Leave the grammar out, and the model is free to call or not.
+    # Without the grammar, the model may also answer without a call.
     asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
     tag = json.dumps(dp.structural_tag(fmt, TOOLS, prompt=prompt, **asked))
     sampling = {"max_new_tokens": limit, "skip_special_tokens": False, "structural_tag": tag}
     read = 0
     for step in engine.generate(input_ids=ids, sampling_params=sampling, stream=True):
-        run(parser, parser.feed(step["output_ids"][read:]))  # each step has all ids so far
+        run(parser, parser.feed(step["output_ids"][read:]))  # each step repeats all previous ids
         read = len(step["output_ids"])
         if step["meta_info"]["finish_reason"]:  # {"type": "stop", "matched": 2}
             run(parser, parser.finish(step["meta_info"]["finish_reason"]))

@@ -2,8 +2,8 @@
 
     python sglang_plugin.py MODEL [OPTIONS OF SGLANG]
 
-MODEL is a folder: how the model writes, its own chat template says. Special tokens are kept, and
-forced calls are held to a grammar, without a word here.
+MODEL is a folder. The format is derived from its chat template. The plugin also keeps special
+tokens, and constrains forced calls by a grammar.
 """
 
 import sys
@@ -18,6 +18,6 @@ if not sys.argv[1:]:
     sys.exit(__doc__)
 register_sglang_detector("mine", dp.analyze(dp.ChatTemplate.load(sys.argv[1])))
 
-if __name__ == "__main__":  # the processes that SGLang starts import this file again
+if __name__ == "__main__":  # SGLang's child processes import this file again
     names = ["--tool-call-parser", "mine", "--reasoning-parser", "mine"]
     run_server(prepare_server_args(["--model-path", sys.argv[1], *names, *sys.argv[2:]]))

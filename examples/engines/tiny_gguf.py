@@ -1,8 +1,8 @@
-"""A random model for llama.cpp, for those who have none at hand: writes it into a file.
+"""Write a random model for llama.cpp into a file, for use without a real model.
 
     python tiny_gguf.py FILE
 
-It was never trained, and writes noise unless a grammar holds it to calls.
+It is untrained, and writes noise unless a grammar requires calls.
 """
 
 import sys
@@ -22,7 +22,7 @@ TEMPLATE = """\
 {% endif %}"""
 SPECIAL = ["<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<pad>"]
 SIZE = 64
-# GPT-2's letters for bytes: those that can be printed are themselves, the others come behind.
+# GPT-2's letters for bytes: printable bytes map to themselves, others follow from 256 on.
 PRINTED = [*map(chr, range(33, 127)), *map(chr, range(161, 173)), *map(chr, range(174, 256))]
 LETTERS = PRINTED + [chr(256 + at) for at in range(256 - len(PRINTED))]
 

@@ -1,10 +1,10 @@
-"""A random model of 300 kilobytes, for those who have none at hand: writes it into a folder.
+"""Write a random model of 300 kilobytes into a folder, for use without a real model.
 
     python tiny_model.py FOLDER
 
-It knows bytes and five special tokens, and has a chat template with calls. It was never trained:
-what it writes is noise, unless a grammar holds it to calls. transformers, vLLM, SGLang and mlx-lm
-load such folders.
+Its vocabulary has all bytes and five special tokens, and its chat template supports calls. It is
+untrained, and writes noise unless a grammar requires calls. transformers, vLLM, SGLang and mlx-lm
+can load it.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""transformers, as ids: `generate` feeds a parser of tokens, so that no setting can lose a marker.
+"""transformers with token ids: `generate` feeds a token parser, so no setting can drop a marker.
 
     python transformers_ids.py MODEL [TOKENS]
 
-MODEL is what `from_pretrained` takes; TOKENS the most that it may write.
+MODEL is an argument of `from_pretrained`. TOKENS limits the generated tokens.
 """
 
 import sys
@@ -23,7 +23,7 @@ QUESTION = {"role": "user", "content": "What time is it in Tokyo?"}
 
 def run(parser: dp.TokenParser, deltas: list[dp.Delta]) -> None:
     for delta in deltas:
-        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run
             call = parser.message.tool_calls[delta.index]
             print("run", call.name, call.healed())
 
@@ -37,20 +37,20 @@ def main(path: str, limit: int = 400) -> None:
     ids = tokenizer(prompt, add_special_tokens=False, return_tensors="pt").input_ids
     parser = dp.TokenParser(fmt, vocabulary, prompt=ids[0].tolist(), tools=TOOLS)
 
-    # Leave the grammar out, and the model is free to call or not.
+    # Without the grammar, the model may also answer without a call.
     asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
     tag = dp.structural_tag(fmt, TOOLS, prompt=prompt, **asked)
     info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=model.config.vocab_size)
     compiled = xgrammar.GrammarCompiler(info).compile_structural_tag(tag)
 
     def put(new: torch.Tensor) -> None:
-        if new.ndim == 1:  # the prompt comes first, with two dimensions
+        if new.ndim == 1:  # the first tensor is the prompt, with two dimensions
             run(parser, parser.feed(new.tolist()))
 
     options = {"logits_processor": [LogitsProcessor(compiled)], "max_new_tokens": limit}
     options["streamer"] = SimpleNamespace(put=put, end=lambda: None)
     written = model.generate(ids, **options)[0]
-    ended = written[-1] in torch.tensor(model.generation_config.eos_token_id)  # it does not say
+    ended = written[-1] in torch.tensor(model.generation_config.eos_token_id)  # the last token
     run(parser, parser.finish("eos_token" if ended else "max_length"))
     print(parser.finish_reason, repr(parser.message.content))
 

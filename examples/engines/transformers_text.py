@@ -1,8 +1,8 @@
-"""transformers, as text: a streamer yields what `generate` writes, and each call runs at once.
+"""transformers with text: a streamer yields the output, and each call runs at once.
 
     python transformers_text.py MODEL [TOKENS]
 
-MODEL is what `from_pretrained` takes. A call that a limit of so many TOKENS cuts off is not run.
+MODEL is an argument of `from_pretrained`. A call truncated at the limit of TOKENS does not run.
 """
 
 import sys
@@ -28,13 +28,13 @@ def main(path: str, limit: int = 400) -> None:
     fmt, vocabulary = dp.analyze(template), dp.Vocabulary.load(tokenizer)
     prompt = template.render([QUESTION], tools=TOOLS, add_generation_prompt=True)
 
-    # The grammar: leave `logits_processor` out, and the model is free to call or not.
+    # Without `logits_processor`, the model may also answer without a call.
     asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
     tag = dp.structural_tag(fmt, TOOLS, prompt=prompt, **asked)
     info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=model.config.vocab_size)
     compiled = xgrammar.GrammarCompiler(info).compile_structural_tag(tag)
 
-    # Markers are special tokens in most models: the default, True, would drop them from the text.
+    # Most markers are special tokens, and the default, True, would drop them from the text.
     streamer = TextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=False)
     ids = tokenizer(prompt, add_special_tokens=False, return_tensors="pt")
     options = {"max_new_tokens": limit, "logits_processor": [LogitsProcessor(compiled)]}
@@ -42,14 +42,14 @@ def main(path: str, limit: int = 400) -> None:
     run = lambda: written.extend(model.generate(**ids, **options, streamer=streamer))  # noqa: E731
     (thread := Thread(target=run)).start()
 
-    def reason() -> str:  # `generate` does not say why it ended: the last token does
+    def reason() -> str:  # `generate` has no finish reason, only a last token
         thread.join()
         ends = torch.tensor(model.generation_config.eos_token_id)
         return "eos_token" if written[0][-1] in ends else "max_length"
 
     deltas = dp.iter_deltas(streamer, fmt, tools=TOOLS, prompt=prompt, finish_reason=reason)
     for delta in deltas:
-        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run
             call = deltas.parser.message.tool_calls[delta.index]
             print("run", call.name, call.healed())
     print(deltas.parser.finish_reason, repr(deltas.parser.message.content))

@@ -2,7 +2,7 @@
 
     python vllm_async.py MODEL [TOKENS]
 
-MODEL is a folder; TOKENS the most that it may write.
+MODEL is a folder. TOKENS limits the generated tokens.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ QUESTION = {"role": "user", "content": "What time is it in Tokyo?"}
 
 def run(parser: dp.TokenParser, deltas: list[dp.Delta]) -> None:
     for delta in deltas:
-        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run
             call = parser.message.tool_calls[delta.index]
             print("run", call.name, call.healed())
 
@@ -36,12 +36,12 @@ async def main(path: str, limit: int = 400) -> None:
     ids = tokenizer.encode(prompt, add_special_tokens=False)
     parser = dp.TokenParser(fmt, vocabulary, prompt=ids, tools=TOOLS)
 
-    # Leave the grammar out, and the model is free to call or not.
+    # Without the grammar, the model may also answer without a call.
     asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
     tag = json.dumps(dp.structural_tag(fmt, TOOLS, prompt=prompt, **asked))
     sampling = SamplingParams(
         max_tokens=limit,
-        output_kind=RequestOutputKind.DELTA,  # each step has what is new, not all so far
+        output_kind=RequestOutputKind.DELTA,  # each step has the new ids only
         skip_special_tokens=False,
         structured_outputs=StructuredOutputsParams(structural_tag=tag),
     )

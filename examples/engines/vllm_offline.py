@@ -1,8 +1,8 @@
-"""vLLM without a server: a whole batch, as ids, held to calls by a structural tag.
+"""vLLM without a server: a batch of token ids, with calls required by a structural tag.
 
     python vllm_offline.py MODEL [TOKENS]
 
-MODEL is a folder, or a name that vLLM can load; TOKENS the most that it may write.
+MODEL is a folder, or a model name for vLLM. TOKENS limits the generated tokens.
 """
 
 import json
@@ -21,7 +21,7 @@ QUESTION = {"role": "user", "content": "What time is it in Tokyo?"}
 
 def run(parser: dp.TokenParser, deltas: list[dp.Delta]) -> None:
     for delta in deltas:
-        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # complete: it may run
             call = parser.message.tool_calls[delta.index]
             print("run", call.name, call.healed())
 
@@ -34,12 +34,12 @@ def main(path: str, limit: int = 400) -> None:
     prompt = template.render([QUESTION], tools=TOOLS, add_generation_prompt=True)
     ids = tokenizer.encode(prompt, add_special_tokens=False)
 
-    # Leave the grammar out, and the model is free to call or not.
+    # Without the grammar, the model may also answer without a call.
     asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
     tag = json.dumps(dp.structural_tag(fmt, TOOLS, prompt=prompt, **asked))
     sampling = SamplingParams(
         max_tokens=limit,
-        skip_special_tokens=False,  # for `text`; `token_ids` have all tokens anyway
+        skip_special_tokens=False,  # for `text` (`token_ids` always has all tokens)
         structured_outputs=StructuredOutputsParams(structural_tag=tag),
     )
     for request in llm.generate([{"prompt_token_ids": ids}] * 2, sampling):

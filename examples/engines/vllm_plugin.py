@@ -1,10 +1,10 @@
-r"""vLLM's server with this parser: a plugin for tools, and the same file for reasoning.
+r"""vLLM's server with this parser: one plugin file for tools and reasoning.
 
     vllm serve MODEL --tool-parser-plugin vllm_plugin.py --reasoning-parser-plugin vllm_plugin.py \
         --enable-auto-tool-choice --tool-call-parser mine --reasoning-parser mine
 
-How the model writes, its own chat template says. Special tokens are kept, and forced calls are held
-to a grammar, without a word here.
+The format is derived from the model's chat template. The plugin also keeps special tokens, and
+constrains forced calls by a grammar.
 """
 
 import deltaparse as dp

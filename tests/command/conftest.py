@@ -1,4 +1,4 @@
-"""Runs the command in a folder of its own, with a chat template and an output in it."""
+"""Fixtures that run the command in its own folder, with a chat template and an output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_A_TURN = re.compile(r"deltaparse: (finish reason|[a-z_]+ at \d+-\d+): ")
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """A directory to be in; writes a file and returns its name."""
+    """Change to a temporary directory. Return a function that writes a file there."""
     monkeypatch.chdir(tmp_path)
 
     def write(name, content):
@@ -38,7 +38,7 @@ def files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tried(files, capfd, monkeypatch):
-    """Run the command; return its exit code, its output, and its stderr."""
+    """Return a function that runs the command and returns its exit code, stdout and stderr."""
 
     def tried(*argv, stdin=b""):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
@@ -49,7 +49,7 @@ def tried(files, capfd, monkeypatch):
 
 @pytest.fixture
 def run(tried):
-    """Run the command without errors; return its output."""
+    """Return a function that runs the command without errors and returns its output."""
 
     def run(*argv, stdin=b""):
         code, out, err = tried(*argv, stdin=stdin)

@@ -14,7 +14,7 @@ def events(text):
 
 
 def as_process(*argv, env=None, **options):
-    """The command in a process of its own, which imports what this one imports."""
+    """Run the command in a separate process with the same import path."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A shell ignores SIGINT for background jobs, and child processes inherit this.
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -110,7 +110,7 @@ def test_a_template_may_need_a_switch(tried, files, form):
     assert (code, "the template does not read 'odd': it reads on" in err) == (2, True)
 
 
-def test_a_described_format_is_suggested_and_taken_on_request(tmp_path, capfd):
+def test_described_format_is_suggested_and_used_with_accept(tmp_path, capfd):
     (tmp_path / "x.jinja").write_text(OWN.calls_described, encoding="utf-8")
     assert "the built-in format hermes: use --accept" in output(capfd, tmp_path / "x.jinja")
     assert json.loads(output(capfd, "--json", tmp_path / "x.jinja"))["tools"]["format"] == "NONE"
@@ -139,7 +139,7 @@ def test_a_directory_without_templates(tmp_path, capfd, options, words):
     assert words in capfd.readouterr().err
 
 
-def test_a_trace_is_of_one_template(folder, capfd):
+def test_trace_requires_one_template(folder, capfd):
     assert main(["analyze", "--trace", str(folder)]) == 2
     assert "--trace requires a single template" in capfd.readouterr().err
     assert main(["analyze", "--switch", "a=1", str(folder)]) == 2
@@ -183,7 +183,7 @@ def test_unverified_format(run, files):
     assert json.loads(run("analyze", "--json", "t.jinja"))["verified"] is False
 
 
-def test_half_a_character_in_a_template(run, files):
+def test_surrogate_in_a_template(run, files):
     files("config.json", {"chat_template": PLAIN.replace("note", "n\ud800")})
     assert json.loads(run("analyze", "--json", "config.json"))["reasoning"]["start"] == (
         "<n\ud800>"

@@ -111,7 +111,7 @@ def test_colour(monkeypatch, variables, terminal, coloured):
     assert ("\x1b" in shown(Terminal() if terminal else io.StringIO())) is coloured
 
 
-def test_terminal_without_the_signs():
+def test_terminal_without_unicode():
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
     demo(out)
     out.flush()

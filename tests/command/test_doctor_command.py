@@ -12,7 +12,7 @@ from .plain import NO_JSON, PLAIN, SWITCHED_ON, tool
 
 @pytest.fixture
 def model(files):
-    """A model's folder, whose tokenizer has special tokens."""
+    """Return a function that creates a model folder with special tokens in its tokenizer."""
 
     def model(special):
         Path("model").mkdir(exist_ok=True)

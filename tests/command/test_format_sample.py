@@ -89,7 +89,7 @@ def test_sample_parses_to_its_placeholders(name):
         assert [call.id for call in message.tool_calls] == ids
 
 
-def test_white_space_before_calls_is_not_doubled():
+def test_whitespace_before_calls_is_not_doubled():
     fmt = of("TAG_WITH_JSON", tools={"section_start": "\n<s>", "content_separator": "\n"})
     assert "CONTENT\n<s><c>" in sample(fmt)
 

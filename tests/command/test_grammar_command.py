@@ -30,7 +30,10 @@ CALL = '<use>{"tool": "add", "with": {"a": [1, 25]}}</use>'
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capfd):
-    """Run the command in a directory of its own; return the exit code and both outputs."""
+    """Return a function that runs the command in a temporary directory.
+
+    It returns the exit code, stdout and stderr.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.jinja").write_text(PLAIN, encoding="utf-8")
     (tmp_path / "tools.json").write_text(json.dumps(TOOLS), encoding="utf-8")
@@ -201,7 +204,7 @@ def test_a_grammar_of_a_format_by_name_or_file(run, files):
     assert len(texts) == 1
 
 
-def test_a_check_fails_where_the_grammar_lets_more_pass(tried, files):
+def test_check_fails_if_the_grammar_is_wider(tried, files):
     loose = tool("say")
     loose["function"]["parameters"] = {
         "type": "object",

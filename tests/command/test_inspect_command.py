@@ -64,7 +64,7 @@ def test_records(tried, files):
     assert len(shown()) == 3
 
 
-def test_another_format_at_its_side(tried, files):
+def test_second_format_is_shown_for_comparison(tried, files):
     code, _, err = tried("inspect", "--template", "t.jinja", "--against", "hermes", "out.txt")
     assert (code, "2 outputs" in err) == (0, True)
     one, two = shown()

@@ -1,4 +1,4 @@
-"""The command, in this process and as one of its own: help, exit codes, bad input."""
+"""The command in this process and as a separate process: help, exit codes, bad input."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_help(run, monkeypatch, argv, words):
     assert max(map(len, out.splitlines())) <= 90
 
 
-def test_arguments_are_those_of_the_process(run, monkeypatch, capfd):
+def test_default_arguments_are_from_the_process(run, monkeypatch, capfd):
     monkeypatch.setattr(sys, "argv", ["deltaparse", "--version"])
     assert main() == 0
     assert capfd.readouterr().out.startswith("deltaparse ")
@@ -67,7 +67,7 @@ def test_interrupted(monkeypatch, files):
     assert main(["demo"]) == 130
 
 
-def test_no_output_to_write_to(monkeypatch, capsys):
+def test_closed_standard_output_is_reported(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdout", None)
     assert main(["demo"]) == 1
     assert capsys.readouterr().err == "deltaparse: standard output is closed\n"
@@ -213,7 +213,7 @@ def test_bad_input_of_a_process(files):
     assert err.decode().splitlines() == ["deltaparse: no where: No such file or directory"]
 
 
-def test_whatever_the_library_refuses(files, capfd, monkeypatch):
+def test_library_errors_are_printed_on_one_line(files, capfd, monkeypatch):
     def refused(*_, **__):
         raise dp.FormatError("that\ncannot be")
 

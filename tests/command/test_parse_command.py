@@ -1,4 +1,4 @@
-"""`deltaparse parse`: events, chunks, messages, and the note about other formats."""
+"""`deltaparse parse`: events, chunks, messages, and hints for other formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVENTS = ("reasoning", "content", "tool_call", "tool_call", "tool_call", "tool_c
 
 
 def joined(found):
-    """The events of one output, for any chunks."""
+    """Return the events of an output, independent of its chunks."""
     whole = []
     for event in found:
         last = whole[-1] if whole else {}
@@ -75,7 +75,7 @@ def test_chunks_of_any_size(run, size):
     assert joined(events(run(*cut))) == joined(events(run(*argv)))
 
 
-def test_chunk_is_that_many_characters(run, files):
+def test_chunk_size_is_in_characters(run, files):
     files("text.txt", "äöü€é")
     out = run("parse", "--template", "t.jinja", "--chunk", "2", "text.txt")
     assert [event.get("text") for event in events(out)] == ["äö", "ü€", "é", None]
@@ -89,7 +89,7 @@ def test_standard_input(run, argv):
 
 
 @pytest.mark.parametrize("argv", [[], ["--chunk", "1"]])
-def test_standard_input_is_not_waited_for(files, argv):
+def test_standard_input_is_parsed_incrementally(files, argv):
     command = ["parse", "--template", "t.jinja", *argv]
     with as_process(*command, stdin=subprocess.PIPE) as process:
         for text in ("Grüße", "ÿ"):
@@ -107,7 +107,7 @@ def test_standard_input_is_not_waited_for(files, argv):
 
 
 @pytest.mark.parametrize("argv", [[], ["--chunk", "1"]])
-def test_output_that_is_not_utf_8(run, files, argv):
+def test_invalid_utf_8_output_is_replaced(run, files, argv):
     files("odd.txt", b"a\xffb\xe2\x82")
     out = run("parse", "--template", "t.jinja", "--as", "message", *argv, "odd.txt")
     assert json.loads(out)["content"] == "a\ufffdb\ufffd"
@@ -181,7 +181,7 @@ def test_unverified_format_is_noted(files, capfd):
     assert len(err.splitlines()) == 1
 
 
-def test_output_in_other_letters(files):
+def test_output_in_ascii_encoding(files):
     argv = ("parse", "--template", "t.jinja", "out.txt")
     with as_process(*argv, env={"PYTHONIOENCODING": "ascii"}) as process:
         out, err = process.communicate()
@@ -196,13 +196,13 @@ OTHER = (
 )
 
 
-def test_an_output_is_parsed_by_name(tried):
+def test_output_is_parsed_with_a_built_in_format(tried):
     code, out, err = tried("parse", "--format", "hermes", "--as", "message", stdin=CALL.encode())
     assert (code, err) == (0, "deltaparse: finish reason: tool_calls\n")
     assert json.loads(out)["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"a": 1}'}
 
 
-def test_a_template_or_a_name_and_not_both(tried):
+def test_template_and_format_are_exclusive(tried):
     code, _, err = tried("parse")
     assert (code, "--template --format is required" in err) == (2, True)
     code, _, err = tried("parse", "--template", "t.jinja", "--format", "hermes")
@@ -231,7 +231,7 @@ def test_no_note_for_output_without_calls(tried):
         assert err == ""
 
 
-def test_a_glance_keeps_no_more_than_it_needs():
+def test_glance_keeps_a_limited_prefix():
     chunks = [b"x" * (ENOUGH - 1), b"yz", b"w"]
     glance = Glance(chunks)
     assert list(glance) == chunks
@@ -245,7 +245,7 @@ def test_message_form_prints_issues_and_finish_reason_to_stderr(tried, files):
         assert (code, [line.split()[1] for line in err.splitlines()]) == (0, told)
 
 
-def test_a_result_is_all_in_one(run, files):
+def test_result_has_message_issues_and_attempts(run, files):
     files("cut.txt", 'Well.<use>{"tool": "add", "with": {"a": 1')
     result = json.loads(run("parse", "--template", "t.jinja", "--as", "result", "cut.txt"))
     assert list(result) == ["message", "finish_reason", "issues", "attempts"]
@@ -255,14 +255,14 @@ def test_a_result_is_all_in_one(run, files):
     assert [attempt["status"] for attempt in result["attempts"]] == ["truncated"]
 
 
-def test_a_check_fails_where_there_was_an_issue(tried, files):
+def test_check_fails_if_there_is_an_issue(tried, files):
     files("cut.txt", '<use>{"tool": "add", "with": {"a": 1')
     for name, status in (("out.txt", 0), ("cut.txt", 1)):
         code, out, _ = tried("parse", "--template", "t.jinja", "--check", name)
         assert (code, bool(out)) == (status, True)
 
 
-def test_the_finish_reason_is_the_engines(run, files):
+def test_finish_option_is_the_engine_finish_reason(run, files):
     files("cut.txt", CALL.removesuffix("</tool_call>"))
     for reason, ended in (("eos_token", "tool_calls"), ("max_tokens", "length"), ("odd", "length")):
         out = run("parse", "--format", "hermes", "--finish", reason, "cut.txt")
@@ -287,7 +287,7 @@ SWITCHED = (
 )
 
 
-def test_the_prompt_may_be_rendered_of_messages(tried, files):
+def test_prompt_is_rendered_from_messages(tried, files):
     files("s.jinja", SWITCHED)
     files("chat.json", [{"role": "user", "content": "Hi"}])
     files("body.json", {"messages": [{"role": "user", "content": "Hi"}]})
@@ -347,7 +347,7 @@ def test_analysis_results_are_cached(tried, files, tmp_path):
 
 @pytest.mark.parametrize("id", ["1e999", "-1e999", '{"a": [1e999]}'])
 @pytest.mark.parametrize("argv", [["parse", "--jsonl"], ["replay", "-", "--out", "-"]])
-def test_an_infinite_id_of_a_record_is_written_as_text(tried, argv, id):
+def test_infinite_record_id_is_written_as_text(tried, argv, id):
     record = f'{{"id": {id}, "text": "Hi", "finish_reason": "stop"}}'
     code, out, _ = tried(*argv, "--format", "hermes", stdin=record.encode())
     assert code == 0

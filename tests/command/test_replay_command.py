@@ -42,7 +42,7 @@ def test_results_and_table(run, log):
     assert run(*HERMES) == out
 
 
-def test_results_on_the_output_leave_the_table_to_stderr(tried, log):
+def test_table_is_on_stderr_if_results_are_on_stdout(tried, log):
     code, out, err = tried(*HERMES, "--out", "-", "--jobs", "1")
     assert (code, [one["id"] for one in events(out)]) == (0, ["a", 5])
     assert err.startswith("2 records")
@@ -72,7 +72,7 @@ def test_a_format_from_a_file_and_a_layout(run, files):
     assert events(Path("o").read_text(encoding="utf-8"))[0]["id"] == 3
 
 
-def test_before_and_after(run, log, files):
+def test_against_option_compares_two_formats(run, log, files):
     files("log.jsonl", lines([record(), record(id=2, tools=record()["tools"][:1])]))
     run(*HERMES, "--against", "unknown_tool=text", "--out", "o")
     (one,) = events(Path("o").read_text(encoding="utf-8"))
@@ -115,7 +115,7 @@ def test_minimal(run, tried, log, files, monkeypatch):
     assert (code, "does not show the fault" in err) == (2, True)
 
 
-def test_a_report_needs_no_fault_that_shows_by_itself(run, tried, files):
+def test_report_works_without_a_visible_fault(run, tried, files):
     chunks = ["Well.<tool", record()["text"]]
     files("output.jsonl", lines([{"chunks": chunks, "tools": [{"name": "clock"}]}, record()]))
     source = run("replay", "--format", "qwen3", "--in", "output.jsonl", "--as", "test")
@@ -133,7 +133,7 @@ def test_a_report_needs_no_fault_that_shows_by_itself(run, tried, files):
 
 
 def shown(name):
-    """The outputs that a page of the inspector shows."""
+    """Return the outputs on a page of the inspector."""
     html = Path(name).read_text(encoding="utf-8")
     found = re.findall('<script type="application/json" class="record">(.*?)</script>', html)
     return [(one["title"], one["note"], one["format"]) for one in map(json.loads, found)]
@@ -214,7 +214,7 @@ def test_choices_have_results_pages_and_ids(run, tried, log, files):
         (["--format", "qwen3"], [record()], None),
         (["--format", "qwen3"], [record(text="Hello.")], None),
         (["--format", "llama3"], [record()], "no call was found, but this looks like --format"),
-        # They share a marker, so that something was begun.
+        # Both formats share a marker, so a call is started.
         (["--format", "qwen3_coder"], [record()], "no call was found, but this looks like"),
         ([], [record(format="qwen3", text="Hi")], None),
         # No calls are expected without tools.
@@ -344,7 +344,7 @@ class Terminal:
         pass
 
 
-def test_progress_is_for_terminals():
+def test_progress_is_shown_on_terminals_only():
     for shown in (True, False):
         terminal = Terminal(shown)
         line = ProgressLine(terminal)
@@ -361,7 +361,7 @@ def test_progress_is_for_terminals():
         assert bool(terminal.text) == shown
 
 
-def test_as_a_process_with_others(log, files):
+def test_replay_uses_several_processes(log, files):
     files("log.jsonl", lines(record(id=at) for at in range(1500)))
     with as_process(*HERMES, "--out", "o", "--jobs", "2", stdin=subprocess.DEVNULL) as process:
         out, err = process.communicate(timeout=120)

@@ -26,7 +26,7 @@ PYTHON = PYTHON.replace(
 
 @pytest.fixture
 def model(files):
-    """A model's folder whose tokenizer has a response template, if one is given."""
+    """Return a function that creates a model folder, optionally with a response template."""
 
     def model(shipped=None):
         Path("model").mkdir(exist_ok=True)
@@ -38,7 +38,7 @@ def model(files):
 
 
 @pytest.mark.transformers
-def test_a_response_template_is_written_and_proved(tried, files):
+def test_response_template_is_written_and_verified(tried, files):
     code, out, err = tried("response-template", "t.jinja")
     assert code == 0
     assert json.loads(out) == WRITTEN
@@ -98,7 +98,7 @@ def test_inexpressible_parts_are_reported(tried, files):
 
 
 @pytest.mark.parametrize("source", ["hermes", "vllm:qwen3_xml", "glm45"])
-def test_one_of_a_format(tried, files, source):
+def test_response_template_of_a_built_in_format(tried, files, source):
     fmt = dp.get_format(source)
     for given in (source, files("format.json", json.loads(fmt.to_json()))):
         code, out, err = tried("response-template", given)

@@ -1,4 +1,4 @@
-"""Colours, progress and completion: for terminals and shells, and never in a pipe."""
+"""Colors, progress and completion for terminals and shells, and plain output for pipes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def environment(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
 
 
-def test_a_verdict_is_painted_on_a_terminal_only(files, monkeypatch):
+def test_verdict_is_colored_on_terminals_only(files, monkeypatch):
     for variables, painted in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
         with monkeypatch.context() as patch:
             out = Terminal()
@@ -41,7 +41,7 @@ def test_a_verdict_is_painted_on_a_terminal_only(files, monkeypatch):
     assert "\x1b" not in out.getvalue()
 
 
-def test_progress_is_shown_where_the_output_goes_elsewhere(monkeypatch):
+def test_progress_is_shown_if_stdout_is_redirected(monkeypatch):
     seen = []
     rich, console, progress = ModuleType("rich"), ModuleType("console"), ModuleType("progress")
     console.Console = lambda **given: seen.append(given)
@@ -61,7 +61,7 @@ def test_progress_is_shown_where_the_output_goes_elsewhere(monkeypatch):
     assert len(seen) == 2
 
 
-def test_completion_is_made_by_shtab(monkeypatch, tried):
+def test_completion_uses_shtab(monkeypatch, tried):
     shtab = ModuleType("shtab")
     shtab.complete = lambda parser, shell: f"{parser.prog} in {shell}"
     monkeypatch.setitem(sys.modules, "shtab", shtab)

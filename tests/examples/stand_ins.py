@@ -1,6 +1,6 @@
-"""What stands for engines that the tests have not: their names, and a script for a model.
+"""Replacements for engines that are not installed: their names, and a scripted model.
 
-`make test-loops` runs the examples with the engines themselves.
+`make test-loops` runs the examples with the real engines.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ END = "<|im_end|>"
 
 
 def example(name):
-    """The names of an example's file."""
+    """Return the names defined in an example's file."""
     return runpy.run_path(str(EXAMPLES / name))
 
 
 def module(monkeypatch, name, **names):
-    """Put a module in the place of one that is not there, with the packages above it."""
+    """Install a module with some names for the test, including its parent packages."""
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
         above = ".".join(parts[:count])
@@ -34,11 +34,11 @@ def module(monkeypatch, name, **names):
 
 
 class Asked(SimpleNamespace):
-    """Takes any keywords: what an engine was asked."""
+    """Accepts any keyword arguments, and records them."""
 
 
 class Script:
-    """What the model writes, as ids, up to a limit of tokens."""
+    """The scripted output as token ids, up to a token limit."""
 
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer
@@ -148,7 +148,7 @@ class Script:
 
 
 class _Wrapped:
-    """mlx-lm's wrapper of a tokenizer: what it does not have, that of transformers has."""
+    """mlx-lm's wrapper of a tokenizer. It delegates other attributes to transformers."""
 
     def __init__(self, tokenizer):
         self._tokenizer = tokenizer
@@ -158,13 +158,13 @@ class _Wrapped:
 
 
 def texts(limit):
-    """What the model writes, up to a limit of characters; and whether that is all."""
+    """Return the output up to a limit of characters, and True if it is complete."""
     text = CALL + END
     return [text[at : at + 7] for at in range(0, min(len(text), limit), 7)], len(text) <= limit
 
 
 def completions(body):
-    """The events of `/v1/completions`."""
+    """Yield the events of `/v1/completions`."""
     written, whole = texts(body["max_tokens"])
     for text in written:
         yield {"choices": [{"text": text, "finish_reason": None}]}
@@ -173,7 +173,7 @@ def completions(body):
 
 
 def llama_server(body):
-    """The events of llama-server's `/completion`."""
+    """Yield the events of llama-server's `/completion`."""
     written, whole = texts(body["n_predict"])
     yield from ({"content": text, "stop": False} for text in written)
     yield {"content": "", "stop": True, "stop_type": "eos" if whole else "limit"}
@@ -181,7 +181,7 @@ def llama_server(body):
 
 @contextmanager
 def serving(events, props=None):
-    """A server on this machine that sends events; yields its address, and what it was asked."""
+    """Run a local server that sends events. Yield its address and the received requests."""
     asked = []
 
     class Server(BaseHTTPRequestHandler):
@@ -190,7 +190,7 @@ def serving(events, props=None):
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            if self.path == "/tokenize":  # a token for each character
+            if self.path == "/tokenize":  # one token per character
                 ids = [*map(ord, body["content"])]
                 self.answer(json.dumps({"tokens": ids}).encode(), "application/json")
                 return

@@ -1,4 +1,4 @@
-"""The examples of clients, against the example of a server; what they print is checked."""
+"""The example clients with the example server, and a check of their output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def url():
         ("openai_responses.py", "openai"),
     ],
 )
-def test_clients_of_python(name, package, url, capsys):
+def test_python_clients_print_the_message(name, package, url, capsys):
     pytest.importorskip(package, reason=f"the {package} package is not installed")
     example(f"clients/{name}")["main"](url)
     assert SHOWN["client"](capsys.readouterr().out, answers=1, reasoning=1) == ""
@@ -52,7 +52,7 @@ def test_clients_of_python(name, package, url, capsys):
     ("name", "answers"),
     [("ai_sdk_client.mjs", 3), ("anthropic_client.mjs", 1), ("openai_client.mjs", 2)],
 )
-def test_clients_of_javascript(name, answers, url, tmp_path):
+def test_javascript_clients_print_the_message(name, answers, url, tmp_path):
     shutil.copy(EXAMPLES / "clients" / name, tmp_path)
     (tmp_path / "node_modules").symlink_to(f"{NODE}/node_modules")
     command = ["node", name, url]
@@ -60,8 +60,8 @@ def test_clients_of_javascript(name, answers, url, tmp_path):
     assert SHOWN["client"](done.stdout, answers=answers, reasoning=answers) == ""
 
 
-def test_what_is_wrong_is_said():
-    """The check itself."""
+def test_check_detects_wrong_output():
+    """Test the check itself."""
     engine, client = SHOWN["engine"], SHOWN["client"]
     run = "run clock {'zone': 'UTC'}\n"
     assert engine(f"{run}tool_calls ''\n", cut=False) == ""

@@ -1,4 +1,4 @@
-"""The examples of engines, with a script in the place of each engine."""
+"""The examples of engines, each with a script instead of the engine."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(name, *given):
         ("vllm_offline.py", Script.vllm, 2),
     ],
 )
-def test_calls_run_and_cut_calls_do_not(
+def test_complete_calls_run_and_truncated_calls_do_not(
     name, engine, times, tokenizer, folder, monkeypatch, capsys
 ):
     script = Script(tokenizer)
@@ -67,7 +67,7 @@ def test_calls_run_and_cut_calls_do_not(
         assert getattr(asked, "skip_special_tokens", False) is False
 
 
-def test_an_endpoint_of_completions(folder, capsys):
+def test_completions_endpoint_runs_calls(folder, capsys):
     with serving(completions) as (url, asked):
         run("completions_endpoint.py", url, folder)
         assert capsys.readouterr().out == WHOLE
@@ -78,26 +78,26 @@ def test_an_endpoint_of_completions(folder, capsys):
 
 
 @pytest.mark.parametrize("count", [40, 70])
-def test_an_endpoint_that_breaks_off(count, folder, capsys):
-    """The turn is cut, whatever was whole before."""
+def test_interrupted_endpoint_is_truncated(count, folder, capsys):
+    """The turn is truncated, even if a complete call precedes the break."""
     broken = [{"choices": [{"text": CALL[:count], "finish_reason": None}]}]
     with serving(lambda body: broken) as (url, _):
         run("completions_endpoint.py", url, folder)
     assert capsys.readouterr().out == RUNS * (count > 65) + CUT
 
 
-def test_an_endpoint_that_reports_an_error(folder):
+def test_endpoint_error_is_raised(folder):
     failing = serving(lambda body: [{"error": {"message": "no memory"}}])
     with failing as (url, _), pytest.raises(RuntimeError, match="no memory"):
         run("completions_endpoint.py", url, folder)
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("engines/*.py")), ids=lambda path: path.name)
-def test_without_arguments_it_says_how_it_is_run(path, monkeypatch):
+def test_example_without_arguments_prints_its_usage(path, monkeypatch):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     if not any("sys.argv" in ast.unparse(node) for node in tree.body):
         pytest.skip("another program runs it")
-    xgrammar()  # with what stands for torch there it would not be imported
+    xgrammar()  # must be imported before torch is replaced
     for name in named_modules(tree):
         if find_spec(name.partition(".")[0]):
             import_module(name)
@@ -110,7 +110,7 @@ def test_without_arguments_it_says_how_it_is_run(path, monkeypatch):
 
 
 def named_modules(tree):
-    """The modules that a file imports, each behind the packages above it."""
+    """Yield the modules that a file imports, each after its parent packages."""
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         for name in names if not isinstance(node, ast.ImportFrom) else [node.module]:
@@ -125,5 +125,6 @@ def test_llama_server(tokenizer, capsys):
         run("llama_server.py", url, 40)
         assert capsys.readouterr().out == CUT
     assert {"<tool_call>", "</tool_call>"} <= set(asked[0]["preserved_tokens"])
-    assert "Tokyo" in "".join(map(chr, asked[0]["prompt"]))  # ids, to which no BOS token is added
+    # Token ids, without an additional BOS token
+    assert "Tokyo" in "".join(map(chr, asked[0]["prompt"]))
     assert asked[0]["grammar"].startswith("root ::=")

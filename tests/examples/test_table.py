@@ -1,4 +1,4 @@
-"""The tables in the README of the examples: all files, their lines, and what they need."""
+"""The tables in the README of the examples: all files, their lines, and their packages."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ MADE_BY_OTHERS = {"engines/tiny_model.py", "engines/tiny_gguf.py", "clients/serv
 PACKAGES = {"llama_cpp": "llama-cpp-python", "mlx_lm": "mlx-lm", "mlx": "mlx[cpu]"}
 
 
-def test_the_tables_have_all_examples():
+def test_tables_list_all_examples():
     assert set(ROWS) == set(FILES) - MADE_BY_OTHERS
 
 
-def test_a_row_says_what_a_file_has():
+def test_rows_have_the_line_counts():
     for name, row in ROWS.items():
         assert (name, row.lines) == (name, len(row.path.read_text(encoding="utf-8").splitlines()))
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_an_example_is_short_and_a_file_of_its_own(name):
+def test_examples_are_short_and_self_contained(name):
     text = (EXAMPLES / name).read_text(encoding="utf-8")
     assert len(text.splitlines()) < 70
     modules = {path.stem for path in EXAMPLES.rglob("*.py")}
@@ -40,8 +40,8 @@ def test_an_example_is_short_and_a_file_of_its_own(name):
 
 
 @pytest.mark.parametrize("name", [name for name in ROWS if name.endswith(".py")])
-def test_a_row_says_what_is_imported(name):
-    """No package but those of the row, and what these bring along."""
+def test_rows_list_the_imported_packages(name):
+    """Only the packages of the row and their dependencies are imported."""
     tree = ast.parse((EXAMPLES / name).read_text(encoding="utf-8"))
     found = set()
     for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""What tests ask a gateway, in each protocol."""
+"""Requests of the tests, in each protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx
 from deltaparse.protocols import read_chat_completions, read_messages, read_responses
 
 CLIENT = httpx.Client(timeout=20, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
-"""Asks without certificates, which take longer to read than anything here to answer."""
+"""A client without certificates, because loading them takes longer than a response."""
 
 HI = [{"role": "user", "content": "Hi"}]
 ASKED = {
@@ -39,7 +39,7 @@ KINDS = ("openai", "llama.cpp", "sglang", "tgi")
 
 
 def error_of(path, body):
-    """The type and the words of an error in the shape of a path's protocol."""
+    """Return the type and the message of an error in the shape of a path's protocol."""
     if path == "/v1/messages":
         assert body["type"] == "error"
     return body["error"]["type"], body["error"]["message"]

@@ -1,4 +1,4 @@
-"""A scripted upstream, and gateways before it, on sockets of the loopback."""
+"""A scripted upstream, and gateways for it, on loopback sockets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def model_of(name, **tokens):
 
 
 class Running:
-    """A gateway on a port, in a thread of its own."""
+    """A gateway on its own port, in its own thread."""
 
     def __init__(
         self,
@@ -90,9 +90,10 @@ def upstream():
 
 @pytest.fixture(scope="module")
 def gateways(upstream):
-    """Gateways by what they are made with; each is started once in a module.
+    """Return a function that starts a gateway with given options, once per module.
 
-    None outlives it: their threads use the same `random` as strategies, which these are told of.
+    The gateways are stopped after the module. Their threads share `random` with the strategies of
+    other tests.
     """
     running = {}
 

@@ -1,6 +1,6 @@
-"""An upstream that does what a test tells it, over real sockets, in the dialect of each kind.
+"""A scripted upstream on real sockets, with the protocol of each kind.
 
-It shares no code with the gateway: the shapes are those that the servers' documentation has.
+It shares no code with the gateway. The events follow the documentation of the servers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ DIALECTS = {
 
 @dataclass
 class Script:
-    """What the next answers are.
+    """The script of the next responses.
 
-    `after` waits behind the reason, before the numbers. `fault` at the end of the chunks: "die"
+    `after` is a pause after the finish reason and before the usage. `fault` follows the chunks:
+    "die"
     (the connection breaks), "cut" (the stream ends without a reason), "rubbish", "hang", "error"
-    (an event that is one), "line" (one without end).
+    (an
+    event with an error), "line" (an endless line).
     """
 
     chunks: list = field(default_factory=lambda: ["Hi."])
@@ -41,7 +43,7 @@ class Script:
 
 
 def likely(text, number):
-    """The tokens that a script says are likely: its own, and another."""
+    """Return the top tokens of a script: its own, and others."""
     return [(text, -0.5), *[(f"{n}?", -1.0 - n) for n in range(1, number)]]
 
 
@@ -121,7 +123,7 @@ EVENTS = {
 
 
 class ScriptedUpstream:
-    """A server on a port of the loopback, in a thread of its own."""
+    """A server on a loopback port, in its own thread."""
 
     def __init__(self):
         self.script = Script()
@@ -141,7 +143,7 @@ class ScriptedUpstream:
         return f"http://127.0.0.1:{self.port}"
 
     def plays(self, **script):
-        """Set the script, and forget what was asked."""
+        """Set the script, and clear the recorded requests."""
         self.script, self.by_prompt = Script(**script), {}
         self.bodies, self.heads, self.sent = [], [], 0
         self.gone.clear()
@@ -211,7 +213,7 @@ class ScriptedUpstream:
                 await self._chunk(writer, f"data: {text}\n\n".encode())
                 self.sent += 1
                 await asyncio.sleep(script.pause)
-            if script.fault is None:  # what comes from here on is the next request
+            if script.fault is None:  # further bytes belong to the next request
                 watch.cancel()
                 await asyncio.wait([watch])
             return await self._end(script.fault, writer)

@@ -1,4 +1,4 @@
-"""What clients get beside the message: tokens, the raw output, what was held to, what was begun."""
+"""Features of responses: log probabilities, raw output, constraints, continuation, budgets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def prompt_of(body):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stream", [True, False])
-def test_log_probabilities_are_those_of_the_tokens_of_content(gateways, upstream, kind, stream):
+def test_log_probabilities_cover_content_tokens(gateways, upstream, kind, stream):
     upstream.plays(chunks=THOUGHT)
     gateway = gateways(kind=kind)
     asked = {"logprobs": True, "top_logprobs": 2, "stream": stream}
@@ -89,7 +89,7 @@ def test_log_probabilities_in_responses(gateways, upstream, kind, stream):
 
 
 @given(st.lists(st.text("ab<think> /\n", min_size=1, max_size=6), max_size=12))
-def test_each_token_of_content_belongs_to_one_delta(chunks):
+def test_each_content_token_belongs_to_one_delta(chunks):
     parser, tokens, placed, text = StreamParser(get_format("qwen3")), TokenTexts(), [], ""
 
     def take(deltas):
@@ -112,11 +112,11 @@ def test_each_token_of_content_belongs_to_one_delta(chunks):
 
 
 def came(tokens, *texts):
-    """Let a text come that is made of these tokens, or has another `text`."""
+    """Add the text of some tokens, and return the texts of the tokens."""
     return list(tokens.came("".join(texts), [{"token": text} for text in texts]))
 
 
-def test_tokens_that_are_parts_of_characters_count_for_the_character():
+def test_partial_character_tokens_belong_to_the_character():
     tokens = TokenTexts()
     assert list(tokens.came("", [{"token": "\ufffd"}])) == [""]
     assert list(tokens.came("é!", [{"token": "\ufffd"}, {"token": "!"}])) == ["é", "!"]
@@ -125,7 +125,7 @@ def test_tokens_that_are_parts_of_characters_count_for_the_character():
     assert [entry["token"] for entry in tokens.of(delta)] == ["\ufffd", "\ufffd", "!"]
 
 
-def test_a_token_that_ends_in_a_marker_counts_for_the_content_that_it_begins_with():
+def test_token_overlapping_a_marker_counts_for_content():
     tokens = TokenTexts()
     came(tokens, "So", ".<")
     delta = ContentDelta("So.")
@@ -139,7 +139,7 @@ def test_a_token_that_ends_in_a_marker_counts_for_the_content_that_it_begins_wit
 
 
 class Told:
-    """A connection over which these lists of tokens come."""
+    """A connection that yields lists of tokens."""
 
     def __init__(self, *lists):
         numbers = itertools.count()
@@ -160,7 +160,7 @@ class Told:
 
 
 def tokens_of_content(*lists, stop=()):
-    """The content of a turn that comes as these lists of tokens, and the numbers of its tokens."""
+    """Return the content of a turn with these lists of tokens, and the numbers of its tokens."""
     parser, tokens = StreamParser(model_of("json_in_tags").fmt, tools=[TOOL]), TokenTexts()
     turn = Turn(parser, stop, keep=True, tokens=tokens)
     numbers = []
@@ -178,18 +178,18 @@ def tokens_of_content(*lists, stop=()):
 
 
 REPEATED = ["a", "<call>", '\n{"name": "add", "arguments": {"a": 1}}\n', "</call>", "a"]
-"""What is content is written in markers and calls as well."""
+"""The content also occurs in markers and calls."""
 
 
 @given(st.sets(st.integers(1, len(REPEATED) - 1)))
-def test_tokens_that_come_together_are_told_apart(cuts):
+def test_content_tokens_are_found_at_any_split(cuts):
     places = [0, *sorted(cuts), len(REPEATED)]
     lists = [REPEATED[start:end] for start, end in itertools.pairwise(places)]
     assert tokens_of_content(*lists) == ("aa", [0, 4], "".join(REPEATED))
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_tokens_behind_a_stop_string_are_none(together):
+def test_tokens_after_a_stop_string_are_dropped(together):
     texts = ["Hi", "\n", "ST", "OP\n", "\n"]
     lists = [texts] if together else [[text] for text in texts]
     assert tokens_of_content(*lists, stop=("STOP",)) == ("Hi\n", [0, 1], "Hi\n")
@@ -197,7 +197,7 @@ def test_tokens_behind_a_stop_string_are_none(together):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
-def test_the_raw_output_beside_the_parsed(gateway, upstream, path, stream):
+def test_include_raw_adds_the_raw_output(gateway, upstream, path, stream):
     upstream.plays(chunks=THOUGHT)
     answer = gateway.post(path, ASKED[path] | {"stream": stream, "include_raw": True})
     said = events_of(answer) if stream else [answer.json()]
@@ -208,7 +208,7 @@ def test_the_raw_output_beside_the_parsed(gateway, upstream, path, stream):
 
 
 def raws(value):
-    """All that a JSON value has under `raw`."""
+    """Return all members `raw` of a JSON value."""
     if isinstance(value, dict):
         own = [value["raw"]] if "raw" in value else []
         return own + [raw for inner in value.values() for raw in raws(inner)]
@@ -224,10 +224,10 @@ def test_each_choice_has_a_raw_output(gateway, upstream):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("path", PATHS)
-def test_what_it_took_is_said_where_a_stop_string_was_found_here(
+def test_usage_is_complete_after_a_stop_string_of_the_gateway(
     gateways, upstream, kind, stream, path
 ):
-    """The upstream ends its answer by itself, or is left; either way the numbers are there."""
+    """The usage is present, whether the upstream ends its response or is disconnected."""
     upstream.plays(chunks=["one ", "two END", " three"])
     upstream.documents["/tokenize"] = {"tokens": [1, 2, 3, 4, 5]}
     stop = "stop_sequences" if path == MESSAGES else "stop"
@@ -244,7 +244,7 @@ def test_what_it_took_is_said_where_a_stop_string_was_found_here(
 
 
 def used(value):
-    """All usages in a JSON value."""
+    """Return all usages in a JSON value."""
     if isinstance(value, dict):
         own = [value["usage"]] if value.get("usage") else []
         return own + [
@@ -253,7 +253,7 @@ def used(value):
     return [found for inner in value for found in used(inner)] if isinstance(value, list) else []
 
 
-def test_numbers_that_do_not_come_are_not_waited_for(gateway, upstream, monkeypatch):
+def test_missing_usage_does_not_delay_the_response(gateway, upstream, monkeypatch):
     monkeypatch.setattr("deltaparse.gateway.choice_stream.AFTER_END", 0.2)
     upstream.plays(chunks=["one "], after=20.0)
     answer = gateway.post(CHAT, ASKED[CHAT])
@@ -265,8 +265,8 @@ def test_numbers_that_do_not_come_are_not_waited_for(gateway, upstream, monkeypa
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
-def test_reasoning_has_a_budget(gateways, upstream, kind, path, stream):
-    """Behind it, the model goes on as if it had ended its reasoning itself."""
+def test_reasoning_budget_ends_reasoning(gateways, upstream, kind, path, stream):
+    """After the budget, the model continues as if it had ended its reasoning itself."""
     upstream.plays(chunks=["<ponder>\n", *["hm "] * 500], pause=0.001)
     upstream.by_prompt["hm \n</ponder>\n\n"] = Script(chunks=["It ", "is ", "26."])
     asked = {
@@ -300,21 +300,21 @@ def limit_of(body):
     return next(inner[name] for name in names if name in inner)
 
 
-def test_a_model_that_reasons_again_and_again_is_left_alone(gateway, upstream):
+def test_reasoning_is_forced_to_end_a_limited_number_of_times(gateway, upstream):
     upstream.plays(chunks=["<ponder>\n", *["hm "] * 20])
     answer = gateway.post(CHAT, ASKED[CHAT] | {"thinking_budget": 3})
     assert answer.status_code == 200
     assert 2 <= len(upstream.bodies) <= 6
 
 
-def test_a_budget_that_is_not_spent_changes_nothing(gateway, upstream):
+def test_unspent_reasoning_budget_has_no_effect(gateway, upstream):
     upstream.plays(chunks=THOUGHT)
     plain = gateway.post(CHAT, ASKED[CHAT]).json()["choices"]
     assert gateway.post(CHAT, ASKED[CHAT] | {"thinking_budget": 100}).json()["choices"] == plain
     assert len(upstream.bodies) == 2
 
 
-def test_a_budget_that_takes_all_tokens_cuts_the_turn(gateway, upstream):
+def test_reasoning_budget_of_all_tokens_truncates_the_turn(gateway, upstream):
     upstream.plays(chunks=["<ponder>\n", *["hm "] * 20])
     asked = {"thinking_budget": 5, "max_tokens": 5}
     (choice,) = gateway.post(CHAT, ASKED[CHAT] | asked).json()["choices"]
@@ -322,7 +322,7 @@ def test_a_budget_that_takes_all_tokens_cuts_the_turn(gateway, upstream):
     assert len(upstream.bodies) == 1
 
 
-def test_an_upstream_that_fails_behind_the_budget(gateway, upstream):
+def test_upstream_failure_after_the_budget_is_reported(gateway, upstream):
     upstream.plays(chunks=["<ponder>\n", *["hm "] * 20])
     upstream.by_prompt["hm \n</ponder>"] = Script(status=500)
     message = READERS[CHAT](streamed(gateway, CHAT, thinking_budget=3).content)
@@ -337,7 +337,7 @@ MANY = ("json_in_tags", "channels", "reasoning_in_several_markers", "reasoning_f
 @pytest.mark.parametrize(
     "name", [*MANY, "reasoning_up_to_a_delimiter", "sections_that_the_next_one_ends"]
 )
-def test_what_ends_reasoning_ends_it_in_every_format(name):
+def test_forced_end_ends_reasoning_in_every_format(name):
     model = model_of(name, bos_token="<s>")
     fmt = model.fmt
     prompt = model.prompt(read_chat_completions_request({"messages": HI}), Thinking(on=True))
@@ -357,8 +357,8 @@ def test_what_ends_reasoning_ends_it_in_every_format(name):
 
 
 @pytest.mark.parametrize("name", [*MANY, "wrapped_content", "escaped_values", "python_unmarked"])
-def test_a_prompt_ends_where_the_last_message_does(name):
-    """And the parser goes on in it: what the model adds is all that comes out."""
+def test_continued_prompt_ends_with_the_last_message(name):
+    """The parser continues the message, and emits only new text."""
     model = model_of(name, bos_token="<s>")
     said = {"role": "assistant", "content": "The sum is"}
     request = read_chat_completions_request({"messages": [*HI, said]})
@@ -378,7 +378,7 @@ def test_a_prompt_ends_where_the_last_message_does(name):
         {"content": "", "reasoning_content": "So"},
     ],
 )
-def test_what_cannot_be_continued(last):
+def test_unsupported_continuation_is_refused(last):
     model = model_of("reasoning_up_to_a_delimiter")
     if "tool_calls" in last:
         call = {"name": "add", "arguments": "{}"}
@@ -387,13 +387,13 @@ def test_what_cannot_be_continued(last):
     dropping = Model(
         type(model.template)("{% for m in messages %}{{ m.content }}{% endfor %}"), model.fmt
     )
-    with pytest.raises(Fault, match="continued") as caught:
+    with pytest.raises(Fault, match="continu") as caught:
         dropping.prompt(request, Thinking(), continues=True)
     assert caught.value.param == "messages"
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_answers_that_were_begun_are_continued(gateway, upstream, stream):
+def test_last_assistant_message_is_continued(gateway, upstream, stream):
     begun = [*HI, {"role": "assistant", "content": "The sum"}]
     for path, more in ((MESSAGES, {}), (CHAT, {"continue_final_message": True})):
         upstream.plays(chunks=[" is ", "26."])
@@ -415,7 +415,7 @@ STRICT = {
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_strict_tools_are_held_to_their_schemas_where_a_call_begins(gateways, upstream, path):
+def test_strict_tools_constrain_calls_lazily(gateways, upstream, path):
     def asked_of(kind, **options):
         upstream.plays(chunks=[CALL])
         body = ASKED[path] | {"tools": STRICT[path]}
@@ -443,10 +443,10 @@ def test_strict_tools_are_held_to_their_schemas_where_a_call_begins(gateways, up
     for kind, options in (("tgi", {}), ("openai", {"grammars": "none"})):
         refused, _ = asked_of(kind, **options)
         assert refused.status_code == 400
-        assert "tools asks for strict calls" in error_of(path, refused.json())[1]
+        assert "tools requires strict calls" in error_of(path, refused.json())[1]
 
 
-def test_strict_tools_have_a_tag_in_any_format(gateways, upstream):
+def test_strict_tools_use_a_structural_tag_in_any_format(gateways, upstream):
     upstream.plays(chunks=["add(a=1)"])
     tags = []
     for name in ("json_in_tags", "python_unmarked"):
@@ -458,7 +458,7 @@ def test_strict_tools_have_a_tag_in_any_format(gateways, upstream):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_tools_that_are_not_strict_are_free(gateways, upstream, path):
+def test_non_strict_tools_are_not_constrained(gateways, upstream, path):
     for kind in KINDS:
         upstream.plays(chunks=[CALL])
         assert (
@@ -475,7 +475,7 @@ SCHEMA_ASKED = {
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_upstream_that_takes_no_grammar_is_named_with_the_member(gateways, upstream, path):
+def test_missing_grammar_support_is_reported_with_the_member(gateways, upstream, path):
     upstream.plays()
     gateway = gateways(grammars="none")
     required = {"type": "any"} if path == MESSAGES else "required"
@@ -492,7 +492,7 @@ def test_an_upstream_that_takes_no_grammar_is_named_with_the_member(gateways, up
     assert upstream.bodies == []
 
 
-def test_json_behind_reasoning_that_the_prompt_opens_is_refused_where_only_schemas_are_taken(
+def test_json_after_reasoning_is_refused_by_schema_only_upstreams(
     gateways,
 ):
     gateway = gateways(kind="tgi", model="reasoning_forced_open")
@@ -503,7 +503,7 @@ def test_json_behind_reasoning_that_the_prompt_opens_is_refused_where_only_schem
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_calls_that_were_held_to_a_schema(gateways, upstream, named):
+def test_calls_constrained_by_a_schema_are_parsed(gateways, upstream, named):
     arguments = '{"a": 1}'
     choice = {"type": "function", "function": {"name": "add"}} if named else "required"
     call = arguments if named else f'[{{"name": "add", "arguments": {arguments}}}]'
@@ -535,7 +535,7 @@ def test_only_allowed_tools_are_shown(gateway, upstream, path, mode):
     assert "add" in answer.text
 
 
-def test_a_record_is_what_replay_reads(upstream, tmp_path):
+def test_record_is_readable_by_replay(upstream, tmp_path):
     file = tmp_path / "turns.jsonl"
     records = Records(file, latest=2)
     gateway = Running(upstream, records=records)
@@ -555,8 +555,8 @@ def test_a_record_is_what_replay_reads(upstream, tmp_path):
         assert replayer(record)["class"] == "same"
 
 
-def test_a_record_says_what_became_of_calls_beyond_the_first(upstream):
-    """The gateway leaves them out; who reads the record again does so too."""
+def test_record_contains_the_policy_for_extra_calls(upstream):
+    """The gateway drops them, and replay does the same."""
     records = Records(latest=1)
     gateway = Running(upstream, records=records)
     try:
@@ -570,7 +570,7 @@ def test_a_record_says_what_became_of_calls_beyond_the_first(upstream):
         gateway.stop()
 
 
-def test_held_characters_are_measured(gateway, upstream):
+def test_buffered_characters_are_measured(gateway, upstream):
     upstream.plays(chunks=["one <pon"], fault="hang")
     with httpx.stream("POST", gateway.url + CHAT, json=ASKED[CHAT] | {"stream": True}) as answer:
         arriving = answer.iter_text()

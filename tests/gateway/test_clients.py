@@ -14,7 +14,7 @@ ASK = [{"role": "user", "content": "What is 1 + 25?"}]
 
 
 def package(name):
-    """The package of a client, which is large: it is imported where a test needs it."""
+    """Import the package of a client. It is large, so only tests that need it import it."""
     return pytest.importorskip(name, reason=f"the {name} package is not installed")
 
 
@@ -72,7 +72,7 @@ def test_chat_streamed(served, openai_client):
     assert 0 < usage.completion_tokens_details.reasoning_tokens < len(CHUNKS)
 
 
-def test_chat_whole(served, openai_client):
+def test_chat_complete(served, openai_client):
     want = expected(served)
     answer = openai_client.chat.completions.create(model="tiny", messages=ASK, tools=[TOOL])
     (choice,) = answer.choices
@@ -131,7 +131,7 @@ def test_models(openai_client):
         openai_client.models.retrieve("large")
 
 
-def test_the_results_of_calls_go_back_into_the_prompt(openai_client, upstream):
+def test_tool_results_are_rendered_into_the_prompt(openai_client, upstream):
     first = openai_client.chat.completions.create(model="tiny", messages=ASK, tools=[TOOL])
     made = first.choices[0].message
     results = [{"role": "tool", "tool_call_id": c.id, "content": "26!"} for c in made.tool_calls]
@@ -150,7 +150,7 @@ def test_the_results_of_calls_go_back_into_the_prompt(openai_client, upstream):
 def test_tool_runner_of_anthropic_sends_whole_conversations(
     gateways, upstream, anthropic_client, streamed
 ):
-    """It sends the new messages only once a server has taken a `thread`."""
+    """It sends only new messages after a server has accepted a `thread`."""
     call = '<call>\n{"name": "add", "arguments": {"a": 1}}\n</call>'
     upstream.plays(chunks=[call])
 

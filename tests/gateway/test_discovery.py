@@ -1,4 +1,4 @@
-"""What an upstream tells of itself, and the command that asks it."""
+"""Detection of upstreams, and the command `serve`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def found(url, kind="auto", template=FILE):
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
-async def test_the_kind(upstream, documents, kind):
+async def test_kind_of_upstream_is_detected(upstream, documents, kind):
     documents(DOCUMENTS[kind])
     for url in (upstream.url, f"{upstream.url}/", f"{upstream.url}/v1"):
         made = await found(url)
@@ -58,7 +58,7 @@ async def test_the_kind(upstream, documents, kind):
         assert getattr(made.upstream, "increments", kind == "sglang") is (kind == "sglang")
 
 
-async def test_the_template_of_llama_server(upstream, documents):
+async def test_template_is_read_from_llama_server(upstream, documents):
     documents({"/props": PROPS, "/tokenize": {"tokens": [1]}})
     made = await found(upstream.url, template="auto")
     assert made.model.template.source == SOURCE
@@ -67,20 +67,20 @@ async def test_the_template_of_llama_server(upstream, documents):
     assert not (await found(upstream.url, template="auto")).upstream.adds_bos
 
 
-async def test_the_template_in_the_folder_of_the_model(upstream, documents, tmp_path):
+async def test_template_is_read_from_the_local_model_folder(upstream, documents, tmp_path):
     (tmp_path / "chat_template.jinja").write_text(SOURCE)
     documents({"/v1/models": {"data": [{"id": "x", "root": str(tmp_path)}]}})
     assert (await found(upstream.url, template="auto")).model.template.source == SOURCE
 
 
-async def test_what_is_not_told(upstream, documents):
+async def test_missing_information_of_the_upstream_is_an_error(upstream, documents):
     for told in ({}, {"/v1/models": {"data": 5}}, {"/v1/models": [], "/props": 5}):
         documents(told)
         with pytest.raises(UsageError, match="--template"):
             await found(upstream.url, template="auto")
-    with pytest.raises(UsageError, match="reached"):
+    with pytest.raises(UsageError, match="cannot reach"):
         await found("http://127.0.0.1:9")
-    with pytest.raises(UsageError, match="none of"):
+    with pytest.raises(UsageError, match="kind must be one of"):
         await found(upstream.url, kind="other")
     assert (await found("http://127.0.0.1:9", kind="openai")).upstream.kind == "openai"
     documents({"/props": PROPS | {"chat_template": "{% if %}"}})
@@ -91,9 +91,9 @@ async def test_what_is_not_told(upstream, documents):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--upstream", "http://127.0.0.1:9"], "reached"),
+        (["--upstream", "http://127.0.0.1:9"], "cannot reach"),
         (["--upstream", "nonsense"], "nonsense"),
-        (["--upstream", "http://127.0.0.1:9", "--kind", "openai"], "reached"),
+        (["--upstream", "http://127.0.0.1:9", "--kind", "openai"], "cannot reach"),
         (["--upstream", "http://127.0.0.1:9", "--template", "nofile"], "nofile: No such file"),
         (["--upstream", "http://127.0.0.1:9", "--record", "/nowhere/x"], "/nowhere/x: No such"),
         (["--upstream", "http://x", "--port", "no"], "number"),
@@ -103,13 +103,13 @@ async def test_what_is_not_told(upstream, documents):
         ([], "--upstream"),
     ],
 )
-def test_what_the_command_refuses(capsys, arguments, words):
+def test_serve_rejects_invalid_arguments(capsys, arguments, words):
     assert main(["serve", *arguments]) == 2
     assert words in capsys.readouterr().err
 
 
 @pytest.mark.skipif(os.name != "posix", reason="stops it by a signal")
-def test_the_command(upstream, documents, tmp_path):
+def test_serve_answers_and_logs(upstream, documents, tmp_path):
     documents({**DOCUMENTS["llama.cpp"], "/v1/models": {"data": [{"id": "tiny"}]}})
     upstream.plays(chunks=["It is ", "26."])
     record, port = tmp_path / "turns.jsonl", free_port()
@@ -131,7 +131,7 @@ def test_the_command(upstream, documents, tmp_path):
     assert "secret" not in log
     assert process.returncode == 0
     said = log.split("{", 1)[0]
-    for words in ("llama.cpp at", "/props", "proved", f"http://127.0.0.1:{port}"):
+    for words in ("llama.cpp at", "/props", "verified", f"http://127.0.0.1:{port}"):
         assert words in said
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert [(line["protocol"], line["status"]) for line in lines] == [("chat", 200)]
@@ -143,8 +143,8 @@ def test_the_command(upstream, documents, tmp_path):
 @pytest.mark.skipif(
     not (hasattr(os, "fork") and shutil.which("ps")), reason="workers are forked; ps lists them"
 )
-def test_workers(upstream, documents, tmp_path):
-    """They share a socket, a file and their numbers; one that dies is started again."""
+def test_workers_share_socket_file_and_metrics(upstream, documents, tmp_path):
+    """They share a socket, a file and metrics, and a dead worker is restarted."""
     documents({**DOCUMENTS["llama.cpp"], "/v1/models": {"data": [{"id": "tiny"}]}})
     upstream.plays(chunks=["It is ", "26."])
     record, port = tmp_path / "turns.jsonl", free_port()
@@ -197,12 +197,12 @@ def test_workers(upstream, documents, tmp_path):
     assert process.returncode == 0, said
     assert len(record.read_text().splitlines()) == 16
     assert "llama.cpp" in said
-    assert "proved" in said
+    assert "verified" in said
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
-def test_workers_that_stop_take_no_new_connections(upstream, documents):
-    """While an open answer goes on, others are refused, and need not wait for its end."""
+def test_stopping_workers_refuse_new_connections(upstream, documents):
+    """While an open response continues, new connections are refused immediately."""
     documents({**DOCUMENTS["llama.cpp"], "/v1/models": {"data": [{"id": "tiny"}]}})
     upstream.plays(chunks=["It is "], fault="hang")
     port = free_port()

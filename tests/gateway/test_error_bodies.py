@@ -1,4 +1,4 @@
-"""Whatever stands in the place of a member, it is named, and nothing of Python is told."""
+"""Invalid members of requests are named in errors, without Python's own messages."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ WHOLE = {
         "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}, "effort": "low"},
     },
 }
-"""Requests that have all that is read."""
+"""Requests with all supported members."""
 
 OTHERS = (5, 1.5, True, None, "x", [], [5], ["x"], [[]], [{}], {}, {"a": 1})
 OF_PYTHON = re.compile(
@@ -113,7 +113,7 @@ OF_PYTHON = re.compile(
 
 
 def places(value, at=()):
-    """Where the members of a value stand, and their members."""
+    """Yield the paths of all members of a value."""
     if isinstance(value, dict | list):
         for key in value if isinstance(value, dict) else range(len(value)):
             yield (*at, key)
@@ -124,7 +124,7 @@ PLACES = {path: list(places(body)) for path, body in WHOLE.items()}
 
 
 def changed(body, place, change):
-    """A request with one member changed by a function of what holds it, and its key."""
+    """Return a request with one member changed by a function of its holder and key."""
     body = copy.deepcopy(body)
     holder = body
     for key in place[:-1]:
@@ -139,7 +139,7 @@ def model():
 
 
 def read(path, body):
-    """What is asked, or the fault of a request."""
+    """Return the parsed request, or its fault."""
     upstream = OpenAI(grammars="structured_outputs")
     try:
         return asked(body, PROTOCOLS[path], model(), upstream, Settings())
@@ -148,18 +148,16 @@ def read(path, body):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_request_with_all_that_is_read_is_understood(path):
+def test_request_with_all_members_is_parsed(path):
     assert isinstance(read(path, WHOLE[path]), ParsedRequest)
 
 
 @given(st.data(), st.sampled_from(PATHS), st.sampled_from(OTHERS))
-def test_what_stands_in_the_place_of_a_member_is_refused_in_the_words_of_the_protocol(
-    data, path, other
-):
+def test_invalid_members_are_refused_without_python_messages(data, path, other):
     place = data.draw(st.sampled_from(PLACES[path]))
     for change in (lambda it, key: it.__setitem__(key, other), lambda it, key: it.__delitem__(key)):
         found = read(path, changed(WHOLE[path], place, change))
-        # What is understood all the same has neither.
+        # A change may also leave the request valid.
         assert getattr(found, "status", 400) == 400
         assert not OF_PYTHON.search(getattr(found, "message", ""))
 
@@ -167,14 +165,14 @@ def test_what_stands_in_the_place_of_a_member_is_refused_in_the_words_of_the_pro
 @pytest.mark.parametrize(
     ("path", "members", "named", "words"),
     [
-        (CHAT, {"messages": "x"}, "messages", "is a list, not 'x'"),
-        (CHAT, {"messages": [*HI, 5]}, "messages[1]", "is an object, not 5"),
+        (CHAT, {"messages": "x"}, "messages", "must be a list, not 'x'"),
+        (CHAT, {"messages": [*HI, 5]}, "messages[1]", "must be an object, not 5"),
         (CHAT, {"messages": [{"content": "x"}]}, "messages[0].role", "is missing"),
         (
             CHAT,
             {"messages": [{"role": "user", "content": 5}]},
             "messages[0].content",
-            "is a text or a list, not 5",
+            "must be a string or a list, not 5",
         ),
         (
             CHAT,
@@ -182,33 +180,33 @@ def test_what_stands_in_the_place_of_a_member_is_refused_in_the_words_of_the_pro
             "messages[0].content[0].text",
             "is missing",
         ),
-        (CHAT, {"tools": 5}, "tools", "is a list, not 5"),
+        (CHAT, {"tools": 5}, "tools", "must be a list, not 5"),
         (
             CHAT,
             {"response_format": {"type": "json_schema"}},
             "response_format.json_schema",
             "is missing",
         ),
-        (RESPONSES, {"input": [5]}, "input[0]", "is an object, not 5"),
-        (RESPONSES, {"input": 5}, "input", "is a text or a list, not 5"),
-        (RESPONSES, {"input": [{"role": ["x"]}]}, "input[0].role", "is a text, not ['x']"),
+        (RESPONSES, {"input": [5]}, "input[0]", "must be an object, not 5"),
+        (RESPONSES, {"input": 5}, "input", "must be a string or a list, not 5"),
+        (RESPONSES, {"input": [{"role": ["x"]}]}, "input[0].role", "must be a string, not ['x']"),
         (
             RESPONSES,
             {"input": [{"type": "function_call", "call_id": "a"}]},
             "input[0].name",
             "is missing",
         ),
-        (MESSAGES, {"messages": [5]}, "messages[0]", "is an object, not 5"),
-        (MESSAGES, {"system": 5}, "system", "is a text or a list, not 5"),
+        (MESSAGES, {"messages": [5]}, "messages[0]", "must be an object, not 5"),
+        (MESSAGES, {"system": 5}, "system", "must be a string or a list, not 5"),
         (MESSAGES, {"system": [{"text": "x"}]}, "system[0].type", "is missing"),
     ],
 )
-def test_the_member_that_is_wrong_is_named(gateway, path, members, named, words):
+def test_invalid_member_is_named_in_the_error(gateway, path, members, named, words):
     answer = gateway.post(path, ASKED[path] | members)
     assert answer.status_code == 400
     assert error_of(path, answer.json()) == ("invalid_request_error", f"{named} {words}")
     assert path == MESSAGES or answer.json()["error"]["param"] == named
 
 
-def test_an_empty_response_format_asks_for_text():
+def test_empty_response_format_means_text():
     assert read(CHAT, {"messages": HI, "response_format": {}}).request.response_schema is None

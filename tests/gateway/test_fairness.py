@@ -1,4 +1,4 @@
-"""One client cannot starve others: limits, deadlines, and places by client."""
+"""One client cannot block others: limits, deadlines, and places per client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .asking import ASKED, CHAT, CLIENT, HI, MESSAGES, PATHS, READERS, RESPONSES
 from .conftest import Running
 
 LARGE_SCHEMA = {"enum": [f"word {number}" for number in range(20_000)]}
-"""The grammar of this takes about a second."""
+"""The grammar of this schema takes about a second."""
 
 SCHEMA_MEMBERS = {
     CHAT: ("response_format", {"type": "json_schema", "json_schema": {"schema": LARGE_SCHEMA}}),
@@ -63,7 +63,7 @@ def has_answer(client):
 
 
 def marks_in(value):
-    """The commas and opening brackets that a JSON value is written with, outside of strings."""
+    """Return the number of commas and opening brackets outside of strings in JSON."""
     if not isinstance(value, list | dict):
         return 0
     inner = value.values() if isinstance(value, dict) else value
@@ -79,7 +79,7 @@ def test_values_are_counted_without_looking_into_strings(value, ascii_only, inde
 
 
 @given(st.text('ab\\",[{'))
-def test_counting_values_of_any_text_fails_never(text):
+def test_counting_values_never_fails(text):
     assert value_count(text, 1) >= 0
 
 
@@ -95,7 +95,7 @@ def test_body_with_too_many_values_is_refused(encoding):
         [{"a": 1}] * 600,
         {str(n): n for n in range(1001)},
     ):
-        with pytest.raises(Fault, match="at most 1000 JSON values") as refused:
+        with pytest.raises(Fault, match="limit of 1000 JSON values") as refused:
             read({"x": many})
         assert refused.value.status == 413
 
@@ -130,8 +130,8 @@ def test_prompt_that_takes_too_long_is_refused_by_name(gateways, upstream):
     assert answer.json()["error"]["param"] == "messages"
 
 
-def test_requests_that_take_long_keep_no_other_waiting(upstream):
-    """And when their clients leave, their places and their processes are free."""
+def test_slow_requests_do_not_delay_others(upstream):
+    """After the slow clients disconnect, their places and processes are free."""
     gateway = Running(upstream, work_timeout=600)
     upstream.plays()
     member, value = SCHEMA_MEMBERS[CHAT]
@@ -171,7 +171,7 @@ def test_requests_that_take_long_keep_no_other_waiting(upstream):
         gateway.stop()
 
 
-def test_slow_uploads_keep_no_other_waiting(upstream):
+def test_slow_uploads_do_not_delay_others(upstream):
     gateway = Running(upstream, max_streams=3)
     upstream.plays()
     try:
@@ -188,7 +188,7 @@ def test_slow_uploads_keep_no_other_waiting(upstream):
 
 
 @pytest.mark.parametrize(("limit", "most"), [(None, 3), (1, 1)])
-def test_one_client_does_not_take_all_places(gateways, upstream, limit, most):
+def test_one_client_cannot_take_all_places(gateways, upstream, limit, most):
     gateway = gateways(max_streams=4, max_client_streams=limit)
     upstream.plays(chunks=["a"], fault="hang")
     arriving = []
@@ -219,8 +219,8 @@ def test_client_is_an_address_or_a_network(address, client):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("size", [1, 7, 500])
-def test_answer_without_end_is_cut_at_the_limit(gateways, upstream, path, size):
-    """Whatever the limit of tokens was, and in whatever events the text comes."""
+def test_endless_response_is_truncated_at_the_limit(gateways, upstream, path, size):
+    """The text is truncated with any token limit and any size of events."""
     gateway = gateways(max_answer=100)
     upstream.plays(chunks=["x" * size] * (1000 // size))
     whole = gateway.post(path, ASKED[path])
@@ -231,7 +231,7 @@ def test_answer_without_end_is_cut_at_the_limit(gateways, upstream, path, size):
         assert CUT[path] in text
 
 
-def test_choices_share_the_size_of_an_answer(gateways, upstream):
+def test_choices_share_the_size_limit_of_a_response(gateways, upstream):
     gateway = gateways(max_answer=100)
     upstream.plays(chunks=["x" * 500])
     answer = gateway.post(CHAT, ASKED[CHAT] | {"n": 2}).json()
@@ -267,7 +267,7 @@ def test_body_in_many_short_chunks_is_refused(gateway, upstream):
     assert b" 400 " in sent(1)
 
 
-def test_head_without_end_is_refused(gateway):
+def test_endless_head_is_refused(gateway):
     with connection(gateway) as client:
         client.settimeout(5)
         client.sendall(b"POST / HTTP/1.1\r\nx: ")

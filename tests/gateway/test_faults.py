@@ -1,4 +1,4 @@
-"""What goes wrong: before the upstream, in it, and behind the client's back."""
+"""Faults of the request, of the upstream, and of the connection to the client."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .conftest import Running
 
 
 def leave(client, url, body):
-    """Ask, and go away: behind the first bytes of a stream, or while nothing comes."""
+    """Send a request and disconnect, after the first bytes or while waiting."""
     with suppress(httpx.ReadTimeout), client.stream("POST", url, json=body) as answer:
         next(answer.iter_bytes())
 
@@ -33,21 +33,19 @@ def metric(gateway, name):
 
 
 BROKEN = {
-    "die": "broke off",
-    "cut": "broke off",
-    "rubbish": "no JSON",
-    "odd": "of another kind",
+    "die": "closed the connection early",
+    "cut": "closed the connection early",
+    "rubbish": "invalid JSON",
+    "odd": "unexpected event",
     "error": "out of memory",
     "line": "more than 1048576 bytes",
 }
-"""What a client is told of each fault."""
+"""The message for the client, by fault."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fault", BROKEN)
-def test_a_stream_that_breaks_keeps_what_came_and_ends_with_an_error(
-    gateways, upstream, kind, fault
-):
+def test_broken_stream_keeps_its_text_and_ends_with_an_error(gateways, upstream, kind, fault):
     gateway = gateways(kind=kind, max_line=1 << 20)
     for path in PATHS:
         upstream.plays(chunks=["<ponder>\nSo", ".\n</ponder>\n\nThe ", "sum"], fault=fault)
@@ -63,7 +61,7 @@ def test_a_stream_that_breaks_keeps_what_came_and_ends_with_an_error(
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("fault", ["die", "cut", "rubbish", "error"])
-def test_a_whole_answer_that_breaks_is_an_error(gateway, upstream, path, fault):
+def test_broken_complete_response_is_an_error(gateway, upstream, path, fault):
     upstream.plays(chunks=["The ", "sum"], fault=fault)
     answer = gateway.post(path, ASKED[path])
     assert answer.status_code == 502
@@ -73,7 +71,7 @@ def test_a_whole_answer_that_breaks_is_an_error(gateway, upstream, path, fault):
     assert "sum" not in answer.text
 
 
-def test_a_call_that_breaks_off_is_not_complete(gateway, upstream):
+def test_interrupted_call_is_not_complete(gateway, upstream):
     tools = [{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]
     upstream.plays(chunks=['<call>\n{"name": "add", "arguments": {"a": "x'], fault="die")
     path = "/v1/chat/completions"
@@ -82,8 +80,8 @@ def test_a_call_that_breaks_off_is_not_complete(gateway, upstream):
     assert (call.name, call.arguments, call.complete) == ("add", '{"a": "x', False)
 
 
-def test_an_end_for_no_reason_is_a_cut(gateways, upstream):
-    """llama.cpp's `none`: what closes a value in tags may be missing."""
+def test_end_without_a_reason_counts_as_truncation(gateways, upstream):
+    """With llama.cpp's `none`, the closer of a tagged value may be missing."""
     gateway = gateways(kind="llama.cpp", model="keys_and_values_in_tags")
     for reason, complete in (("stop", True), ("none", False), ("length", False)):
         chunks = ["<use>add\n<key>a</key>\n<value>1</value>\n"]
@@ -93,8 +91,8 @@ def test_an_end_for_no_reason_is_a_cut(gateways, upstream):
         assert choice["finish_reason"] == ("tool_calls" if complete else "length"), reason
 
 
-def test_only_a_limit_counts_as_one(gateway, upstream):
-    """Neither an upstream that breaks off in a call, nor a stop string in one, is a limit."""
+def test_truncation_metric_counts_token_limits_only(gateway, upstream):
+    """A broken connection in a call and a stop string in a call do not count as truncation."""
     tools, call = [TOOL], ['<call>\n{"name": "add", "arguments": {"a": 1, "b": "x']
     before = metric(gateway, "deltaparse_truncated_total")
     upstream.plays(chunks=call, fault="die")
@@ -114,7 +112,7 @@ def test_only_a_limit_counts_as_one(gateway, upstream):
 @pytest.mark.parametrize(
     ("said", "status"), [(400, 400), (422, 400), (429, 429), (500, 502), (503, 503), (404, 502)]
 )
-def test_what_the_upstream_refuses(gateway, upstream, path, stream, said, status):
+def test_upstream_refusal_is_forwarded(gateway, upstream, path, stream, said, status):
     upstream.plays(status=said, headers={"retry-after": "3"})
     answer = gateway.post(path, ASKED[path] | {"stream": stream})
     assert answer.status_code == status
@@ -124,7 +122,7 @@ def test_what_the_upstream_refuses(gateway, upstream, path, stream, said, status
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_upstream_that_is_not_there(gateways, path):
+def test_unreachable_upstream_is_reported(gateways, path):
     class Nowhere:
         url = "http://127.0.0.1:9"
 
@@ -132,7 +130,7 @@ def test_an_upstream_that_is_not_there(gateways, path):
     try:
         answer = streamed(gateway, path)
         assert answer.status_code == 502
-        assert error_of(path, answer.json())[1] == "the upstream cannot be reached"
+        assert error_of(path, answer.json())[1] == "cannot reach the upstream"
         assert CLIENT.get(gateway.url + "/health").json()["status"] == "ok"
     finally:
         gateway.stop()
@@ -140,7 +138,7 @@ def test_an_upstream_that_is_not_there(gateways, path):
 
 @pytest.mark.costly
 @pytest.mark.parametrize("path", PATHS)
-def test_an_upstream_that_falls_silent(gateways, upstream, path):
+def test_silent_upstream_causes_a_timeout(gateways, upstream, path):
     gateway = gateways(idle_timeout=0.3)
     upstream.plays(chunks=["The ", "sum"], fault="hang")
     began = time.monotonic()
@@ -152,7 +150,7 @@ def test_an_upstream_that_falls_silent(gateways, upstream, path):
     assert gateway.post(path, ASKED[path]).status_code == 504
 
 
-def test_an_answer_that_takes_too_long(gateways, upstream):
+def test_response_beyond_total_timeout_is_ended(gateways, upstream):
     gateway = gateways(total_timeout=0.5)
     upstream.plays(chunks=["a"] * 1000, pause=0.05)
     message = read_chat_completions(streamed(gateway, PATHS[0]).content)
@@ -164,7 +162,7 @@ def test_an_answer_that_takes_too_long(gateways, upstream):
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("fault", [None, "hang"])
-def test_a_client_that_leaves_closes_the_upstream(gateway, upstream, path, stream, fault):
+def test_client_disconnect_closes_the_upstream_request(gateway, upstream, path, stream, fault):
     chunks = ["a"] * (1000 if fault is None else 1)
     upstream.plays(chunks=chunks, pause=0.05, fault=fault)
     gone = metric(gateway, "deltaparse_clients_gone_total")
@@ -177,7 +175,7 @@ def test_a_client_that_leaves_closes_the_upstream(gateway, upstream, path, strea
     assert metric(gateway, "deltaparse_open_answers") == 0
 
 
-def test_a_slow_client_slows_the_upstream(gateway, upstream):
+def test_slow_client_slows_down_the_upstream(gateway, upstream):
     upstream.plays(chunks=["x" * 20_000] * 2000)
     head = json.dumps(ASKED[PATHS[0]] | {"stream": True}).encode()
     with socket.create_connection(gateway.url.removeprefix("http://").split(":")) as client:
@@ -195,7 +193,7 @@ def test_a_slow_client_slows_the_upstream(gateway, upstream):
     assert upstream.gone.wait(2.0)
 
 
-def test_a_client_that_takes_nothing_is_left(gateways, upstream):
+def test_client_that_stops_reading_is_disconnected(gateways, upstream):
     gateway = gateways(send_timeout=0.5)
     upstream.plays(chunks=["x" * 20_000] * 2000)
     head = json.dumps(ASKED[PATHS[0]] | {"stream": True}).encode()
@@ -207,7 +205,7 @@ def test_a_client_that_takes_nothing_is_left(gateways, upstream):
         assert upstream.gone.wait(5.0)
 
 
-def test_more_answers_than_places(gateways, upstream):
+def test_responses_beyond_the_limit_are_refused(gateways, upstream):
     gateway = gateways(max_streams=1)
     upstream.plays(chunks=["a"], fault="hang")
     body = ASKED[PATHS[0]] | {"stream": True}
@@ -226,8 +224,8 @@ def test_more_answers_than_places(gateways, upstream):
     assert gateway.post(PATHS[0], ASKED[PATHS[0]]).status_code == 200
 
 
-def test_no_numbers_are_lost_with_an_end_that_breaks(gateway, upstream):
-    """Behind the reason, the upstream has said all that an answer needs."""
+def test_missing_usage_at_the_end_is_counted(gateway, upstream):
+    """After the finish reason, the response is complete."""
     upstream.plays(chunks=["The sum"], usage=False)
     answer = gateway.post(PATHS[0], ASKED[PATHS[0]]).json()
     assert answer["choices"][0]["message"]["content"] == "The sum"
@@ -235,7 +233,7 @@ def test_no_numbers_are_lost_with_an_end_that_breaks(gateway, upstream):
 
 
 @pytest.mark.parametrize("usage", ["many", [], {}, {"prompt_tokens": "7"}, {"prompt_tokens": None}])
-def test_numbers_that_are_none(gateway, upstream, usage):
+def test_invalid_usage_is_ignored(gateway, upstream, usage):
     upstream.plays(chunks=["The sum"], usage=usage)
     for path in PATHS:
         for n in (1, 2):
@@ -245,8 +243,8 @@ def test_numbers_that_are_none(gateway, upstream, usage):
 
 
 @pytest.mark.parametrize("number", [-5, 2**53, 10**400], ids=["below", "great", "huge"])
-def test_numbers_that_nobody_has_made(gateway, upstream, number):
-    """A nonsense number is none: what was made is counted, and the answer stays."""
+def test_impossible_token_counts_are_ignored(gateway, upstream, number):
+    """Impossible counts are ignored, and the tokens are counted instead."""
     inner = {"reasoning_tokens": number}
     usage = dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"), number)
     for said in (usage, {"completion_tokens": 1, "completion_tokens_details": inner}):
@@ -265,7 +263,7 @@ def test_numbers_that_nobody_has_made(gateway, upstream, number):
 @pytest.mark.parametrize(
     "made", [-5, 2**53, 10**400, True], ids=["below", "great", "huge", "truth"]
 )
-def test_numbers_of_every_kind_that_nobody_has_made(made):
+def test_impossible_token_counts_are_ignored_by_each_kind(made):
     details = {"finish_reason": "length", "input_length": 7, "generated_tokens": made}
     said = [
         SGLang().reader()({"text": "a", "meta_info": {"completion_tokens": made}}),
@@ -277,13 +275,13 @@ def test_numbers_of_every_kind_that_nobody_has_made(made):
         assert received.tokens in (0, 1)
 
 
-def test_an_upstream_that_does_not_stream(gateway, upstream):
+def test_upstream_without_streaming_is_supported(gateway, upstream):
     upstream.plays(chunks=["The ", "sum"], whole=True)
     for path in PATHS:
         assert READERS[path](streamed(gateway, path).content).content == "The sum"
 
 
-def test_each_row_of_the_table_of_faults_has_a_test():
+def test_each_row_of_the_fault_table_has_a_test():
     root = Path(__file__).parents[2]
     page = (root / "SECURITY.md").read_text(encoding="utf-8")
     table = page.partition("| fault | what the client gets | test |")[2].partition("\n\n")[0]

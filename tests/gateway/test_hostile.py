@@ -1,4 +1,4 @@
-"""What a client or an upstream may do that means harm, or that no honest one does."""
+"""Malicious or malformed input from clients and upstreams."""
 
 from __future__ import annotations
 
@@ -48,10 +48,11 @@ CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
 
 
 class Answering:
-    """A server on the loopback that answers whatever is asked with these blocks of bytes.
+    """A loopback server that answers every request with the same blocks of bytes.
 
-    Behind them it closes the connection, or with `closes` false waits for the next request, up to
-    the last of `requests_each`, which is not answered.
+    Afterwards it closes the connection. With `closes=False` it waits for further requests, and does
+    not
+    answer the last of `requests_each`.
     """
 
     def __init__(self, blocks, *, closes=True, requests_each=99, idle_timeout=5):
@@ -93,7 +94,7 @@ class Answering:
             await writer.wait_closed()
 
     async def body(self):
-        """Ask, and return the body of the answer."""
+        """Send a request, and return the body of the response."""
         answer = await self.client.ask("/", {})
         body = b""
         try:
@@ -105,7 +106,7 @@ class Answering:
 
 
 def open_sockets():
-    """The ports at the other end of this process's connections."""
+    """Return the remote ports of this process's connections."""
     found = []
     for file in Path("/proc/self/fd").iterdir():
         with suppress(OSError), socket.socket(fileno=os.dup(int(file.name))) as one:
@@ -125,7 +126,7 @@ def cut(data, cuts):
 
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.lists(st.integers(0, 999)))
 @settings(max_examples=60)
-def test_a_body_is_the_same_however_it_is_sent_and_cut(parts, cuts):
+def test_body_is_independent_of_encoding_and_chunking(parts, cuts):
     whole = b"".join(parts)
     chunks = b"".join(b"%x;a=b\r\n%b\r\n" % (len(part), part) for part in parts)
     for data in (
@@ -163,7 +164,7 @@ def test_a_body_is_the_same_however_it_is_sent_and_cut(parts, cuts):
         CHUNKED + b"1" * 5000,
     ],
 )
-def test_what_is_no_http_is_refused(data):
+def test_invalid_http_is_refused(data):
     with pytest.raises(BadAnswer):
         asyncio.run(body_of([data]))
 
@@ -179,8 +180,8 @@ def test_what_is_no_http_is_refused(data):
         (b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nab", False),
     ],
 )
-def test_a_connection_is_kept_only_where_nothing_is_left_in_it(data, kept):
-    """Else the next request would have the end of this one for its answer."""
+def test_connection_is_reused_only_if_empty(data, kept):
+    """Otherwise the next response would begin with the rest of the previous one."""
 
     async def ask():
         async with Answering([data], closes=False) as server:
@@ -195,8 +196,10 @@ def test_a_connection_is_kept_only_where_nothing_is_left_in_it(data, kept):
 HI_THERE = OK + b"content-length: 2\r\n\r\nhi"
 
 
-def test_a_connection_that_was_kept_too_long_is_replaced():
-    """The server may close it as the next request is on its way; one that is new is not retried."""
+def test_stale_connection_is_replaced():
+    """The server may close it while a request is sent. A request on a new connection is not
+    retried.
+    """
 
     async def ask():
         async with Answering([HI_THERE], closes=False, requests_each=1) as server:
@@ -206,8 +209,9 @@ def test_a_connection_that_was_kept_too_long_is_replaced():
                 await server.body()
             return bodies, server.connections
 
-    # Two requests each, the second of which is not answered, and is asked again elsewhere; the last
-    # one finds the connection closed behind it, asks over another one, and gives up.
+    # Each connection gets two requests. The second is not answered, and is sent again on a new
+    # connection. The last request finds a closed connection, fails on a new one, and is not
+    # retried.
     bodies, connections = asyncio.run(ask())
     assert bodies == [b"hi"] * 5
     assert connections == 6
@@ -215,8 +219,8 @@ def test_a_connection_that_was_kept_too_long_is_replaced():
 
 @pytest.mark.costly
 @pytest.mark.parametrize("end", [b"", b"zz\r\n", None])
-def test_what_came_before_a_body_broke_is_read_by_a_slow_reader(end):
-    """Whatever it breaks by: the end of the connection, rubbish, or silence."""
+def test_data_before_a_failure_is_read_by_a_slow_reader(end):
+    """The body ends by a closed connection, by invalid data, or by a timeout."""
 
     async def ask():
         blocks = [CHUNKED, b"2\r\nab\r\n", b"2\r\ncd\r\n"]
@@ -234,7 +238,7 @@ def test_what_came_before_a_body_broke_is_read_by_a_slow_reader(end):
     assert asyncio.run(ask()) == b"abcd"
 
 
-def test_a_deadline_ends_a_body():
+def test_deadline_ends_a_body():
     async def ask():
         async with Answering([CHUNKED + b"2\r\nab\r\n"], closes=False) as server:
             answer = await server.client.ask("/")
@@ -249,8 +253,8 @@ def test_a_deadline_ends_a_body():
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="Linux has it")
-def test_a_server_that_takes_no_request_keeps_no_connection():
-    """Nor the request, which waits to be taken."""
+def test_connection_to_a_stalled_server_is_closed():
+    """The pending request is dropped, too."""
 
     async def ask():
         taken = []
@@ -273,7 +277,7 @@ def test_a_server_that_takes_no_request_keeps_no_connection():
     assert not asyncio.run(ask())
 
 
-def test_no_redirect_is_followed_and_no_proxy_asked(monkeypatch):
+def test_redirects_and_proxies_are_ignored(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     data = b"HTTP/1.1 302 Found\r\nlocation: /there\r\ncontent-length: 2\r\n\r\nno"
@@ -287,7 +291,7 @@ def test_no_redirect_is_followed_and_no_proxy_asked(monkeypatch):
     assert asyncio.run(ask()) == (302, 1)
 
 
-def test_no_cookie_is_kept(gateway, upstream):
+def test_cookies_are_ignored(gateway, upstream):
     upstream.plays(headers={"set-cookie": "session=of-another; path=/"})
     gateway.post(CHAT, ASKED[CHAT])
     gateway.post(CHAT, ASKED[CHAT])
@@ -295,7 +299,7 @@ def test_no_cookie_is_kept(gateway, upstream):
 
 
 @pytest.mark.parametrize("again", ["é", "x" * 99, "1\x0b2"])
-def test_a_header_of_the_upstream_that_is_none(gateway, upstream, again):
+def test_invalid_retry_after_is_dropped(gateway, upstream, again):
     upstream.plays(status=503, headers={"retry-after": again})
     answer = gateway.post(CHAT, ASKED[CHAT])
     assert answer.status_code == 503
@@ -303,7 +307,7 @@ def test_a_header_of_the_upstream_that_is_none(gateway, upstream, again):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_half_a_character_is_replaced(gateway, upstream, path):
+def test_surrogates_are_replaced(gateway, upstream, path):
     upstream.plays(chunks=["Hi \ud800", "."])
     body = json.dumps(ASKED[path] | {"stream": True}).replace("Hi", "Hi \\ud800 \\ud83d\\ude00")
     answer = CLIENT.post(gateway.url + path, content=body)
@@ -311,7 +315,7 @@ def test_half_a_character_is_replaced(gateway, upstream, path):
     assert "Hi \ufffd \U0001f600" in upstream.bodies[0]["prompt"]
 
 
-def test_names_of_models_that_no_encoding_holds(gateways, upstream):
+def test_model_names_with_surrogates_are_listed(gateways, upstream):
     before = upstream.documents
     upstream.documents = {"/v1/models": {"data": [{"id": "\ud800"}]}}
     try:
@@ -321,7 +325,7 @@ def test_names_of_models_that_no_encoding_holds(gateways, upstream):
         upstream.documents = before
 
 
-def test_a_request_that_does_not_come_holds_no_place(gateways, upstream):
+def test_incomplete_request_takes_no_place(gateways, upstream):
     gateway = gateways(body_timeout=0.3, max_streams=1)
     upstream.plays()
     host, port = gateway.url.removeprefix("http://").split(":")
@@ -331,7 +335,7 @@ def test_a_request_that_does_not_come_holds_no_place(gateways, upstream):
     assert gateway.post(CHAT, ASKED[CHAT]).status_code == 200
 
 
-def test_pages_of_other_origins_may_not_ask(gateways, gateway, upstream):
+def test_web_pages_of_other_origins_are_refused(gateways, gateway, upstream):
     upstream.plays()
     own = gateway.url.replace("127.0.0.1", "localhost")
     for origin, status in (
@@ -339,7 +343,7 @@ def test_pages_of_other_origins_may_not_ask(gateways, gateway, upstream):
         ("null", 403),
         ("http://evil.example:1", 403),
         ("http://[", 403),
-        (own, 403),  # asked for by another name
+        (own, 403),  # requested by another name
         (gateway.url, 200),
         ("app://here", 200),
     ):
@@ -353,8 +357,8 @@ def test_pages_of_other_origins_may_not_ask(gateways, gateway, upstream):
     assert keyed.post(CHAT, ASKED[CHAT], headers=shown).status_code == 200
 
 
-def test_a_model_that_is_not_there_is_refused_to_whoever_asks_first(upstream):
-    """Also to those who ask while the names are being found out."""
+def test_unknown_model_is_refused_for_concurrent_first_requests(upstream):
+    """This includes requests during the download of the list."""
     upstream.plays()
     gateway = Running(upstream)
     answers = []
@@ -374,8 +378,8 @@ def test_a_model_that_is_not_there_is_refused_to_whoever_asks_first(upstream):
     assert [answer.status_code for answer in answers] == [404] * 8
 
 
-def test_what_the_upstream_tells_one_client_is_not_told_another(upstream):
-    """Where each shows the upstream a key of its own."""
+def test_model_list_of_one_client_is_hidden_from_others(upstream):
+    """Clients may forward different keys to the upstream."""
     before, asked_by = upstream.documents, []
     upstream.documents = {"/v1/models": {"data": [{"id": "secret"}]}}
     gateway = Running(upstream, forward_authorization=True)
@@ -390,7 +394,7 @@ def test_what_the_upstream_tells_one_client_is_not_told_another(upstream):
     assert asked_by == []
 
 
-def test_a_client_that_leaves_leaves_no_finished_turn(upstream):
+def test_client_disconnect_is_recorded_as_cancelled(upstream):
     records = Records(latest=1)
     gateway = Running(upstream, records=records)
     try:
@@ -415,7 +419,7 @@ def test_a_client_that_leaves_leaves_no_finished_turn(upstream):
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_who_has_the_whole_answer_has_not_left(gateway, upstream, stream):
+def test_client_with_a_complete_response_is_not_counted_as_gone(gateway, upstream, stream):
     def gone():
         lines = CLIENT.get(gateway.url + "/metrics").text.splitlines()
         return [line for line in lines if line.startswith("deltaparse_clients_gone_total")]
@@ -428,10 +432,8 @@ def test_who_has_the_whole_answer_has_not_left(gateway, upstream, stream):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_bug_ends_a_stream_with_the_error_of_its_protocol(
-    gateway, upstream, monkeypatch, caplog, path
-):
-    """And no words of a request stand in the log."""
+def test_bug_ends_a_stream_with_the_protocol_error(gateway, upstream, monkeypatch, caplog, path):
+    """The log contains no text of the request."""
     upstream.plays(chunks=["The ", "sum"])
 
     async def broken(self, index, deltas):
@@ -447,7 +449,7 @@ def test_a_bug_ends_a_stream_with_the_error_of_its_protocol(
 
 @pytest.mark.costly
 @pytest.mark.parametrize("path", PATHS)
-def test_a_service_that_stops_tells_those_who_wait(upstream, path):
+def test_shutdown_is_reported_to_open_streams(upstream, path):
     gateway = Running(upstream)
     upstream.plays(chunks=["The ", "sum"], fault="hang")
     body = ASKED[path] | {"stream": True}
@@ -467,7 +469,7 @@ def test_a_service_that_stops_tells_those_who_wait(upstream, path):
 
 
 @pytest.mark.parametrize("way", ["/nowhere", "/v1/chat", CHAT])
-def test_what_is_not_there_is_refused_as_json(gateway, way):
+def test_unknown_paths_are_refused_as_json(gateway, way):
     answer = CLIENT.get(gateway.url + way)
     assert answer.status_code == (405 if way == CHAT else 404)
     assert answer.json()["error"]["type"] == "invalid_request_error"
@@ -539,7 +541,7 @@ FULL = {
 
 
 def places_in(value, path=()):
-    """The paths to all values in a JSON value."""
+    """Yield the paths of all values in a JSON value."""
     yield path
     inner = value.items() if isinstance(value, dict) else ()
     for key, one in enumerate(value) if isinstance(value, list) else inner:
@@ -560,7 +562,7 @@ def model():
 
 
 def status_of(path, body, model):
-    """The status of a request, 200 where it is understood; what is said of it can be written."""
+    """Return the status of a request, 200 if valid. The error must be serializable."""
     vllm = OpenAI(grammars="structured_outputs")
     try:
         read = read_body(json.dumps(body).encode())
@@ -575,7 +577,7 @@ def status_of(path, body, model):
 @pytest.mark.parametrize("path", PATHS)
 @given(data=st.data())
 @settings(max_examples=60)
-def test_every_request_is_understood_or_refused(model, path, data):
+def test_every_request_is_parsed_or_refused(model, path, data):
     place = data.draw(st.sampled_from(sorted(places_in(FULL[path]), key=repr)))
     body = replaced(FULL[path], place, data.draw(VALUES))
     assert status_of(path, body, model) in (200, 400)
@@ -583,7 +585,7 @@ def test_every_request_is_understood_or_refused(model, path, data):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("depth", [50, 400, 900])
-def test_requests_that_are_nested_deep(gateway, upstream, path, depth):
+def test_deeply_nested_requests_do_not_fail(gateway, upstream, path, depth):
     upstream.plays()
     body = json.dumps(ASKED[path] | {"tools": TOOLS[path]})
     schema = '{"properties": {"a": ' * depth + "{}" + "}}" * depth
@@ -593,7 +595,7 @@ def test_requests_that_are_nested_deep(gateway, upstream, path, depth):
         assert error_of(path, answer.json())[0] == "invalid_request_error"
 
 
-def test_who_may_inspect(gateways, gateway, upstream):
+def test_inspect_page_checks_access(gateways, gateway, upstream):
     assert CLIENT.get(gateway.url + "/inspect").status_code == 404
     upstream.plays(chunks=["</script><b>The sum"])
     free, keyed = gateways(inspect=2), gateways(inspect=2, api_key="sesame")

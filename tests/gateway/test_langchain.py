@@ -1,4 +1,4 @@
-"""LangChain's models through the gateway; `make test-clients` installs them."""
+"""LangChain's models through the gateway. `make test-clients` installs them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A real llama.cpp server behind the gateway, with a model that writes noise.
+"""A real llama.cpp server with the gateway, and a model that writes noise.
 
-`make test-llama` runs it: the packages `xllamacpp`, which has the server, and `gguf` are large.
+`make test-llama` installs its large packages: `xllamacpp`, which contains the server, and `gguf`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BUDGET = {
     RESPONSES: {"reasoning": {"max_tokens": 20}},
     MESSAGES: {"thinking": {"type": "enabled", "budget_tokens": 20}},
 }
-"""Noise that has begun to reason hardly ever ends it."""
+"""A reasoning budget, because noise rarely contains the end of reasoning."""
 SHORT = {CHAT: "max_tokens", RESPONSES: "max_output_tokens", MESSAGES: "max_tokens"}
 
 
@@ -71,7 +71,7 @@ def asked(path, **more):
     return ASKED[path] | {SHORT[path]: 60} | more
 
 
-def test_it_tells_what_it_is(found):
+def test_llama_server_is_detected(found):
     assert found.upstream.kind == "llama.cpp"
     assert found.upstream.adds_bos
     assert found.model.fmt.verified
@@ -80,7 +80,7 @@ def test_it_tells_what_it_is(found):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
-def test_noise_is_an_answer(real, path, stream):
+def test_noise_is_parsed_as_content(real, path, stream):
     answer = real.post(path, asked(path, stream=stream))
     assert answer.status_code == 200
     message = READERS[path](answer.content if stream else answer.json())
@@ -90,7 +90,7 @@ def test_noise_is_an_answer(real, path, stream):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
-def test_noise_is_a_call_where_one_is_required(real, path, stream):
+def test_required_call_constrains_noise(real, path, stream):
     tools = json.loads(json.dumps(TOOLS[path]).replace('"add"', '"weather"'))
     (tools[0].get("function") or tools[0])["input_schema" if path == MESSAGES else "parameters"] = (
         SCHEMA
@@ -111,7 +111,7 @@ def test_noise_is_a_call_where_one_is_required(real, path, stream):
         assert isinstance(made["now"], bool)
 
 
-def test_noise_is_json_of_a_schema(real):
+def test_response_format_constrains_noise(real):
     form = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
     body = asked(CHAT, response_format=form, **BUDGET[CHAT]) | {"max_tokens": 400}
     answer = real.post(CHAT, body).json()
@@ -119,13 +119,13 @@ def test_noise_is_json_of_a_schema(real):
     assert set(made) == {"unit", "now"}
 
 
-def test_grammars_that_begin_at_a_trigger_are_taken(real):
+def test_lazy_grammars_are_accepted(real):
     function = {"name": "weather", "strict": True, "parameters": SCHEMA}
     answer = real.post(CHAT, asked(CHAT, tools=[{"type": "function", "function": function}]))
     assert answer.status_code == 200, answer.text
 
 
-def test_the_bos_token_stands_there_once(real, server):
+def test_bos_token_occurs_once(real, server):
     usage = real.post(CHAT, asked(CHAT)).json()["usage"]
     sent = real.model.template.render(ASKED[CHAT]["messages"], add_generation_prompt=True)
     body = {"content": sent.removeprefix("<s>"), "add_special": True, "parse_special": True}
@@ -141,7 +141,7 @@ def test_log_probabilities(real):
     assert all(entry["logprob"] <= 0 and len(entry["top_logprobs"]) == 3 for entry in entries)
 
 
-def test_reasoning_that_is_ended(real):
+def test_forced_end_of_reasoning(real):
     begun = {"role": "assistant", "content": "", "reasoning_content": "Let me"}
     messages = [*ASKED[CHAT]["messages"], begun]
     body = asked(CHAT, messages=messages, continue_final_message=True, thinking_budget=8)
@@ -151,7 +151,7 @@ def test_reasoning_that_is_ended(real):
     assert "\\n</ponder>\\n\\n" in answer.text.rpartition('"raw"')[2]
 
 
-def test_an_answer_that_nobody_waits_for_is_stopped(real, server):
+def test_abandoned_response_is_stopped(real, server):
     body = asked(CHAT, stream=True) | {"max_tokens": 3000}
     with httpx.stream("POST", real.url + CHAT, json=body) as answer:
         next(answer.iter_bytes())

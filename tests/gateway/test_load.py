@@ -1,4 +1,4 @@
-"""Many answers at a time, some of which break, and each is what the parser makes of its output."""
+"""Many concurrent responses, some with faults. Each equals the parser's result for its output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .asking import ASKED, KINDS, PATHS, READERS, TOOL, TOOLS
 from .scripted import Script
 
 AT_A_TIME = int(os.environ.get("DELTAPARSE_STREAMS", "60"))
-"""Streams; `make test-gateway` asks for 500."""
+"""Number of concurrent streams. `make test-gateway` uses 500."""
 
 FAULTS = (None, "die", None, "cut", "rubbish", None, "error", "leave", None)
 
@@ -36,8 +36,8 @@ def plain(message):
     return message.content, message.reasoning_content, calls
 
 
-async def test_each_answer_is_that_of_its_own_request(gateways, upstream):
-    """Streamed and whole, from each kind of upstream, whatever becomes of the others."""
+async def test_each_response_belongs_to_its_own_request(gateways, upstream):
+    """Streamed and complete responses from each kind of upstream, with faults in between."""
     served = [gateways(kind=kind) for kind in KINDS]
     upstream.plays()
     outputs = [output_of(number) for number in range(AT_A_TIME)]
@@ -86,7 +86,7 @@ async def test_each_answer_is_that_of_its_own_request(gateways, upstream):
     st.lists(st.text("abE\n", max_size=6), max_size=8),
     st.lists(st.text("abE\n", min_size=1, max_size=4), max_size=3),
 )
-def test_a_stop_string_is_found_at_every_chunking(chunks, strings):
+def test_stop_string_is_found_at_every_chunking(chunks, strings):
     def read(cut):
         stops, out = Stops(strings), ""
         for chunk in cut:
@@ -118,7 +118,7 @@ def test_events_are_the_same_at_every_chunking(texts, data):
 
 
 @pytest.mark.parametrize("block", [b"data: " + b"x" * 99, b"data: x\n" * 30, b"x" * 200])
-def test_an_event_has_an_end(block):
+def test_endless_event_is_refused(block):
     reader = EventReader(1000)
 
     def feed_on():

@@ -1,4 +1,4 @@
-"""The gateway keeps nothing of the requests that it has answered."""
+"""The gateway's memory does not grow with completed requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .conftest import TEMPLATES
 REQUESTS = int(os.environ.get("DELTAPARSE_REQUESTS", "0"))
 AT_A_TIME = 50
 ALLOWED = 8 << 20
-"""Bytes by which a process may grow once it is warm: what allocators do by themselves."""
+"""Allowed growth of a warm process in bytes, caused by allocators."""
 
 
 def resident(process):
@@ -33,7 +33,7 @@ async def ask(session, number):
         assert answer.status == 200, (number, answer)
         if number % 11 == 0:
             await answer.content.readany()
-            answer.close()  # it leaves
+            answer.close()  # the client disconnects
         else:
             await answer.read()
 

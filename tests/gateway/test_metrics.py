@@ -1,4 +1,4 @@
-"""The numbers of one process, and of several."""
+"""Metrics of one process, and of several."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def counted(text):
     return {(one.name, *one.labels.values()): one.value for one in samples}
 
 
-def test_numbers_are_added_up(tmp_path):
-    """Those of processes that ended too, but for what is true of now only."""
+def test_metrics_of_several_processes_are_summed(tmp_path):
+    """Counters include ended processes, gauges do not."""
 
     def run(program, *args):
         env = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
@@ -60,7 +60,7 @@ def test_numbers_are_added_up(tmp_path):
     assert total["deltaparse_held_characters",] == 30
 
 
-def test_numbers_of_two_gateways_in_a_process_are_their_own():
+def test_metrics_of_two_gateways_are_separate():
     one, other = Metrics(), Metrics()
     one.issues.labels('a"b\\c\nd').inc()
     assert b'deltaparse_issues_total{kind="a\\"b\\\\c\\nd"} 1.0' in one.text()

@@ -1,4 +1,4 @@
-"""The program on the page for operators: it fails where a call does not come whole."""
+"""The program on the operator page: it fails without a complete call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def smoke(gateway, capsys):
     return ask
 
 
-def test_a_call_that_comes_whole(smoke, upstream):
+def test_smoke_program_prints_a_complete_call(smoke, upstream):
     upstream.plays(chunks=[CALL])
     assert smoke() == 'a whole call: {"city": "Oslo"}\n'
 
@@ -43,7 +43,7 @@ def test_a_call_that_comes_whole(smoke, upstream):
         {"chunks": [CALL.replace("weather", "look")]},
     ],
 )
-def test_what_is_no_whole_call_is_noticed(smoke, upstream, script):
+def test_smoke_program_fails_without_a_complete_call(smoke, upstream, script):
     upstream.plays(**script)
     with pytest.raises(AssertionError):
         smoke()
@@ -61,8 +61,8 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_pages_starts(command, tmp_path, monkeypatch, capsys):
-    """As far as it can where nothing is at the address of the upstream."""
+def test_commands_of_the_pages_start(command, tmp_path, monkeypatch, capsys):
+    """The upstream is not running, so the command stops with an error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(logging.getLogger("deltaparse.gateway"), "handlers", [])  # `--log` adds one
     Path("key").write_text("secret", encoding="utf-8")
@@ -71,8 +71,8 @@ def test_a_command_of_the_pages_starts(command, tmp_path, monkeypatch, capsys):
         command = command.replace(name, str(template))
     command = command.replace("127.0.0.1:8000", "127.0.0.1:9")
     assert main(["serve", *shlex.split(command, comments=True)]) == 2
-    assert "reached" in capsys.readouterr().err
+    assert "cannot reach" in capsys.readouterr().err
 
 
-def test_the_commands_of_the_pages_are_found():
+def test_commands_of_the_pages_are_found():
     assert len(COMMANDS) == 5

@@ -1,4 +1,4 @@
-"""A file of records: each line in full, or not at all."""
+"""A file of records. Each line is complete, or missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def path(tmp_path):
 
 
 def fill_disk(monkeypatch, room):
-    """Let this many bytes be written, in parts; then there is no room."""
+    """Allow `room` bytes to be written, in parts. Then the disk is full."""
     real = os.write
     left = [room]
 
@@ -97,7 +97,7 @@ def test_lines_of_several_writers_are_never_mixed(path, monkeypatch):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
-def test_file_that_is_no_regular_one_reports_the_error():
+def test_special_file_reports_write_errors():
     file = RecordFile("/dev/full")
     with pytest.raises(OSError, match="No space"):
         file.append(b"a\n")

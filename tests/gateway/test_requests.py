@@ -1,4 +1,4 @@
-"""What clients ask, and what the upstream is asked in turn; what is refused, and how."""
+"""Requests of clients, the resulting requests to the upstream, and rejected requests."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ BAD_MEMBERS = [
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("body", BAD)
-def test_a_body_that_is_none(gateway, path, body):
+def test_invalid_body_is_refused(gateway, path, body):
     answer = CLIENT.post(gateway.url + path, content=body)
     assert answer.status_code == 400
     assert error_of(path, answer.json())[0] == "invalid_request_error"
@@ -83,7 +83,7 @@ def test_a_body_that_is_none(gateway, path, body):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("members", BAD_MEMBERS)
-def test_members_that_are_wrong(gateway, upstream, path, members):
+def test_invalid_members_are_refused(gateway, upstream, path, members):
     answer = gateway.post(path, ASKED[path] | members)
     assert answer.status_code == 400
     assert error_of(path, answer.json())[0] == "invalid_request_error"
@@ -128,7 +128,7 @@ def test_members_that_are_wrong(gateway, upstream, path, members):
         (MESSAGES, {"stop_sequences": [5]}, "stop_sequences"),
     ],
 )
-def test_what_is_refused_by_name(gateway, path, members, named):
+def test_unsupported_members_are_refused_by_name(gateway, path, members, named):
     answer = gateway.post(path, ASKED[path] | members)
     assert answer.status_code == 400
     assert named in error_of(path, answer.json())[1]
@@ -142,7 +142,7 @@ def test_what_is_refused_by_name(gateway, path, members, named):
     ],
 )
 @pytest.mark.parametrize("value", [{}, "", {"type": "create"}, "id_1"])
-def test_state_of_a_server_is_refused_by_its_name(gateway, upstream, path, name, value):
+def test_server_state_is_refused_by_name(gateway, upstream, path, name, value):
     answer = gateway.post(path, ASKED[path] | {name: value})
     assert answer.status_code == 400
     assert error_of(path, answer.json())[1].startswith(f"{name} is not supported")
@@ -150,7 +150,7 @@ def test_state_of_a_server_is_refused_by_its_name(gateway, upstream, path, name,
 
 
 @pytest.mark.parametrize("thread", [{"type": "create"}, {"type": "continue"}, {}])
-def test_a_thread_is_refused_with_details_for_clients(gateway, thread):
+def test_thread_is_refused_with_an_error_code(gateway, thread):
     error = gateway.post(MESSAGES, ASKED[MESSAGES] | {"thread": thread}).json()["error"]
     assert error["type"] == "invalid_request_error"
     assert error["details"] == {
@@ -167,7 +167,7 @@ def test_images_are_refused(gateway):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_model_that_is_not_there(gateway, path):
+def test_unknown_model_is_refused(gateway, path):
     answer = gateway.post(path, ASKED[path] | {"model": "large"})
     assert answer.status_code == 404
     type, words = error_of(path, answer.json())
@@ -175,7 +175,7 @@ def test_a_model_that_is_not_there(gateway, path):
     assert "large" in words
 
 
-def test_names_of_ones_own(gateways, upstream):
+def test_configured_model_names(gateways, upstream):
     gateway = gateways(models=("mine", "yours"))
     upstream.plays()
     answer = gateway.post(CHAT, ASKED[CHAT] | {"model": "mine"}).json()
@@ -185,7 +185,7 @@ def test_names_of_ones_own(gateways, upstream):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_body_that_is_too_large(gateways, upstream, path):
+def test_too_large_body_is_refused(gateways, upstream, path):
     upstream.plays()
     gateway = gateways(max_body=1000)
     answer = gateway.post(path, ASKED[path] | {"user": "x" * 2000})
@@ -194,7 +194,7 @@ def test_a_body_that_is_too_large(gateways, upstream, path):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_the_key(gateways, upstream, path):
+def test_api_key_is_required(gateways, upstream, path):
     upstream.plays()
     gateway = gateways(api_key="sesame")
     for headers in ({}, {"authorization": "Bearer sesam"}, {"x-api-key": "é".encode()}):
@@ -207,7 +207,7 @@ def test_the_key(gateways, upstream, path):
     assert CLIENT.get(gateway.url + "/v1/models").status_code == 401
 
 
-def test_whose_authorization_goes_on(gateways, upstream):
+def test_authorization_is_forwarded_if_configured(gateways, upstream):
     headers = {"authorization": "Bearer theirs"}
     for options, shown in (
         ({}, None),
@@ -219,7 +219,7 @@ def test_whose_authorization_goes_on(gateways, upstream):
         assert upstream.heads[-1].get("authorization") == shown
 
 
-def test_an_authorization_that_cannot_go_on_as_it_came(gateways, upstream):
+def test_non_ascii_authorization_is_refused(gateways, upstream):
     upstream.plays()
     headers = {"authorization": "Bearer é".encode("latin-1")}
     answer = gateways(forward_authorization=True).post(CHAT, ASKED[CHAT], headers=headers)
@@ -241,14 +241,14 @@ def test_an_authorization_that_cannot_go_on_as_it_came(gateways, upstream):
         ("http://h", "é"),
     ],
 )
-def test_upstreams_that_nobody_can_ask(url, key):
+def test_invalid_upstream_urls_and_keys_are_refused(url, key):
     with pytest.raises(UsageError) as raised:
         HttpClient(url, Settings(), key=key)
     assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_the_upstream_is_asked(gateways, upstream, kind):
+def test_sampling_parameters_are_sent_to_the_upstream(gateways, upstream, kind):
     upstream.plays()
     settings = {"temperature": 0.5, "top_p": 0.9, "top_k": 5, "seed": 3, "stop": ["END"]}
     gateways(kind=kind).post(CHAT, ASKED[CHAT] | settings | {"max_tokens": 50})
@@ -264,7 +264,7 @@ def test_what_the_upstream_is_asked(gateways, upstream, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_upstream_adds_a_bos_token_or_the_template_does(gateways, upstream, kind):
+def test_bos_token_is_added_by_upstream_or_template(gateways, upstream, kind):
     for adds in (False, True):
         upstream.plays()
         gateways(kind=kind, options=(("adds_bos", adds),)).post(CHAT, ASKED[CHAT])
@@ -276,7 +276,7 @@ def test_the_upstream_adds_a_bos_token_or_the_template_does(gateways, upstream, 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("named", [True, False])
-def test_a_call_that_is_required(gateways, upstream, kind, path, named):
+def test_required_call_is_constrained(gateways, upstream, kind, path, named):
     upstream.plays(chunks=[CALL])
     choice = NAMED[path] if named else {"type": "any"} if path == MESSAGES else "required"
     body = ASKED[path] | {"tools": TOOLS[path], "tool_choice": choice}
@@ -296,7 +296,7 @@ def test_a_call_that_is_required(gateways, upstream, kind, path, named):
     assert "add" in answer.text
 
 
-def test_json_that_is_asked_for(gateway, upstream):
+def test_response_format_is_constrained(gateway, upstream):
     upstream.plays(chunks=['{"a": 1}'])
     for form in (
         {"type": "json_object"},
@@ -310,7 +310,7 @@ def test_json_that_is_asked_for(gateway, upstream):
 
 
 @pytest.mark.parametrize("off", ["none", "no tools"])
-def test_tools_that_are_off_make_text_of_calls(gateway, upstream, off):
+def test_calls_are_content_if_tools_are_disabled(gateway, upstream, off):
     upstream.plays(chunks=[CALL])
     tools = {"tools": [TOOL], "tool_choice": "none"} if off == "none" else {}
     answer = gateway.post(CHAT, ASKED[CHAT] | tools).json()
@@ -320,8 +320,8 @@ def test_tools_that_are_off_make_text_of_calls(gateway, upstream, off):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_tools_with_a_name_only(gateways, upstream, path):
-    """More than that no protocol asks for, and some templates do."""
+def test_tools_with_only_a_name_are_rendered(gateways, upstream, path):
+    """Protocols require only a name, but some templates require more."""
     upstream.plays(chunks=["Hi."])
     tool = {"type": "function", "name": "add"}
     named = {CHAT: {"type": "function", "function": {"name": "add"}}, RESPONSES: tool}
@@ -331,7 +331,7 @@ def test_tools_with_a_name_only(gateways, upstream, path):
     assert "add" in upstream.bodies[0]["prompt"]
 
 
-def test_one_call_at_a_time(gateway, upstream):
+def test_parallel_calls_are_dropped_if_disabled(gateway, upstream):
     upstream.plays(chunks=[CALL, "\n", CALL])
     body = ASKED[CHAT] | {"tools": [TOOL], "parallel_tool_calls": False}
     answer = gateway.post(CHAT, body).json()
@@ -340,8 +340,8 @@ def test_one_call_at_a_time(gateway, upstream):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_stop_string_is_found_wherever_it_was_cut(gateways, upstream, kind, stream):
-    """Also where the upstream leaves it in its text, or knows nothing of it."""
+def test_stop_string_is_found_across_chunks(gateways, upstream, kind, stream):
+    """This includes upstreams that keep the stop string in their text, or ignore it."""
     upstream.plays(chunks=["one E", "N", "D two", " three"])
     gateway = gateways(kind=kind)
     answer = gateway.post(CHAT, ASKED[CHAT] | {"stop": "END", "stream": stream})
@@ -354,7 +354,7 @@ def test_a_stop_string_is_found_wherever_it_was_cut(gateways, upstream, kind, st
 
 
 @pytest.mark.parametrize("kind", ["openai", "llama.cpp", "sglang"])
-def test_a_stop_string_that_the_upstream_found(gateways, upstream, kind):
+def test_stop_string_of_the_upstream_is_reported(gateways, upstream, kind):
     upstream.plays(chunks=["one "], stopped_at="END")
     body = ASKED[MESSAGES] | {"stop_sequences": ["END"]}
     answer = gateways(kind=kind).post(MESSAGES, body).json()
@@ -372,7 +372,7 @@ def test_a_stop_string_that_the_upstream_found(gateways, upstream, kind):
         (None, [], ("stop", None)),
     ],
 )
-def test_the_parser_is_told_where_the_upstream_stopped(
+def test_stop_reason_is_passed_to_the_parser(
     gateways, upstream, monkeypatch, kind, stopped_at, asked, told
 ):
     ends, finish = [], StreamParser.finish
@@ -385,7 +385,7 @@ def test_the_parser_is_told_where_the_upstream_stopped(
     upstream.plays(chunks=["one "], stopped_at=stopped_at)
     gateways(kind=kind).post(CHAT, ASKED[CHAT] | {"stop": asked})
     if kind == "sglang" and stopped_at is None:
-        told = ("stop", 9)  # the end of the text is a token there
+        told = ("stop", 9)  # SGLang's EOS is a token
     assert ends == [told]
 
 
@@ -400,12 +400,12 @@ def test_the_parser_is_told_where_the_upstream_stopped(
         ({"matched_stop": "</call>"}, "</call>"),
     ],
 )
-def test_an_upstream_of_completions_reports_where_it_stopped(choice, stop):
+def test_stop_reason_is_read_from_completions(choice, stop):
     event = {"choices": [{"text": "", "finish_reason": "stop", **choice}]}
     assert OpenAI().reader()(event).stop == stop
 
 
-def test_a_stop_string_in_a_call_completes_none(gateway, upstream):
+def test_stop_string_in_a_call_leaves_it_incomplete(gateway, upstream):
     upstream.plays(chunks=['<call>\n{"name": "add", "arguments": {"a": 1, "b": '])
     body = ASKED[CHAT] | {"tools": [TOOL], "stop": ["2"], "stream": True}
     upstream.script.stopped_at = "2"
@@ -414,7 +414,7 @@ def test_a_stop_string_in_a_call_completes_none(gateway, upstream):
 
 
 @pytest.mark.parametrize("kind", ["openai", "llama.cpp", "sglang", "tgi"])
-def test_an_answer_that_reaches_its_limit(gateways, upstream, kind):
+def test_token_limit_is_reported_in_each_protocol(gateways, upstream, kind):
     upstream.plays(chunks=["one "], reason="length")
     gateway = gateways(kind=kind)
     assert gateway.post(CHAT, ASKED[CHAT]).json()["choices"][0]["finish_reason"] == "length"
@@ -451,7 +451,7 @@ def test_several_choices(gateway, upstream, stream):
     assert [usage["completion_tokens"] for usage in usages] == [6]
 
 
-def test_usage_only_where_it_is_asked_for(gateway, upstream):
+def test_usage_is_streamed_only_on_request(gateway, upstream):
     upstream.plays()
     assert "usage" not in streamed(gateway, CHAT).text
     options = {"stream_options": {"include_usage": True}}
@@ -459,7 +459,7 @@ def test_usage_only_where_it_is_asked_for(gateway, upstream):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_reasoning_by_a_switch(gateways, upstream, path):
+def test_reasoning_is_switched_by_the_request(gateways, upstream, path):
     gateway = gateways(model="reasoning_under_a_switch")
     on = {
         CHAT: {"reasoning_effort": "high"},
@@ -485,7 +485,7 @@ def test_reasoning_by_a_switch(gateways, upstream, path):
         assert "Yes." in answer.text
 
 
-def test_reasoning_that_is_not_to_be_shown(gateway, upstream):
+def test_hidden_reasoning_is_dropped(gateway, upstream):
     upstream.plays(chunks=["<ponder>\nSo.\n</ponder>\n\nYes."])
     for path in PATHS:
         answer = gateway.post(path, ASKED[path] | {"include_reasoning": False})
@@ -493,7 +493,7 @@ def test_reasoning_that_is_not_to_be_shown(gateway, upstream):
         assert "Yes." in answer.text
 
 
-def test_numbers(gateway, upstream):
+def test_metrics_of_a_request(gateway, upstream):
     upstream.plays(chunks=[CALL])
     gateway.post(CHAT, ASKED[CHAT] | {"tools": [TOOL]})
     lines = CLIENT.get(gateway.url + "/metrics").text.splitlines()
@@ -505,7 +505,7 @@ def test_numbers(gateway, upstream):
     assert 'deltaparse_requests_total{protocol="chat",status="200"}' in "\n".join(lines)
 
 
-def test_every_answer_has_an_id(gateway):
+def test_every_response_has_an_id(gateway):
     for path in PATHS:
         answer = gateway.post(path, ASKED[path])
         assert answer.headers["x-request-id"].startswith("req_")
@@ -513,7 +513,7 @@ def test_every_answer_has_an_id(gateway):
         assert other.json()["id"] != answer.json()["id"]
 
 
-def test_ids_are_such_as_the_template_takes_back():
+def test_call_ids_are_accepted_by_the_template():
     refusing = (
         "{% for m in messages %}{{ m.role }}{% for c in m.tool_calls or [] %}"
         "{% if c.id | length != 9 %}{{ raise_exception('nine!') }}{% endif %}"
@@ -528,7 +528,7 @@ def test_ids_are_such_as_the_template_takes_back():
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_response_repeats_its_request(gateway, upstream, stream):
+def test_response_repeats_members_of_its_request(gateway, upstream, stream):
     upstream.plays(chunks=[CALL])
     asked = {"temperature": 0.5, "tools": TOOLS[RESPONSES], "metadata": {"a": "b"}}
     answer = gateway.post(RESPONSES, ASKED[RESPONSES] | asked | {"stream": stream})
@@ -539,14 +539,14 @@ def test_a_response_repeats_its_request(gateway, upstream, stream):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", ["self", "context", "name", "value", "", "a b"])
-def test_switches_named_like_parameters_are_passed_on(gateway, upstream, path, name):
+def test_variables_named_like_parameters_are_passed_on(gateway, upstream, path, name):
     body = ASKED[path] | {"chat_template_kwargs": {name: 1}}
     assert gateway.post(path, body).status_code == 200
 
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", ["messages", "tools", "add_generation_prompt", "bos_token"])
-def test_switches_of_the_gateway_are_refused_by_name(gateway, upstream, path, name):
+def test_reserved_variables_are_refused_by_name(gateway, upstream, path, name):
     answer = gateway.post(path, ASKED[path] | {"chat_template_kwargs": {name: 1}})
     assert answer.status_code == 400
     assert name in error_of(path, answer.json())[1]

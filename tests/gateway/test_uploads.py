@@ -1,4 +1,4 @@
-"""Bodies that are held: which of them has to end for others."""
+"""Request bodies in memory, and the choice of the one to drop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def stack():
         yield made
 
 
-async def test_too_many_bodies_end_the_oldest_of_the_client_with_most(stack):
+async def test_too_many_bodies_drop_the_oldest_of_the_largest_client(stack):
     uploads = Uploads(3, 1000)
     b, a1, a2 = (stack.enter_context(uploads.upload(client)) for client in ("b", "a", "a"))
     stack.enter_context(uploads.upload("c"))
@@ -26,7 +26,7 @@ async def test_too_many_bodies_end_the_oldest_of_the_client_with_most(stack):
     assert a1.scope.cancel_called
 
 
-async def test_body_that_is_all_there_is_never_given_up(stack):
+async def test_complete_body_is_never_dropped(stack):
     uploads = Uploads(1, 1000)
     first = stack.enter_context(uploads.upload("a"))
     uploads.arrived(first)
@@ -35,7 +35,7 @@ async def test_body_that_is_all_there_is_never_given_up(stack):
     assert [one.is_given_up for one in (first, second, third)] == [False, True, False]
 
 
-async def test_too_many_bytes_end_a_body_of_whoever_holds_most(stack):
+async def test_too_many_bytes_drop_a_body_of_the_largest_client(stack):
     uploads = Uploads(9, 100)
     a, b = (stack.enter_context(uploads.upload(client)) for client in "ab")
     uploads.add(b, b"x" * 20)
@@ -45,7 +45,7 @@ async def test_too_many_bytes_end_a_body_of_whoever_holds_most(stack):
     assert len(b.body) == 35
 
 
-async def test_large_body_is_refused_if_no_other_can_be_given_up():
+async def test_large_body_is_refused_if_no_other_can_be_dropped():
     uploads = Uploads(9, 10)
     with uploads.upload("a") as first:
         uploads.add(first, b"x" * 10)
@@ -55,7 +55,7 @@ async def test_large_body_is_refused_if_no_other_can_be_given_up():
             uploads.add(small, b"x" * 10)
         with uploads.upload("b") as large:
             uploads.arrived(large)
-            with pytest.raises(Fault, match="too many bytes"):
+            with pytest.raises(Fault, match="too many request bytes"):
                 uploads.add(large, b"x" * (SMALL + 1))
 
 

@@ -1,7 +1,7 @@
-"""A model for llama.cpp that has never learned anything: one layer, a token for each byte.
+"""An untrained model for llama.cpp with one layer and a token for each byte.
 
-What it writes is noise, but for what a grammar holds it to, or where it ends: enough to see that
-server and gateway mean the same by what they say to each other. Needs the package `gguf`.
+It writes noise, except within a grammar. This suffices to test the protocol between server and
+gateway. It requires the package `gguf`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 time.sleep(1000)
 """
-"""Starts llama.cpp's own server, which the package `xllamacpp` has, and prints where it listens."""
+"""A program that runs llama.cpp's server from the package `xllamacpp`, and prints its address."""
 
 
 def byte_names():
-    """The characters that a vocabulary of bytes has for each byte."""
+    """Return the vocabulary's character for each byte."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in plain]
     names = {byte: chr(byte) for byte in plain}
@@ -36,7 +36,7 @@ def byte_names():
 
 
 def write_model(path, template):
-    """Write the model, with a chat template, as a GGUF file."""
+    """Write the model with a chat template as a GGUF file."""
     import gguf
     import numpy as np
 

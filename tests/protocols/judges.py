@@ -1,9 +1,8 @@
-"""The clients of OpenAI and Anthropic as judges: what they validate, and what they add up.
+"""The clients of OpenAI and Anthropic as judges: validation of events, and accumulated messages.
 
-Each judge takes the bytes of a whole stream, through the client's own way of reading it from a
-socket (httpx with a transport that answers at once), and returns what the client made of it.
-`checked_...` validates one event by the client's types, strictly, and says which members these do
-not know.
+Each judge passes the bytes of a complete stream through the client's own HTTP code (httpx with a
+mock transport), and returns the client's result. `check_...` validates one event by the client's
+types in strict mode, and checks for unknown members.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ needs_clients = needs("openai", "anthropic", "pydantic", "httpx2")
 
 
 def reason_told(parser):
-    """Why a turn ended, as Chat Completions say it of what a parser read.
+    """Return the finish reason in Chat Completions for a parsed turn.
 
-    Clients take a call that broke before its arguments for one that has none.
+    Clients treat a call that broke before its arguments as a call without arguments.
     """
     reason = parser.finish_reason
     bare = any(not (call.complete or call.arguments) for call in parser.message.tool_calls)
@@ -33,7 +32,7 @@ def reason_told(parser):
 
 @cache
 def judge(machine):
-    """What judges an event."""
+    """Return the validator of an event."""
     from anthropic.types import RawMessageStreamEvent
     from openai.types.chat import ChatCompletionChunk
     from openai.types.responses import ResponseStreamEvent
@@ -50,7 +49,7 @@ def judge(machine):
 
 @cache
 def whole(machine):
-    """The type of a whole response."""
+    """Return the type of a complete response."""
     from anthropic.types import Message
     from openai.types.chat import ChatCompletion
     from openai.types.responses import Response
@@ -61,7 +60,7 @@ def whole(machine):
 
 
 def extras(value):
-    """The members that the client's types do not know, wherever in a model."""
+    """Return the members unknown to the client's types, at any depth."""
     if hasattr(value, "model_extra"):
         return set(value.model_extra or ()).union(
             *(extras(getattr(value, name)) for name in type(value).model_fields)
@@ -72,21 +71,21 @@ def extras(value):
 
 
 def check_event(machine, event):
-    """An event is what the client's types say, and has no members that they do not know."""
+    """Check that an event matches the client's types, without unknown members."""
     made = judge(machine).validate_python(event, strict=True)
     assert made.model_dump(exclude_unset=True) == event
     assert extras(made) <= KNOWN_EXTRAS
 
 
 def check_whole(machine, response):
-    """The same of a whole response."""
+    """Check a complete response in the same way."""
     made = whole(machine).model_validate(response, strict=True)
     assert made.model_dump(exclude_unset=True) == response
     assert extras(made) <= KNOWN_EXTRAS
 
 
 class Answer:
-    """A transport that answers every request with `body`."""
+    """A transport that returns `body` for every request."""
 
     def __init__(self):
         self.body = b""
@@ -102,7 +101,7 @@ HI = [{"role": "user", "content": "hi"}]
 
 
 def client(make):
-    """The client that a package makes, to which `ANSWER` answers."""
+    """Return the client of a package, connected to `ANSWER`."""
     httpx = import_module("httpx2")
     http = httpx.Client(transport=httpx.MockTransport(ANSWER))
     return make(api_key="x", base_url="http://x", http_client=http, max_retries=0)
@@ -110,18 +109,18 @@ def client(make):
 
 @cache
 def openai_client():
-    """The client of OpenAI."""
+    """Return the client of OpenAI."""
     return client(import_module("openai").OpenAI)
 
 
 @cache
 def anthropic_client():
-    """The client of Anthropic."""
+    """Return the client of Anthropic."""
     return client(import_module("anthropic").Anthropic)
 
 
 def chat_completion(body):
-    """The completion that openai adds up, and the events that it makes."""
+    """Return the completion accumulated by openai, and its events."""
     ANSWER.body = body
     with openai_client().chat.completions.stream(model="m", messages=HI) as stream:
         events = list(stream)
@@ -129,7 +128,7 @@ def chat_completion(body):
 
 
 def response(body):
-    """The response that openai adds up, None if it never was completed, and the events."""
+    """Return the response accumulated by openai (None if incomplete), and its events."""
     ANSWER.body = body
     with openai_client().responses.stream(model="m", input="hi") as stream:
         events = list(stream)
@@ -138,7 +137,7 @@ def response(body):
 
 
 def anthropic_message(body):
-    """The message that anthropic adds up, and the events."""
+    """Return the message accumulated by anthropic, and its events."""
     ANSWER.body = body
     with anthropic_client().messages.stream(model="m", messages=HI, max_tokens=9) as stream:
         events = list(stream)

@@ -1,10 +1,10 @@
-"""JSON values with one value in them replaced."""
+"""JSON values with one inner value replaced."""
 
 from __future__ import annotations
 
 
 def places(value, so_far=()):
-    """The ways to all values in a JSON value."""
+    """Yield the paths of all values in a JSON value."""
     yield so_far
     items = value.items() if isinstance(value, dict) else ()
     for key, inner in enumerate(value) if isinstance(value, list) else items:
@@ -12,7 +12,7 @@ def places(value, so_far=()):
 
 
 def replaced(value, place, new):
-    """A copy of a JSON value with another at a place."""
+    """Return a copy of a JSON value with another value at a path."""
     if not place:
         return new
     copy = value.copy()

@@ -16,14 +16,14 @@ USAGE = {
 
 
 def parsed(fmt, texts, reason, **options):
-    """A finished parser, and its deltas."""
+    """Return a finished parser and its deltas."""
     parser = StreamParser(fmt, **options)
     deltas = [delta for text in texts for delta in parser.feed(text)]
     return parser, deltas + parser.finish(reason)
 
 
 def events_of(machine, deltas, reason, usage=None, **finish):
-    """All events of a stream."""
+    """Return all events of a stream."""
     events = machine.start()
     for delta in deltas:
         events += machine.push(delta)
@@ -31,7 +31,7 @@ def events_of(machine, deltas, reason, usage=None, **finish):
 
 
 def bytes_of(machine, deltas, reason, usage=None, *, at_once=1, **finish):
-    """All bytes of a stream, some deltas at once."""
+    """Return all bytes of a stream, written with several deltas at a time."""
     body = machine.sse(machine.start())
     for at in range(0, len(deltas), at_once):
         body += machine.push_bytes(deltas[at : at + at_once])
@@ -39,7 +39,7 @@ def bytes_of(machine, deltas, reason, usage=None, *, at_once=1, **finish):
 
 
 def data_of(body):
-    """The JSON in the bytes of a stream, and the names of the events."""
+    """Return the JSON in the bytes of a stream, and the names of the events."""
     blocks = body.decode().split("\n\n")
     assert blocks.pop() == ""
     names, data = [], []
@@ -52,7 +52,7 @@ def data_of(body):
 
 
 def joined_runs(message):
-    """The message with parts of one kind joined: what its deltas tell of it."""
+    """Return the message with adjacent parts of one kind joined, as in its deltas."""
     parts = []
     for part in message.parts:
         if isinstance(part, ToolCall):
@@ -66,7 +66,7 @@ def joined_runs(message):
 
 
 def without_complete(message):
-    """The message as a protocol has it that does not say which calls are complete."""
+    """Return the parts of the message without completeness, for protocols that lack it."""
     return [
         (part.id, part.name, part.arguments or "{}") if isinstance(part, ToolCall) else part
         for part in message.parts

@@ -1,4 +1,4 @@
-"""The objects of the OpenAI protocol."""
+"""Objects of the OpenAI protocol."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..strategies.wire_by_hand import CALL, TAGS
 HEAD = {"id": "x", "model": "m", "created": 7}
 
 
-def test_a_delta_leaves_out_what_is_absent():
+def test_delta_omits_missing_members():
     assert ContentDelta("a").to_openai() == {"content": "a"}
     assert ReasoningDelta("a").to_openai() == {"reasoning_content": "a"}
     assert ToolCallDelta(1, None, None, "{").to_openai() == {
@@ -67,13 +67,13 @@ def test_chunks_have_one_role_one_finish_and_usage_last():
     assert set(reasons) == {None}
 
 
-def test_an_empty_turn_has_its_role_and_its_finish():
+def test_empty_turn_has_role_and_finish_reason():
     first, last = chat_completion_chunks([], **HEAD, finish_reason="stop")
     assert first["choices"][0]["delta"] == {"role": "assistant"}
     assert last["choices"][0]["finish_reason"] == "stop"
 
 
-def test_the_finish_reason_may_be_asked_for_at_the_end():
+def test_finish_reason_may_be_a_function():
     parser = StreamParser(TAGS)
 
     def deltas():
@@ -84,7 +84,7 @@ def test_the_finish_reason_may_be_asked_for_at_the_end():
     assert last["choices"][0]["finish_reason"] == "tool_calls"
 
 
-def test_a_message_is_what_openai_has():
+def test_message_has_the_shape_of_openai():
     assert Message([]).to_openai() == {"role": "assistant", "content": ""}
     message = parse(f"<think>\nhm\n</think>\n\n{CALL}", TAGS)
     assert message.to_openai() == {
@@ -101,7 +101,7 @@ def test_a_message_is_what_openai_has():
     }
 
 
-def test_healed_gives_a_value_of_whatever_was_there():
+def test_healed_returns_an_object_for_any_arguments():
     assert ToolCall("i", "f", '{"a": "hel', False).healed() == {"a": "hel"}
     assert ToolCall("i", "f", "", False).healed() == {}
     assert ToolCall("i", "f", "[1", False).healed() == {}
@@ -115,7 +115,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_the_field_of_reasoning_has_the_name_that_is_asked_for(name):
+def test_reasoning_member_has_the_requested_name(name):
     fields = dict.fromkeys(FIELDS[name], "hm")
     assert ReasoningDelta("hm").to_openai(reasoning=name) == fields
     for delta in (ContentDelta("a"), ToolCallDelta(0, "id", "f")):
@@ -128,7 +128,7 @@ def test_the_field_of_reasoning_has_the_name_that_is_asked_for(name):
     assert chunk["choices"][0]["delta"] == {"role": "assistant"} | fields
 
 
-def test_no_other_field_has_reasoning():
+def test_unknown_reasoning_member_is_refused():
     for made in (ReasoningDelta("hm"), Message([Reasoning("hm")])):
         with pytest.raises(UsageError, match='"reasoning_content", "reasoning" or "both"'):
             made.to_openai(reasoning="thoughts")

@@ -1,4 +1,4 @@
-"""Streams of other servers: any legal order, whatever is left out, sent again, or cut off."""
+"""Decoding of streams from other servers: reordered, missing, repeated and truncated events."""
 
 from __future__ import annotations
 
@@ -59,23 +59,23 @@ def called(index, id=None, name=None, arguments=None):
 
 
 @by_protocol
-def test_a_whole_response_is_read(machine, read):
+def test_complete_response_is_read(machine, read):
     whole = machine(**HEAD).response(MESSAGE, "tool_calls")
     found = read(whole)
     assert found.content == "cd"
     assert found.reasoning_content == "r"
     assert [call.name for call in found.tool_calls] == ["f", "g"]
     assert found.issues == ()
-    if machine is ChatCompletions:  # which keeps no order
+    if machine is ChatCompletions:  # Chat Completions keep no order
         assert found.parts == [Reasoning("r"), Content("cd"), *CALLS]
     elif machine is Responses:
         assert found == MESSAGE
-    else:  # whose `input` is a value
+    else:  # `input` is a value
         assert [call.arguments for call in found.tool_calls] == ['{"x": 1.5}', "{}"]
 
 
 @by_protocol
-def test_a_stream_may_end_anywhere(machine, read):
+def test_truncated_stream_is_read(machine, read):
     deltas = list(message_deltas(MESSAGE))
     events = events_of(machine(**HEAD), deltas, "tool_calls")
     for end in range(len(events)):
@@ -92,13 +92,13 @@ def test_a_stream_may_end_anywhere(machine, read):
 
 
 @by_protocol
-def test_a_call_at_the_end_of_what_was_cut_off_is_not_complete(machine, read):
+def test_last_call_of_a_truncated_stream_is_not_complete(machine, read):
     deltas = [ToolCallDelta(0, "a", "f", '{"x": 1}')]
     (call,) = read(events_of(machine(**HEAD), deltas, "length")).tool_calls
     assert not call.complete
 
 
-def test_the_item_says_whether_its_call_is_whole():
+def test_item_status_decides_if_a_call_is_complete():
     whole = [ToolCallDelta(0, "a", "f", '{"x": 1}', last=True)]
     (call,) = read_responses(events_of(Responses(**HEAD), whole, "length")).tool_calls
     assert call.complete
@@ -126,13 +126,13 @@ def test_a_refusal_is_content(machine, read):
 
 
 @by_protocol
-def test_what_is_no_event_is_refused(machine, read):
+def test_invalid_event_is_refused(machine, read):
     with pytest.raises(UsageError, match="not an event"):
         read([7])
 
 
 class Model:
-    """An object that dumps itself, as pydantic's do."""
+    """An object with `model_dump`, like pydantic models."""
 
     def __init__(self, event):
         self.event = event
@@ -143,7 +143,7 @@ class Model:
 
 
 @by_protocol
-def test_events_come_as_mappings_models_text_and_bytes(machine, read):
+def test_events_may_be_mappings_models_text_or_bytes(machine, read):
     deltas = list(message_deltas(MESSAGE))
     events = events_of(machine(**HEAD), deltas, "tool_calls")
     body = machine(**HEAD).sse(events)
@@ -158,7 +158,7 @@ def test_events_come_as_mappings_models_text_and_bytes(machine, read):
     assert read(Model(whole)) == read(whole)
 
 
-def test_lines_that_are_no_data_are_passed_over():
+def test_lines_without_data_are_ignored():
     body = (
         b": comment\n\nevent: x\nid: 3\nretry: 9\n\ndata:{\ndata: }\n\ndata: [DONE]\n\ndata: 7\n\n"
     )
@@ -168,14 +168,14 @@ def test_lines_that_are_no_data_are_passed_over():
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking"])
-def test_reasoning_has_any_name(name):
+def test_reasoning_is_read_from_any_member(name):
     chunks = [chunk(**{name: "a"}), chunk(**{name: "b", "content": None}), chunk("stop")]
     assert read_chat_completions(chunks) == Message([Reasoning("ab")])
     both = chunk("stop", reasoning="a", reasoning_content="a")
     assert read_chat_completions([both]) == Message([Reasoning("a")])
 
 
-def test_chunks_of_other_servers():
+def test_chunks_of_other_servers_are_read():
     chunks = [
         chunk(role="assistant", content="", tool_calls=[]),
         chunk(content=[{"type": "text", "text": "c"}, {"type": "x"}, "y"]),
@@ -192,14 +192,14 @@ def test_chunks_of_other_servers():
     assert read_chat_completions(chunks, index=1).content == "of another choice"
 
 
-def test_a_name_may_come_in_parts():
+def test_name_in_parts_is_joined():
     parts = [called(0, "a", "get_"), called(0, None, "weather"), called(0, None, None, "{}")]
     chunks = [chunk(tool_calls=[part]) for part in parts]
     (call,) = read_chat_completions([*chunks, chunk("tool_calls")]).tool_calls
     assert call == ToolCall("a", "get_weather", "{}", True)
 
 
-def test_a_call_of_a_function_from_before_there_were_tools():
+def test_legacy_function_call_is_read():
     parts = [{"name": "f", "arguments": ""}, {"arguments": '{"x"'}, {"arguments": ": 1}"}]
     chunks = [chunk(function_call=part) for part in parts]
     expected = Message([ToolCall("", "f", '{"x": 1}', True)])
@@ -209,7 +209,7 @@ def test_a_call_of_a_function_from_before_there_were_tools():
     assert read_chat_completions({"choices": [choice]}) == expected
 
 
-def test_calls_may_have_no_index():
+def test_calls_without_an_index_are_read():
     parts = [
         called(None, "a", "f", "{"),
         called(None, None, None, "}"),
@@ -220,7 +220,7 @@ def test_calls_may_have_no_index():
     assert names == ["f", "g"]
 
 
-def test_items_of_a_response_may_be_interleaved():
+def test_interleaved_items_are_read():
     events = events_of(Responses(**HEAD), message_deltas(MESSAGE), "tool_calls")
     items = [event for event in events if "output_index" in event]
     for order in (items, sorted(items, key=lambda event: -event["output_index"])):
@@ -230,14 +230,14 @@ def test_items_of_a_response_may_be_interleaved():
 
 
 @pytest.mark.parametrize("left_out", ["delta", "done", "added", "part"])
-def test_events_of_a_response_may_be_left_out(left_out):
+def test_missing_events_of_a_response_are_tolerated(left_out):
     events = events_of(Responses(**HEAD), message_deltas(MESSAGE), "tool_calls")
     kept = [event for event in events[:-1] if left_out not in event["type"].replace("_", ".")]
     assert read_responses([*kept, events[-1]]) == MESSAGE
     assert read_responses([events[-1]]) == MESSAGE
 
 
-def test_the_summary_is_the_reasoning_where_there_is_no_text():
+def test_summary_is_reasoning_without_a_reasoning_text():
     machine = Responses(**HEAD, reasoning="summary")
     assert read_responses(events_of(machine, message_deltas(MESSAGE), "stop")) == MESSAGE
     part = {"type": "reasoning_text", "text": "t"}
@@ -246,13 +246,13 @@ def test_the_summary_is_the_reasoning_where_there_is_no_text():
     assert read_responses(whole) == Message([Reasoning("t")])
 
 
-def test_a_failed_response_says_why():
+def test_failed_response_has_an_issue():
     failed = {"type": "response.failed", "response": {"status": "failed", "error": None}}
     assert kinds(read_responses([failed])) == ["stream_error"]
     assert kinds(read_responses([{"type": "error", "error": "x", "code": "y"}])) == ["stream_error"]
 
 
-def test_blocks_of_anthropic_that_have_no_place_are_left_out():
+def test_unsupported_anthropic_blocks_are_ignored():
     events = [
         {"type": "message_start", "message": {"content": [{"type": "text", "text": "a"}]}},
         {"type": "ping"},
@@ -284,7 +284,7 @@ def test_blocks_of_anthropic_that_have_no_place_are_left_out():
     assert read_messages(events) == Message([Content("ab"), call])
 
 
-def test_a_call_without_arguments_has_none():
+def test_call_without_input_has_no_arguments():
     events = [
         {
             "type": "content_block_start",
@@ -298,7 +298,7 @@ def test_a_call_without_arguments_has_none():
     assert read_messages(events).tool_calls == [ToolCall("i", "f", "", False)]
 
 
-def test_arguments_too_deep_to_be_read_are_not_complete():
+def test_too_deep_arguments_are_not_complete():
     deep = '{"a": ' + "[" * 100_000
     (call,) = read_chat_completions(
         [chunk("stop", tool_calls=[called(0, "a", "f", deep)])]
@@ -307,7 +307,7 @@ def test_arguments_too_deep_to_be_read_are_not_complete():
 
 
 @given(data=st.data(), new=VALUES)
-def test_events_that_no_protocol_has_are_refused_or_read(data, new):
+def test_mutated_events_are_read_or_refused(data, new):
     for machine, read in READ.items():
         events = events_of(machine(**HEAD), message_deltas(MESSAGE), "tool_calls")
         for value in (events, [machine(**HEAD).response(MESSAGE, "tool_calls")]):
@@ -328,7 +328,7 @@ REASONS = st.one_of(
 
 
 def called_and_ended(read, reason):
-    """The one call of a stream that ended for a reason."""
+    """Return the only call of a stream with a finish reason."""
     if read is read_chat_completions:
         return read([chunk(tool_calls=[called(0, "a", "f", "{}")]), chunk(reason)]).tool_calls[0]
     block = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
@@ -346,7 +346,7 @@ def called_and_ended(read, reason):
 @given(reason=REASONS)
 @example(reason="eos_token")
 @example(reason="pause_turn")
-def test_a_call_is_whole_for_the_reasons_that_a_parser_takes_for_a_natural_end(read, reason):
+def test_call_is_complete_for_natural_finish_reasons_only(read, reason):
     parser = StreamParser("hermes")
     parser.feed('<tool_call>{"name": "f", "arguments": {}')
     parser.finish(reason)
@@ -354,7 +354,7 @@ def test_a_call_is_whole_for_the_reasons_that_a_parser_takes_for_a_natural_end(r
     assert called_and_ended(read, reason).complete is whole
 
 
-def test_a_reason_may_be_an_object():
+def test_finish_reason_may_be_an_object():
     for said, whole in (("stop", True), ("length", False), ("abort", False)):
         assert called_and_ended(read_chat_completions, {"type": said}).complete is whole
 
@@ -363,7 +363,7 @@ def test_a_reason_may_be_an_object():
     st.lists(st.tuples(st.sampled_from("fgh"), st.lists(st.sampled_from("abc"))), min_size=1),
     st.booleans(),
 )
-def test_calls_with_one_index_are_told_by_their_ids(calls, again):
+def test_calls_with_equal_indexes_are_separated_by_id(calls, again):
     chunks = []
     for place, (name, parts) in enumerate(calls):
         first, *more = ["{", *(f'"{key}": 1, ' for key in parts), '"z": 1}']
@@ -377,7 +377,7 @@ def test_calls_with_one_index_are_told_by_their_ids(calls, again):
     assert all(call.complete for call in found)
 
 
-def test_thinking_among_the_parts_of_content_is_reasoning():
+def test_thinking_parts_of_content_are_reasoning():
     parts = [
         {
             "type": "thinking",
@@ -394,7 +394,7 @@ def test_thinking_among_the_parts_of_content_is_reasoning():
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
-def test_what_only_python_reads_is_no_json(word):
+def test_non_json_numbers_make_a_call_incomplete(word):
     text = f'{{"a": {word}}}'
     stream = [chunk(tool_calls=[called(0, "a", "f", text)]), chunk("tool_calls")]
     (call,) = read_chat_completions(stream).tool_calls
@@ -402,7 +402,7 @@ def test_what_only_python_reads_is_no_json(word):
 
 
 @by_protocol
-def test_a_byte_order_mark_before_a_stream_is_no_part_of_it(machine, read):
+def test_byte_order_mark_is_ignored(machine, read):
     body = bytes_of(machine(**HEAD), list(message_deltas(MESSAGE)), "tool_calls")
     marked = b"\xef\xbb\xbf" + body
     assert read(marked) == read(body) == read(marked.decode())

@@ -1,8 +1,8 @@
-"""What the JavaScript clients of OpenAI, Anthropic and Vercel make of the streams.
+"""Results of the JavaScript clients of OpenAI, Anthropic and Vercel for the streams.
 
-They run where node is, and where the environment variable DELTAPARSE_NODE names a folder in which
+They require node, and a folder in the environment variable DELTAPARSE_NODE, prepared with
 `npm install openai @anthropic-ai/sdk ai @ai-sdk/openai @ai-sdk/openai-compatible
-@ai-sdk/anthropic` was run.
+@ai-sdk/anthropic`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DELTAS = [
 
 @pytest.fixture
 def clients():
-    """Runs the clients against a server that sends deltas, a few bytes at a time."""
+    """Return a function that runs the clients with a server that sends a few bytes at a time."""
     bodies = {}
 
     class Server(BaseHTTPRequestHandler):
@@ -86,7 +86,7 @@ def clients():
     server.server_close()
 
 
-def test_all_have_the_message(clients):
+def test_javascript_clients_read_the_message(clients):
     found = clients(DELTAS, "stop")
     assert len(found) == 6
     for made in found:
@@ -101,7 +101,7 @@ def test_all_have_the_message(clients):
         assert made.get("reasoning", "Hm, é 日本again") == "Hm, é 日本again"
 
 
-def test_all_know_that_it_was_cut_off(clients):
+def test_javascript_clients_report_truncation(clients):
     for made in clients(DELTAS[:7], "length"):
         assert "error" not in made
         assert made["content"] == 'Let me see \u2028"x".'
@@ -109,7 +109,7 @@ def test_all_know_that_it_was_cut_off(clients):
         assert made["calls"][0][2] in ('{"n": ', {})
 
 
-def test_an_empty_answer_is_an_answer(clients):
+def test_javascript_clients_read_an_empty_response(clients):
     for made in clients([], "stop"):
         assert "error" not in made
         assert (made["content"], made["calls"]) == ("", [])

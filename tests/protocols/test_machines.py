@@ -1,4 +1,4 @@
-"""What a machine says of parts, choices, probabilities, usage, refusals, errors and ends."""
+"""Encoders: parts, choices, probabilities, usage, refusals, errors and finish reasons."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def deltas_in(events):
     return [choice["delta"] for event in events for choice in event["choices"]]
 
 
-def test_blocks_of_anthropic_stand_in_order():
+def test_anthropic_blocks_are_in_order():
     events = events_of(AnthropicMessages(**HEAD), INTERLEAVED, "length")
     assert [
         (event["index"], event.get("content_block") or event.get("delta")) for event in events[1:-2]
@@ -99,7 +99,7 @@ def test_blocks_of_anthropic_stand_in_order():
     assert events[-2]["delta"] == {"stop_reason": "max_tokens", "stop_sequence": None}
 
 
-def test_items_of_a_response_stand_in_order():
+def test_response_items_are_in_order():
     events = events_of(Responses(**HEAD), INTERLEAVED, "length")
     done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
     assert done == events[-1]["response"]["output"]
@@ -125,7 +125,7 @@ def test_items_of_a_response_stand_in_order():
     assert events[-1]["response"]["incomplete_details"] == {"reason": "max_output_tokens"}
 
 
-def test_a_call_is_closed_by_its_last_delta():
+def test_last_delta_closes_a_call():
     for machine, closing in ((Responses, 2), (AnthropicMessages, 1)):
         made = machine(**HEAD)
         made.start()
@@ -134,7 +134,7 @@ def test_a_call_is_closed_by_its_last_delta():
         assert made.push(ToolCallDelta(0, last=True)) == []
 
 
-def test_a_delta_that_says_nothing_is_no_event():
+def test_empty_delta_writes_no_event():
     for machine in MACHINES:
         made = machine(**HEAD)
         made.start()
@@ -148,7 +148,7 @@ def test_a_delta_that_says_nothing_is_no_event():
 
 
 @by_machine
-def test_what_is_no_delta_is_told(machine):
+def test_invalid_delta_is_refused(machine):
     made = machine(**HEAD)
     made.start()
     for other in ([ContentDelta("Hi")], "Hi", None):
@@ -160,7 +160,7 @@ def test_what_is_no_delta_is_told(machine):
 
 
 @by_machine
-def test_an_empty_answer_is_a_whole_stream(machine):
+def test_empty_response_is_a_complete_stream(machine):
     events = events_of(machine(**HEAD), [], "stop")
     for event in events:
         check_event(machine, event)
@@ -171,7 +171,7 @@ def test_an_empty_answer_is_a_whole_stream(machine):
 
 
 @by_machine
-def test_a_machine_writes_one_response(machine):
+def test_encoder_writes_one_response(machine):
     made = machine(**HEAD)
     for early in (lambda: made.push(ContentDelta("a")), lambda: made.finish("stop")):
         with pytest.raises(UsageError, match="start"):
@@ -195,7 +195,7 @@ def test_a_machine_writes_one_response(machine):
 
 
 @by_machine
-def test_arguments_of_a_call_that_is_not_open_are_refused(machine):
+def test_arguments_of_a_closed_call_are_refused(machine):
     made = machine(**HEAD)
     made.start()
     made.push_bytes([ToolCallDelta(0, "i", "f", "{"), ToolCallDelta(0, arguments="}", last=True)])
@@ -211,7 +211,7 @@ def test_arguments_of_a_call_that_is_not_open_are_refused(machine):
         ("both", {"reasoning_content": "r", "reasoning": "r"}),
     ],
 )
-def test_reasoning_has_the_name_that_is_chosen(name, fields):
+def test_reasoning_is_written_to_the_chosen_member(name, fields):
     deltas = [ReasoningDelta("r"), ContentDelta("c")]
     chunks = list(chat_completion_chunks(deltas, **HEAD, finish_reason="stop", reasoning=name))
     assert deltas_in(chunks) == [{"role": "assistant", **fields}, {"content": "c"}, {}]
@@ -221,7 +221,7 @@ def test_reasoning_has_the_name_that_is_chosen(name, fields):
         assert message == {"role": "assistant", "content": "", "refusal": None, **named}
 
 
-def test_the_role_has_a_chunk_of_its_own_or_the_first():
+def test_role_is_in_a_separate_or_the_first_chunk():
     deltas = [ContentDelta("c")]
     machine = ChatCompletions(**HEAD)
     assert deltas_in(machine.start()) == [{"role": "assistant"}]
@@ -237,7 +237,7 @@ def test_the_role_has_a_chunk_of_its_own_or_the_first():
     ] == {**chunks[0], "choices": [{**chunks[0]["choices"][0], "delta": {"content": "c"}}]}
 
 
-def test_reasoning_may_be_left_out():
+def test_reasoning_may_be_dropped():
     deltas = [ReasoningDelta("r"), ContentDelta("c"), ReasoningDelta("s"), ReasoningDelta("t")]
     for none in ("none", None):
         chunks = chat_completion_chunks(deltas, **HEAD, finish_reason="stop", reasoning=none)
@@ -273,7 +273,7 @@ def test_reasoning_may_be_a_summary():
     ).sse(events)
 
 
-def test_each_chunk_has_what_its_response_has():
+def test_chunks_have_the_members_of_the_response():
     machine = ChatCompletions(
         **HEAD, index=3, system_fingerprint="fp", fields={"service_tier": "default"}
     )
@@ -288,7 +288,7 @@ def test_each_chunk_has_what_its_response_has():
         assert event["response"].items() >= told.items()
 
 
-def test_several_choices_are_a_machine_each():
+def test_each_choice_has_its_own_encoder():
     first, second = (ChatCompletions(**HEAD, index=index) for index in (0, 1))
     body = first.sse(first.start()) + second.sse(second.start())
     for delta in INTERLEAVED[:7]:
@@ -311,7 +311,7 @@ def probabilities(delta):
     return [PROBABILITY] if isinstance(delta, ContentDelta) else None
 
 
-def test_chunks_have_the_probabilities_of_their_tokens():
+def test_chunks_have_log_probabilities():
     machine = ChatCompletions(**HEAD, logprobs=probabilities)
     deltas = [ReasoningDelta("r"), ContentDelta("a"), ContentDelta("b")]
     body = bytes_of(machine, deltas, "stop")
@@ -322,7 +322,7 @@ def test_chunks_have_the_probabilities_of_their_tokens():
     assert len(completion.choices[0].logprobs.content) == 2
 
 
-def test_a_response_has_the_probabilities_of_its_tokens():
+def test_response_has_log_probabilities():
     machine = Responses(**HEAD, logprobs=probabilities)
     events = events_of(machine, [ReasoningDelta("r"), ContentDelta("a"), ContentDelta("b")], "stop")
     for event in events:
@@ -332,7 +332,7 @@ def test_a_response_has_the_probabilities_of_its_tokens():
     assert len(events[-1]["response"]["output"][1]["content"][0]["logprobs"]) == 2
 
 
-def test_a_probability_of_nothing_is_a_number():
+def test_infinite_log_probability_is_written_as_a_number():
     minus = {**PROBABILITY, "logprob": float("-inf")}
     machine = ChatCompletions(**HEAD, logprobs=lambda _: [minus])
     body = bytes_of(machine, [ContentDelta("a")], "stop")
@@ -359,7 +359,7 @@ USAGES = [
 
 
 @pytest.mark.parametrize("usage", [*USAGES, *(lambda known=known: known for known in USAGES)])
-def test_usage_has_the_shape_of_the_protocol(usage):
+def test_usage_is_converted_to_the_protocol(usage):
     *_, last = events_of(ChatCompletions(**HEAD), [], "stop", usage)
     assert last["usage"] == USAGE
     *_, last = events_of(Responses(**HEAD), [], "stop", usage)
@@ -375,14 +375,14 @@ def test_usage_has_the_shape_of_the_protocol(usage):
         assert whole["usage"]
 
 
-def test_usage_is_left_out_where_it_is_not_known():
+def test_unknown_usage_is_omitted():
     chunks = events_of(ChatCompletions(**HEAD), [], "stop", lambda: None)
     assert not any("usage" in chunk for chunk in chunks)
     *_, last = events_of(Responses(**HEAD), [], "stop")
     assert last["response"]["usage"] is None
 
 
-def test_anthropic_has_the_input_at_the_start():
+def test_anthropic_input_tokens_are_in_the_first_event():
     machine = AnthropicMessages(**HEAD, usage={"prompt_tokens": 12})
     events = events_of(machine, [ContentDelta("a")], "stop", {"completion_tokens": 3})
     assert events[0]["message"]["usage"] == {"input_tokens": 12, "output_tokens": 0}
@@ -411,7 +411,7 @@ def test_anthropic_has_the_input_at_the_start():
         ("because", "length", "max_output_tokens", "max_tokens"),
     ],
 )
-def test_why_it_ended_is_said_in_the_words_of_the_protocol(reason, chat, responses, messages):
+def test_finish_reason_is_converted_to_the_protocol(reason, chat, responses, messages):
     *_, last = events_of(ChatCompletions(**HEAD), [ContentDelta("a")], reason)
     assert last["choices"][0]["finish_reason"] == chat
     *_, last = events_of(Responses(**HEAD), [ContentDelta("a")], reason)
@@ -423,7 +423,7 @@ def test_why_it_ended_is_said_in_the_words_of_the_protocol(reason, chat, respons
     assert last["delta"]["stop_reason"] == messages
 
 
-def test_a_natural_end_with_calls_is_for_the_calls():
+def test_natural_end_with_calls_is_a_tool_call_reason():
     for reason in ("stop", "tool_calls", "tool_use", "end_turn"):
         *_, last = events_of(ChatCompletions(**HEAD), INTERLEAVED[:-1], reason)
         assert last["choices"][0]["finish_reason"] == "tool_calls"
@@ -436,7 +436,7 @@ BROKEN = '<tool_call>{"name": "rm", "arguments": {"path": /tmp}}</tool_call>'
 
 
 def ends_of(machine, text, reason):
-    """Why a turn ended, as a machine says it of the stream, and of the whole response."""
+    """Return the finish reasons of the stream and of the complete response."""
     parser = StreamParser("hermes")
     deltas = parser.feed(text) + parser.finish("stop")
     said = parser.finish_reason if reason is None else reason
@@ -457,12 +457,12 @@ def ends_of(machine, text, reason):
         (Responses, "incomplete", "completed"),
     ],
 )
-def test_a_call_that_was_cut_off_is_not_the_end_of_a_turn(machine, cut, natural):
-    """An engine says "stop" at a stop string in the middle of a call, too."""
+def test_truncated_call_is_not_reported_as_a_natural_end(machine, cut, natural):
+    """An engine also reports "stop" for a stop string inside a call."""
     for reason in ("stop", "eos", "end_turn", "length", None):
         assert ends_of(machine, CUT, reason) == {cut}
-    # Arguments that cannot be repaired are the model's own, and its turn has ended. Anthropic's
-    # clients see only what was healed of them, and would execute it.
+    # Unrepairable arguments are an error of the model, and its turn has ended. But Anthropic's
+    # clients see only the healed part of the arguments, and would execute it.
     ended = cut if machine is AnthropicMessages else natural
     for text in (BROKEN, BROKEN + "And more.", BROKEN + BROKEN.replace("/tmp", '"/tmp"')):
         assert ends_of(machine, text, None) == {ended}
@@ -485,7 +485,7 @@ NO_ARGUMENTS = (
         (Responses, read_responses),
     ],
 )
-def test_a_call_that_broke_before_its_arguments_is_none_without_arguments(machine, read, text):
+def test_call_broken_before_its_arguments_is_not_complete(machine, read, text):
     parser = StreamParser("hermes")
     deltas = parser.feed(text) + parser.finish("stop")
     assert (parser.finish_reason, parser.message.tool_calls[0].arguments) == ("tool_calls", "")
@@ -500,12 +500,12 @@ def test_a_call_that_broke_before_its_arguments_is_none_without_arguments(machin
 
 
 @by_machine
-def test_a_response_is_made_of_a_message(machine):
+def test_response_requires_a_message(machine):
     with pytest.raises(UsageError, match=r"response\(\) takes a Message.*, not str"):
         machine(**HEAD).response("hello", "stop")
 
 
-def test_anthropic_names_the_sequence_that_stopped_it():
+def test_anthropic_reports_the_stop_sequence():
     for reason in ("stop", "stop_sequence"):
         events = events_of(AnthropicMessages(**HEAD), [], reason, stop_sequence="###")
         assert events[-2]["delta"] == {"stop_reason": "stop_sequence", "stop_sequence": "###"}
@@ -516,8 +516,8 @@ def test_anthropic_names_the_sequence_that_stopped_it():
         assert machine(**HEAD).response(Message(), "stop", stop_sequence="###")
 
 
-def test_anthropic_names_no_sequence_where_another_reason_stands():
-    """As where a stop string stood in a call, or behind one."""
+def test_anthropic_omits_the_stop_sequence_for_other_reasons():
+    """For example, the stop string is inside or after a call."""
     cut, call = ToolCallDelta(0, "c1", "f", '{"a": '), ToolCallDelta(0, "c1", "f", "{}", last=True)
     for deltas, reason in (([cut], "stop"), ([], "length"), ([call], "stop")):
         events = events_of(AnthropicMessages(**HEAD), deltas, reason, stop_sequence="###")
@@ -531,7 +531,7 @@ def test_anthropic_names_no_sequence_where_another_reason_stands():
     assert events[-2]["delta"]["stop_sequence"] is None
 
 
-def test_thinking_is_signed_when_it_has_ended():
+def test_thinking_is_signed_at_its_end():
     machine = AnthropicMessages(**HEAD, signature=lambda text: f"signed {text}")
     body = bytes_of(machine, INTERLEAVED, "stop")
     message, _ = anthropic_message(body)
@@ -544,21 +544,21 @@ def test_thinking_is_signed_when_it_has_ended():
     )
 
 
-def test_what_a_call_that_was_cut_off_has_is_healed_for_anthropic():
+def test_arguments_of_a_truncated_call_are_healed_for_anthropic():
     cut = ToolCall("i", "f", '{"a": "hel', complete=False)
     whole = AnthropicMessages(**HEAD).response(Message([cut]), "length")
     assert whole["content"][0]["input"] == {"a": "hel"}
 
 
 def refused(machine):
-    """The events of an answer that the model goes on to refuse."""
+    """Return the events of a response that ends with a refusal."""
     events = machine.start() + machine.push(ContentDelta("Well, "))
     events += machine.refuse("I can") + machine.refuse("not.")
     return events + machine.finish("stop")
 
 
 @by_machine
-def test_a_refusal_is_what_the_protocol_has_for_it(machine):
+def test_refusal_has_the_form_of_the_protocol(machine):
     events = refused(machine(**HEAD))
     for event in events:
         check_event(machine, event)
@@ -580,7 +580,7 @@ def failed(machine):
     return machine.sse(events + machine.error("overloaded", code="server_error"))
 
 
-def test_an_error_is_raised_by_the_clients():
+def test_clients_raise_stream_errors():
     import anthropic
     import openai
 
@@ -590,7 +590,7 @@ def test_an_error_is_raised_by_the_clients():
         anthropic_message(failed(AnthropicMessages(**HEAD)))
 
 
-def test_an_error_of_a_response_is_two_events():
+def test_response_error_is_written_as_two_events():
     body = failed(Responses(**HEAD))
     _, events = response(body)
     assert [event.type for event in events[-2:]] == ["error", "response.failed"]
@@ -599,7 +599,7 @@ def test_an_error_of_a_response_is_two_events():
         check_event(Responses, event)
 
 
-def test_chat_ends_with_done_and_others_do_not():
+def test_only_chat_streams_end_with_done():
     deltas = [ContentDelta("a")]
     for usage in (None, USAGE):
         body = bytes_of(ChatCompletions(**HEAD), deltas, "stop", usage)
@@ -611,7 +611,7 @@ def test_chat_ends_with_done_and_others_do_not():
 
 
 def content_in(machine, body):
-    """The content that the events in the bytes add up to."""
+    """Return the accumulated content of the events in the bytes."""
     events = [event for event in data_of(body)[1] if event != "[DONE]"]
     if machine is ChatCompletions:
         return "".join(delta.get("content", "") for delta in deltas_in(events))
@@ -624,7 +624,7 @@ def content_in(machine, body):
 
 
 @given(texts=st.lists(st.text(st.characters(), max_size=6) | st.text(max_size=200), max_size=5))
-def test_any_text_is_written_so_that_any_client_reads_it(texts):
+def test_any_text_is_readable_by_clients(texts):
     for machine in MACHINES:
         deltas = [ContentDelta("x"), *map(ContentDelta, texts), ReasoningDelta("y")]
         body = bytes_of(machine(**HEAD), deltas, "stop", at_once=2)
@@ -633,7 +633,7 @@ def test_any_text_is_written_so_that_any_client_reads_it(texts):
 
 
 @by_machine
-async def test_all_events_come_from_deltas_that_come_asynchronously(machine):
+async def test_async_events_equal_sync_events(machine):
     async def deltas():
         for delta in INTERLEAVED:
             yield delta
@@ -644,7 +644,7 @@ async def test_all_events_come_from_deltas_that_come_asynchronously(machine):
     assert list(machine(**HEAD).events(INTERLEAVED, "length", lambda: USAGE)) == events
 
 
-async def test_chunks_come_from_deltas_that_come_asynchronously():
+async def test_async_chunks_equal_sync_chunks():
     async def deltas():
         for delta in INTERLEAVED:
             yield delta
@@ -654,7 +654,7 @@ async def test_chunks_come_from_deltas_that_come_asynchronously():
     assert chunks == list(chat_completion_chunks(INTERLEAVED, **options))
 
 
-def test_a_whole_response_is_read_by_the_client(monkeypatch):
+def test_client_reads_a_complete_response(monkeypatch):
     message = Message([ToolCall("i", "f", '{"a": 1}', complete=True)])
     whole = ChatCompletions(**HEAD).response(message, "tool_calls", USAGE)
     ANSWER.body = json.dumps(whole).encode()
@@ -665,7 +665,7 @@ def test_a_whole_response_is_read_by_the_client(monkeypatch):
 
 
 @by_machine
-def test_a_machine_holds_no_message(machine):
+def test_encoder_keeps_no_message(machine):
     made = machine(**HEAD)
     made.start()
     text = "some text " * 5
@@ -677,11 +677,11 @@ def test_a_machine_holds_no_message(machine):
         made.push(ContentDelta(text))
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    # Responses says all of it again, and so has to keep it.
+    # Responses repeats the complete text at the end, so it is kept.
     assert (grown > 200_000) is (machine is Responses)
 
 
-def test_tokens_that_a_cache_had_to_do_with_are_told_apart():
+def test_cached_tokens_are_counted_separately():
     usage = {
         "input_tokens": 2,
         "cache_read_input_tokens": 5,

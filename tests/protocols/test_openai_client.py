@@ -1,7 +1,7 @@
-"""What `chat_completion_chunks` yields is what the openai package adds up to the message.
+"""The openai package accumulates the chunks of `chat_completion_chunks` to the message.
 
-`ChatCompletionStreamState` is what `client.chat.completions.stream` reads chunks with
-(openai-python 3.52, lib/streaming/chat/_completions.py).
+`client.chat.completions.stream` reads chunks with `ChatCompletionStreamState` (openai-python 3.52,
+lib/streaming/chat/_completions.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ USAGE = {"completion_tokens": 1, "prompt_tokens": 2, "total_tokens": 3}
 
 
 def completed(fmt, texts, reason, **options):
-    """The completion that the client makes of an output, and the parser that read it."""
+    """Return the client's state for an output, the parser, and the events."""
     parser = StreamParser(fmt, **options)
 
     def deltas():
@@ -54,7 +54,7 @@ def as_joined_by_client(message):
 
 
 @given(case=any_text, data=st.data())
-def test_the_client_has_the_message(case, data):
+def test_client_accumulates_the_message(case, data):
     fmt, text = case
     for texts in ([text], list(text), data.draw(cuts(text))):
         state, parser, _ = completed(fmt, texts, "stop", tools=TOOLS)
@@ -64,7 +64,7 @@ def test_the_client_has_the_message(case, data):
         assert as_joined_by_client(choice.message) == as_joined(parser.message)
 
 
-def test_its_events_are_those_of_openai():
+def test_client_events_match_the_stream():
     text = f"<think>\nhm\n</think>\n\nHi\n{CALL}\n{OTHER}"
     for texts in chunkings(text):
         state, _, events = completed(TAGS, texts, "stop")
@@ -78,7 +78,7 @@ def test_its_events_are_those_of_openai():
         assert state.get_final_completion().usage.total_tokens == 3
 
 
-def test_a_cut_answer_raises_as_it_does_with_openai():
+def test_client_raises_for_a_truncated_response():
     from openai import LengthFinishReasonError
 
     state, _, _ = completed(TAGS, [CALL[: CALL.index("1}")]], "length")

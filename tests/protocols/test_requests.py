@@ -1,4 +1,4 @@
-"""Requests of each protocol, as a template takes them, and back."""
+"""Requests of each protocol, converted to the template's form and back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ by_protocol = pytest.mark.parametrize(
 
 
 def with_values(request):
-    """The request with the arguments of calls as values."""
+    """Return the request with the arguments of calls as values."""
     messages = json.loads(json.dumps(request.messages))
     for message in messages:
         for call in message.get("tool_calls", ()):
@@ -48,12 +48,12 @@ def with_values(request):
 
 
 @given(request=requests())
-def test_what_is_written_is_read_back(request):
+def test_requests_round_trip(request):
     for write, read in READ.items():
         body = json.loads(json.dumps(write(request)))
         expected = request
         if write is messages_request and request.tool_choice == ALLOWED:
-            # Anthropic has no such choice: the others are left out.
+            # Anthropic lacks this choice, so the other tools are dropped.
             tools = Tools(TOOLS[:1])
             expected = dataclasses.replace(request, tools=tools, tool_choice="auto")
         if write is messages_request:
@@ -64,14 +64,14 @@ def test_what_is_written_is_read_back(request):
 
 @cache
 def lists(type_):
-    """What judges lists of this type of a client; such a judge is slow to make."""
+    """Return a validator for lists of a client's type, cached because it is slow to create."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(list[type_])
 
 
 @given(request=requests())
-def test_what_is_written_is_what_the_clients_types_say(request):
+def test_written_requests_match_the_client_types(request):
     from anthropic.types import MessageParam, ToolChoiceParam, ToolParam
     from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
     from openai.types.responses import FunctionToolParam, ResponseInputItemParam
@@ -117,7 +117,7 @@ IMAGE_BODIES = [
 
 
 @pytest.mark.parametrize(("read", "image", "member"), IMAGE_BODIES)
-def test_an_image_has_the_shape_that_the_template_takes(read, image, member):
+def test_image_has_the_shape_accepted_by_the_template(read, image, member):
     text_type = "input_text" if member == "input" else "text"
     content = [{"type": text_type, "text": "what?"}, image]
     body = {member: [{"role": "user", "content": content}]}
@@ -131,7 +131,7 @@ def test_an_image_has_the_shape_that_the_template_takes(read, image, member):
         read(body, template=TEXT_ONLY)
 
 
-def test_a_document_is_refused_by_name_or_is_text():
+def test_document_is_refused_or_read_as_text():
     source = {"type": "base64", "media_type": "application/pdf", "data": "AA=="}
     document = {"type": "document", "source": source, "title": "a"}
     body = {"messages": [{"role": "user", "content": [document]}]}
@@ -214,12 +214,12 @@ def test_a_document_is_refused_by_name_or_is_text():
         ),
     ],
 )
-def test_what_has_no_place_is_refused_by_name(read, body, named):
+def test_unsupported_parts_are_refused_by_name(read, body, named):
     with pytest.raises(UsageError, match=named):
         read(body)
 
 
-def test_a_history_is_read_from_each_protocol():
+def test_history_is_read_from_each_protocol():
     call = {
         "id": "c",
         "type": "function",
@@ -299,14 +299,14 @@ def test_a_history_is_read_from_each_protocol():
         ({**ALLOWED["allowed_tools"], "type": "allowed_tools"}, ALLOWED),
     ],
 )
-def test_a_choice_of_any_protocol_is_read(choice, canonical):
+def test_tool_choice_of_any_protocol_is_read(choice, canonical):
     for read in READ.values():
         found = read({"tools": list(TOOLS), "tool_choice": choice})
         assert found.tool_choice == canonical
         assert StreamParser(get_format("hermes"), **found.parser_options())
 
 
-def test_a_request_is_what_a_parser_takes():
+def test_request_provides_parser_options():
     text = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
     for request, calls in ((Request(tools=TOOLS), 1), (Request(), 0)):
         parser = StreamParser(get_format("hermes"), **request.parser_options())
@@ -315,14 +315,14 @@ def test_a_request_is_what_a_parser_takes():
         assert len(parser.message.tool_calls) == calls
 
 
-def test_anthropics_parallel_calls_are_switched_off_in_the_choice():
+def test_parallel_calls_are_disabled_in_anthropic_tool_choice():
     body = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
     request = read_messages_request({**body, "tools": list(TOOLS)})
     assert not request.parallel_tool_calls
     assert messages_request(request)["tool_choice"] == body["tool_choice"]
 
 
-def test_a_call_that_was_cut_off_is_healed_for_anthropic():
+def test_truncated_call_in_a_request_is_healed_for_anthropic():
     cut = {"id": "c", "function": {"name": "f", "arguments": '{"a": "hel'}}
     request = Request(messages=[{"role": "assistant", "content": "", "tool_calls": [cut]}])
     (message,) = messages_request(request)["messages"]
@@ -373,7 +373,7 @@ def test_truncated_arguments_are_healed_by_every_reader(read, body):
 
 
 @given(request=requests(), data=st.data(), new=VALUES)
-def test_requests_that_no_protocol_has_are_refused_or_read(request, data, new):
+def test_mutated_requests_are_read_or_refused(request, data, new):
     for write, read in READ.items():
         body = json.loads(json.dumps(write(request)))
         place = data.draw(st.sampled_from(list(places(body))))
@@ -390,7 +390,7 @@ def test_a_refusal_in_the_history_is_content():
     assert message == {"role": "assistant", "content": "no"}
 
 
-def test_functions_from_before_there_were_tools():
+def test_legacy_functions_are_read_as_tools():
     call = {"name": "f", "arguments": '{"a": 1}'}
     messages = [
         {"role": "assistant", "content": None, "function_call": call},
@@ -416,7 +416,7 @@ def test_functions_from_before_there_were_tools():
     assert read_chat_completions_request(body | {"function_call": "none"}).tool_choice == "none"
 
 
-def test_a_template_that_takes_texts_only_takes_no_image():
+def test_text_only_template_refuses_images():
     strict = ChatTemplate("{{ raise_exception('text only') if messages[0].content is not string }}")
     image = {"type": "image_url", "image_url": {"url": "https://x"}}
     with pytest.raises(UsageError, match="images"):
@@ -427,8 +427,8 @@ def test_a_template_that_takes_texts_only_takes_no_image():
 
 @pytest.mark.parametrize("role", [None, 1, {}, "", "alien", "User"])
 @pytest.mark.parametrize("read", READ.values(), ids=["chat", "responses", "messages"])
-def test_a_message_without_a_role_of_the_protocol_is_refused(read, role):
-    """A template shows nothing of most: the message would be lost without a word."""
+def test_message_with_an_unknown_role_is_refused(read, role):
+    """Most templates drop such messages silently."""
     message = {"type": "message", "role": role, "content": "Hi"}
     with pytest.raises(UsageError, match=r"needs a role, one of .*user.*, not "):
         read({"messages": [message], "input": [message]})

@@ -1,4 +1,4 @@
-"""Texts as bytes: every encoder writes the same, and every client reads it."""
+"""Texts as bytes: all encoders write the same bytes, and all clients can read them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ texts = st.text(st.characters()) | st.text('\u2028\u2029\x85\ud83d\ude00"\\\n\x0
 
 
 @given(text=texts)
-def test_a_text_in_a_frame_is_the_json_of_it(text):
+def test_text_in_a_frame_is_json(text):
     for written in (text, text * 40):
         found = frame_writer('{"a":', "}\n")(written)
         assert json.loads(found) == {"a": replace_surrogates(written)}
@@ -33,7 +33,7 @@ def test_a_text_in_a_frame_is_the_json_of_it(text):
 
 @pytest.fixture
 def encoders(monkeypatch):
-    """Long texts go to one encoder only, of those that are installed."""
+    """Return a function that selects the encoder of long texts."""
 
     def only(name):
         for other in {"orjson", "msgspec.json"} - {name}:
@@ -58,13 +58,13 @@ def test_every_encoder_writes_the_same(encoders, name):
         assert written == expected.encode()
 
 
-def test_numbers_that_json_has_not_are_written_as_others():
+def test_non_json_numbers_are_replaced():
     inf = float("inf")
     event = {"a": [-inf, (inf, 1.5)], "b": {"c": float("nan")}}
     assert json.loads(sse([event])[6:]) == {"a": [-9999.0, [None, 1.5]], "b": {"c": None}}
 
 
-def test_an_event_with_a_type_is_named_by_it():
+def test_event_name_is_its_type():
     assert sse([{"type": "ping"}, {"a": 1}]) == (
         b'event: ping\ndata: {"type":"ping"}\n\ndata: {"a":1}\n\n'
     )

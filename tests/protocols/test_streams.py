@@ -1,7 +1,7 @@
-"""What is written in each protocol comes back, and is what the clients of that protocol read.
+"""Streams in each protocol round-trip, and their clients can read them.
 
-Outputs of all families of formats, cut anywhere, under any options; the judges are openai-python
-and anthropic-python.
+The outputs are from all format families, with any chunking and any options. The judges are
+openai-python and anthropic-python.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ READERS = {
     AnthropicMessages: read_messages,
 }
 HALF = re.compile(r"\\u[dD][89abAB]")
-"""The escape of a surrogate; alone, anthropic-python refuses it (and JSON allows it)."""
+"""The escape of a surrogate. JSON allows a lone one, but anthropic-python rejects it."""
 
 
 @st.composite
 def streams(draw, family):
-    """A finished parser, its deltas, and why the turn ended."""
+    """Draw a finished parser and its deltas."""
     fmt, text = draw(family.texts)
     return parsed(fmt, draw(cuts(text)), draw(reasons), **draw(options))
 
 
 @in_families()
 @given(data=st.data())
-def test_each_event_is_what_the_clients_types_say(family, data):
+def test_events_match_the_client_types(family, data):
     parser, deltas = data.draw(streams(family))
     for machine in MACHINES:
         for event in events_of(machine(**HEAD), deltas, parser.finish_reason, USAGE):
@@ -75,7 +75,7 @@ def test_each_event_is_what_the_clients_types_say(family, data):
 
 @in_families()
 @given(data=st.data(), at_once=st.sampled_from([1, 2, 1000]))
-def test_bytes_are_the_events(family, data, at_once):
+def test_bytes_equal_the_events(family, data, at_once):
     parser, deltas = data.draw(streams(family))
     for machine in MACHINES:
         events = events_of(machine(**HEAD), deltas, parser.finish_reason, USAGE)
@@ -88,7 +88,7 @@ def test_bytes_are_the_events(family, data, at_once):
 
 @in_families()
 @given(data=st.data())
-def test_what_is_written_is_read_back(family, data):
+def test_streams_round_trip(family, data):
     parser, deltas = data.draw(streams(family))
     message = joined_runs(parser.message)
     some_are_cut = not all(call.complete for call in message.tool_calls)
@@ -101,7 +101,7 @@ def test_what_is_written_is_read_back(family, data):
         assert read.issues == ()
         for got, call in zip(read.tool_calls, message.tool_calls, strict=True):
             assert call.complete or not (got.complete and machine is Responses)
-            # Messages never says "tool_use" while one call is not complete.
+            # Messages does not report "tool_use" if a call is incomplete.
             unsaid = machine is AnthropicMessages and some_are_cut
             assert got.complete or not call.complete or parser.finish_reason == "length" or unsaid
     assert read_responses(events_of(Responses(**HEAD), deltas, parser.finish_reason)) == message
@@ -109,7 +109,7 @@ def test_what_is_written_is_read_back(family, data):
 
 @in_families()
 @given(data=st.data())
-def test_a_whole_response_is_what_a_client_makes_of_the_stream(family, data):
+def test_complete_response_equals_the_accumulated_stream(family, data):
     parser, deltas = data.draw(streams(family))
     *_, last = events_of(Responses(**HEAD), deltas, parser.finish_reason, USAGE)
     whole = Responses(**HEAD).response(parser.message, parser.finish_reason, USAGE)
@@ -122,7 +122,7 @@ def test_a_whole_response_is_what_a_client_makes_of_the_stream(family, data):
 
 @in_families()
 @given(data=st.data())
-def test_openai_adds_up_the_chunks(family, data):
+def test_openai_accumulates_chunks(family, data):
     parser, deltas = data.draw(streams(family))
     message, reason = parser.message, parser.finish_reason
     body = bytes_of(ChatCompletions(**HEAD), deltas, reason, USAGE)
@@ -141,7 +141,7 @@ def test_openai_adds_up_the_chunks(family, data):
 
 @in_families()
 @given(data=st.data())
-def test_openai_adds_up_the_events_of_a_response(family, data):
+def test_openai_accumulates_response_events(family, data):
     parser, deltas = data.draw(streams(family))
     reason = parser.finish_reason
     final, events = response(bytes_of(Responses(**HEAD), deltas, reason, USAGE))
@@ -157,7 +157,7 @@ def test_openai_adds_up_the_events_of_a_response(family, data):
 
 @in_families()
 @given(data=st.data())
-def test_anthropic_adds_up_the_events(family, data):
+def test_anthropic_accumulates_events(family, data):
     parser, deltas = data.draw(streams(family))
     message, reason = joined_runs(parser.message), parser.finish_reason
     assume(not any(HALF.search(call.arguments) for call in message.tool_calls))
@@ -178,7 +178,7 @@ def test_anthropic_adds_up_the_events(family, data):
 
 @in_families()
 @given(data=st.data())
-def test_parts_open_and_close_once_and_in_order(family, data):
+def test_parts_are_opened_and_closed_once_in_order(family, data):
     parser, deltas = data.draw(streams(family))
     events = events_of(AnthropicMessages(**HEAD), deltas, parser.finish_reason)
     kinds = [event["type"].removeprefix("content_block_") for event in events]
@@ -202,7 +202,7 @@ def test_parts_open_and_close_once_and_in_order(family, data):
 
 @in_families()
 @given(data=st.data())
-def test_what_a_chunk_has_is_never_empty(family, data):
+def test_chunks_are_never_empty(family, data):
     parser, deltas = data.draw(streams(family))
     first, *chunks, last = events_of(ChatCompletions(**HEAD), deltas, parser.finish_reason)
     assert first["choices"][0]["delta"] == {"role": "assistant"}

@@ -1,4 +1,4 @@
-"""llama.cpp's own server, which the package xllamacpp has built.
+"""Run llama.cpp's server, as built in the package xllamacpp.
 
 python llama_server.py FILE PORT
 """

@@ -1,11 +1,11 @@
-"""Runs the examples as `examples/README.md` says, each in an environment that has nothing else.
+"""Run the examples as described in `examples/README.md`, each in a clean environment.
 
-    python tools/loops/run.py [NAME ...]     all of them, or those whose file's name has NAME in it
+    python tools/loops/run.py [NAME ...]     all, or only files with a NAME in their names
 
-For each list of packages in the tables a virtual environment is made under build/loops, with the
-wheel of this checkout and these packages; or a folder with node_modules. The example then runs in
-an empty folder. Engines take random models; vLLM, SGLang and endpoints have no GPU here, so what
-stands for their engines is a script, behind their own classes (`stand_ins.py`).
+For each list of packages in the tables, a virtual environment (or a folder with node_modules) is
+created in build/loops, with the wheel of this checkout. The example then runs in an empty folder.
+Engines use random models. vLLM, SGLang and endpoints have no GPU here, so a script replaces their
+engines, but their own classes run (`stand_ins.py`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BUILD = ROOT / "build" / "loops"
 SHOWN = runpy.run_path(str(HERE / "shown.py"))
 SCRIPTS = runpy.run_path(str(ROOT / "tests" / "examples" / "stand_ins.py"))
 ROW = re.compile(r"^\| ([^|]+) \| `([\w.]+)` \| (\d+) \| (.*) \|$", re.MULTILINE)
-ANSWERS = {  # of the model that a client prints, and how many of them show reasoning
+ANSWERS = {  # the number of responses printed by a client, and how many of them have reasoning
     "ai_sdk_client.mjs": (3, 3),
     "langchain_client.py": (3, 2),
     "litellm_client.py": (2, 2),
@@ -39,7 +39,7 @@ ANSWERS = {  # of the model that a client prints, and how many of them show reas
 }
 TORCH = ("torch", "transformers", "xgrammar")
 SHORT = 12
-"""Tokens that cut a call off."""
+"""A token limit that truncates a call."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Example:
 
 
 def examples() -> Iterator[Example]:
-    """Iterate over the rows of the README, in its order."""
+    """Yield the rows of the README, in its order."""
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title = section.partition("\n")[0].lower()
@@ -65,16 +65,16 @@ def examples() -> Iterator[Example]:
 
 
 class Failed(Exception):
-    """A command failed; what it printed."""
+    """A command failed. The message has its output."""
 
 
 def run(command: list[str | Path], folder: Path) -> str:
-    """Run a command; return what it prints.
+    """Run a command, and return its output.
 
     Raises:
-        Failed: it did.
+        Failed: the command failed.
     """
-    # Nothing but packages is fetched: no models, no table of prices.
+    # Only packages are downloaded, no models and no price tables.
     offline = {"HF_HUB_OFFLINE": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     environment = os.environ | {"PYTHONUTF8": "1"} | offline
     environment.pop("PYTHONPATH", None)
@@ -112,7 +112,7 @@ made: set[Path] = set()
 
 @contextmanager
 def started(command: list[str | Path]) -> Iterator[str]:
-    """Run a server, its port being the last argument; yield its address once it listens."""
+    """Run a server with its port as the last argument. Yield its address after it listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -131,7 +131,7 @@ def started(command: list[str | Path]) -> Iterator[str]:
 
 
 def empty(name: str) -> Path:
-    """Return a new folder for an example to run in."""
+    """Return a new folder for an example."""
     folder = BUILD / "run" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -139,7 +139,7 @@ def empty(name: str) -> Path:
 
 
 def tiny(name: str, packages: tuple[str, ...]) -> Path:
-    """Return a random model, made by the example that makes it."""
+    """Return a random model, created by its example."""
     path = BUILD / name
     if path not in made:
         made.add(path)
@@ -149,7 +149,7 @@ def tiny(name: str, packages: tuple[str, ...]) -> Path:
 
 @contextmanager
 def given(example: Example) -> Iterator[list[str | Path]]:
-    """Yield what an engine's example takes."""
+    """Yield the arguments of an engine's example."""
     if example.takes == "URL":
         python = python_with(("gguf", "xllamacpp"))
         model = tiny("tiny_gguf", ("gguf", "xllamacpp"))
@@ -165,7 +165,7 @@ def given(example: Example) -> Iterator[list[str | Path]]:
 
 
 def engine(example: Example, folder: Path) -> str:
-    """Run an engine's example, whole and cut off; return what is wrong."""
+    """Run an engine's example, complete and truncated, and return a description of any error."""
     if set(example.packages) & {"vllm", "sglang"}:
         requirements = ROOT / "tools" / "servers" / "requirements.txt"
         packages = ("--requirement", str(requirements), "msgspec")
@@ -185,14 +185,14 @@ def engine(example: Example, folder: Path) -> str:
                 source.replace("skip_special_tokens=False", "skip_special_tokens=True")
             )
             if not SHOWN["engine"](run([python, dropped, *arguments], folder), cut=False):
-                return "does as well without special tokens"
+                return "also passes without special tokens"
     return ""
 
 
 def client(example: Example, folder: Path) -> str:
-    """Run a client's example against the example of a server; return what is wrong."""
+    """Run a client's example against the example server. Return a description of any error."""
     if example.path.name == "server.py":
-        return ""  # all others run it
+        return ""  # all other clients run it
     answers, reasoning = ANSWERS.get(example.path.name, (1, 1))
     with started([python_with(()), EXAMPLES / "clients" / "server.py"]) as url:
         if example.path.suffix == ".mjs":
@@ -207,12 +207,12 @@ def client(example: Example, folder: Path) -> str:
 
 
 def loop(example: Example, folder: Path) -> str:
-    """Run a loop; return what is wrong. Its output is held to by the tests."""
+    """Run a loop, and return a description of any error. The tests check its output."""
     return "" if run([python_with(example.packages), example.path], folder) else "prints nothing"
 
 
 def main(names: list[str]) -> int:
-    """Run the examples; return how many went wrong."""
+    """Run the examples, and return the number of failures."""
     shutil.rmtree(BUILD / "dist", ignore_errors=True)
     BUILD.mkdir(parents=True, exist_ok=True)
     wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]

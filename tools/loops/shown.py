@@ -1,4 +1,4 @@
-"""What examples must print: functions that return what is wrong with it, "" if nothing is."""
+"""Checks of the examples' output. Each returns a description of the error, "" for none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REASONS = re.compile(
 
 
 def engine(printed: str, *, cut: bool, answers: int = 1) -> str:
-    """Check what an engine's example printed: a call for each answer, none where it was cut."""
+    """Check the output of an engine's example: a call per response, but no call if truncated."""
     lines = printed.splitlines()[-2 * answers :]
     runs = [line for line in lines if line.startswith("run ")]
     reason = "length ''" if cut else "tool_calls ''"
@@ -33,7 +33,7 @@ def engine(printed: str, *, cut: bool, answers: int = 1) -> str:
 
 
 def client(printed: str, *, answers: int, reasoning: int) -> str:
-    """Check what a client's example printed: so many answers, of which some show reasoning."""
+    """Check the output of a client's example: its numbers of responses and of reasoning parts."""
     lines = printed.splitlines()
     if (
         sum(ANSWER in line for line in lines) < answers
@@ -59,6 +59,6 @@ def client(printed: str, *, answers: int, reasoning: int) -> str:
 
 
 def joined(lines: list[str], kind: str) -> str:
-    """Join the texts of one kind, printed as they are or as Python's literals."""
+    """Join the texts of one kind, printed directly or as Python literals."""
     texts = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
     return "".join(literal_eval(text) if text[:1] in "'\"" else text for text in texts)

@@ -1,10 +1,10 @@
-"""Runs an example of vLLM or SGLang with their own classes, and a script where the GPU would be.
+"""Run an example of vLLM or SGLang with their own classes, but a script instead of a GPU engine.
 
     python tools/loops/stand_ins.py FILE
 
-What an example asks is held to the servers' own code: their sampling parameters, the signatures of
-their engines, their managers of plugins and their chat serving. `tools/servers/peers.py` fetches
-that code; the model's folder has a tokenizer, and no weights.
+The example's calls are checked against the servers' own code: sampling parameters, signatures of
+the engines, plugin managers and chat serving. `tools/servers/peers.py` downloads that code. The
+model folder has a tokenizer, but no weights.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOOLS = [{"type": "function", "function": {"name": "clock", "parameters": {"type
 
 
 def signature(server: str, path: str, name: str) -> inspect.Signature:
-    """Read the signature of a method in a server's own source, which is not imported."""
+    """Return the signature of a method, read from a server's source without an import."""
     file = peers.fetch(server, peers.VERSIONS[server]) / server / path
     owner, method = name.split(".")
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
@@ -48,7 +48,7 @@ def signature(server: str, path: str, name: str) -> inspect.Signature:
 
 
 def fields(server: str, path: str, name: str) -> set[str]:
-    """Read which fields a class has, by their annotations in a server's own source."""
+    """Return the annotated fields of a class, read from a server's source."""
     file = peers.fetch(server, peers.VERSIONS[server]) / server / path
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef) and node.name == name:
@@ -73,7 +73,7 @@ def _signature(given: ast.arguments) -> inspect.Signature:
 
 
 class Script:
-    """The model: writes one call, in tokens, if the structural tag lets it."""
+    """A model that writes one call, as tokens, if the structural tag allows it."""
 
     def __init__(self, folder: str) -> None:
         from transformers import AutoTokenizer
@@ -82,15 +82,15 @@ class Script:
         self.folder = folder
 
     def write(self, limit: int, tag: str, *, keeps: bool) -> tuple[list[int], str]:
-        """Return the ids of an answer, and why it ended."""
+        """Return the token ids of a response, and its finish reason."""
         if not keeps or json.loads(tag)["type"] != "structural_tag":
-            raise SystemExit("special tokens are dropped, or there is no grammar")
+            raise SystemExit("special tokens are dropped, or the grammar is missing")
         ids = self.tokenizer.encode(CALL, add_special_tokens=False)
         return ids[:limit], "stop" if len(ids) <= limit else "length"
 
 
 def vllm_engines(script: Script) -> None:
-    """Put a script in the place of vLLM's two engines."""
+    """Replace vLLM's two engines by the script."""
     import vllm
     import vllm.v1.engine.async_llm as asynchronous
     from vllm.sampling_params import SamplingParams
@@ -103,7 +103,7 @@ def vllm_engines(script: Script) -> None:
 
     def written(sampling: Any) -> tuple[list[int], str]:
         if not isinstance(sampling, SamplingParams):
-            raise SystemExit(f"no SamplingParams: {sampling}")
+            raise SystemExit(f"not a SamplingParams: {sampling}")
         tag = sampling.structured_outputs.structural_tag
         return script.write(sampling.max_tokens, tag, keeps=not sampling.skip_special_tokens)
 
@@ -148,7 +148,7 @@ def vllm_engines(script: Script) -> None:
 
 
 def sglang_engine(script: Script) -> None:
-    """Put a script in the place of SGLang's engine."""
+    """Replace SGLang's engine by the script."""
     import sglang
 
     known = fields("sglang", "srt/sampling/sampling_params.py", "SamplingParams")
@@ -164,7 +164,7 @@ def sglang_engine(script: Script) -> None:
             signature("sglang", place, "Engine.generate").bind(None, **named)
             asked = named["sampling_params"]
             if not known.issuperset(asked):
-                raise SystemExit(f"no SamplingParams: {asked}")
+                raise SystemExit(f"unknown SamplingParams: {asked}")
             limit, tag = asked["max_new_tokens"], asked["structural_tag"]
             ids, reason = script.write(limit, tag, keeps=not asked["skip_special_tokens"])
             for count in range(1, len(ids) + 1):
@@ -178,7 +178,7 @@ def sglang_engine(script: Script) -> None:
 
 
 def run_engine(path: Path, script: Script) -> None:
-    """Run an example of an engine: a whole turn, and one that is cut off."""
+    """Run an example of an engine: a complete turn, and a truncated one."""
     for limit in ((), (12,)):
         printed = io.StringIO()
         with redirect_stdout(printed):
@@ -192,7 +192,7 @@ def run_engine(path: Path, script: Script) -> None:
 
 
 def vllm_plugin(path: Path, script: Script) -> None:
-    """Load the plugin as vLLM does, and drive its chat serving with it."""
+    """Load the plugin as vLLM does, and run vLLM's chat serving with it."""
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.chat_completion.stream_processor import ChatStreamProcessor
     from vllm.parser.parser_manager import ParserManager
@@ -248,7 +248,7 @@ def sglang_plugin(path: Path, script: Script) -> None:
 
 
 def check(name: str, arguments: str) -> None:
-    """End the program if these are not the script's."""
+    """Exit if the call differs from the script's call."""
     if (name, json.loads(arguments)) != ("clock", {"zone": "Asia/Tokyo"}):
         raise SystemExit(f"called {name} with {arguments}")
 

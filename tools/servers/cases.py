@@ -1,4 +1,4 @@
-"""What the servers are driven with: named formats, prompts, outputs, ways of cutting."""
+"""Test cases for the servers: built-in formats, prompts, outputs, and chunkings."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = [
 FUNCTIONS = [{"type": "function", "function": tool} for tool in TOOLS]
 STRAY = "<|stray_of_no_format|>"
 Expected = tuple[str, str, list[tuple[str, str]]]
-"""Content, reasoning, and the calls' names and arguments."""
+"""Content, reasoning, and the names and arguments of the calls."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One output, behind one prompt."""
+    """One output for one prompt."""
 
     name: str
     fmt: WireFormat
@@ -46,7 +46,7 @@ class Case:
 
     @property
     def expected(self) -> Expected:
-        """What our own parser makes of it."""
+        """The result of our own parser."""
         message = parse(self.text, self.fmt, tools=TOOLS, prompt=self.prompt, finish_reason="stop")
         calls = [(call.name, call.arguments) for call in message.tool_calls]
         return message.content, message.reasoning_content, calls
@@ -54,11 +54,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Reader:
-    """A server's own parsers of a name.
+    """A server's own parsers for a name.
 
     Args:
-        calls, thinks: the name has a parser of calls, one of reasoning.
-        read: what they make of an output, in each state that a request can ask for.
+        calls: True if the name has a parser of calls.
+        thinks: True if the name has a parser of reasoning.
+        read: returns their results for an output, in each state that a request can select.
     """
 
     calls: bool
@@ -66,7 +67,7 @@ class Reader:
     read: Callable[[Case], Iterable[Expected]]
 
     def reads(self, case: Case) -> bool:
-        """Return whether there is a parser for all that an output has."""
+        """Return True if the parsers cover all parts of an output."""
         thinks = any(
             text.strip() and text.strip() in case.text for text in case.fmt.reasoning.pairs[0]
         )
@@ -74,7 +75,7 @@ class Reader:
 
 
 class Tokens:
-    """A tokenizer: a token for each special token of a format, and one for each other character."""
+    """A tokenizer with a token for each special token of a format and for each other character."""
 
     chat_template = None
 
@@ -107,13 +108,13 @@ class Tokens:
 
 
 def cases() -> Iterator[Case]:
-    """Every named format, with the prompts that it can have and what it writes behind each."""
+    """Yield the cases of each built-in format."""
     for name in sorted(WIRES):
         yield from cases_of(name, get_format(name))
 
 
 def cases_of(name: str, fmt: WireFormat) -> Iterator[Case]:
-    """What one format writes behind each of its prompts."""
+    """Yield the outputs of one format after each of its prompts."""
     wire = WIRES[name]
     header = next(iter(fmt.turn.headers), "")
     for kind in wire._fields:
@@ -124,7 +125,7 @@ def cases_of(name: str, fmt: WireFormat) -> Iterator[Case]:
         yield Case(name, fmt, "own", own, kind, text)
         start, end = fmt.reasoning.start, fmt.reasoning.end
         if not start.strip() or fmt.derived.has_channels or not header:
-            # Without a header our parser reads nothing of a prompt, and servers read its end.
+            # Our parser ignores a prompt without a header, but servers read its end.
             continue
         if "hm" in text and text.lstrip().startswith(start.strip()):
             rest = text.lstrip().removeprefix(start.strip()).lstrip()
@@ -135,7 +136,7 @@ def cases_of(name: str, fmt: WireFormat) -> Iterator[Case]:
 
 
 def cuts(ids: list[int], seed: str) -> Iterator[tuple[str, list[list[int]]]]:
-    """Five ways of cutting an output between tokens."""
+    """Yield five chunkings of an output, each split between tokens."""
     yield "whole", [ids]
     yield "each token", [[id] for id in ids]
     for size in (2, 7):

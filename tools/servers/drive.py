@@ -1,9 +1,10 @@
-"""Drives the servers' own serving code with our plugins: `make test-servers`.
+"""Run the servers' own serving code with our plugins: `make test-servers`.
 
     python tools/servers/drive.py [vllm] [sglang] [FORMAT ...]
 
-Every named format, streamed and whole, cut in five ways, with each prompt that it can have. Each
-must come out as our own parser has it. What does not is printed; `REASONS` says why it may.
+All built-in formats are run, streamed in five chunkings and complete, with each possible prompt.
+Each result must equal the result of our own parser. Differences without an entry in `REASONS` are
+printed.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ REASONS: dict[tuple[str, str, str, str], str] = {
 for server in peers.VERSIONS:
     for name in ("gpt_oss", "muse_glimmer"):
         REASONS[server, name, "own", "thinks"] = "no field for reasoning in the tool parser"
-"""Why a result may differ, by server, format, prompt and output."""
+"""Accepted differences, by server, format, prompt and output."""
 
 
 def main(arguments: list[str]) -> int:
-    """Drive the servers that are named, or both; return how many differences have no reason."""
+    """Run the named servers, or all. Return the number of unexplained differences."""
     warnings.simplefilter("ignore")
     servers = [one for one in peers.VERSIONS if one in arguments] or list(peers.VERSIONS)
     names = [one for one in arguments if one not in peers.VERSIONS]

@@ -1,4 +1,4 @@
-"""Drives SGLang's chat serving with our plugins; reports each difference from our own parser."""
+"""Run SGLang's chat serving with our plugins, and return the differences from our own parser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOOLS = [Tool(**tool) for tool in FUNCTIONS]
 
 
 class _Off:
-    """The settings of a server, all of them off."""
+    """Server settings with all options off."""
 
     def __getattr__(self, name: str) -> bool:
         return False
@@ -34,20 +34,21 @@ serving_chat.should_include_usage = Mock(return_value=(False, False))
 
 
 def request(**fields: Any) -> Any:
-    """A request to SGLang."""
+    """Return a request to SGLang."""
     asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": FUNCTIONS}
     return ChatCompletionRequest(**asked | fields)
 
 
 class Serving(serving_chat.OpenAIServingChat):  # type: ignore[misc]
-    """SGLang's chat serving, from a model's output on.
+    """SGLang's chat serving, from the model's output on.
 
-    What renders prompts and generates is left out: the output is given.
+    Rendering and generation are replaced by the given output.
 
     Args:
         tokens: the tokenizer.
-        calls, thinks: the names of the parsers, None without.
-        opened: the prompt opens reasoning, as SGLang says of what its template renders.
+        calls: the name of the tool parser, None without.
+        thinks: the name of the reasoning parser, None without.
+        opened: True if the prompt opens reasoning, by SGLang's rule for templates.
     """
 
     def __init__(self, tokens: Any, calls: str | None, thinks: str | None, *, opened: bool) -> None:
@@ -66,14 +67,14 @@ class Serving(serving_chat.OpenAIServingChat):  # type: ignore[misc]
             yield returned(text, "stop" if at == len(self._steps) - 1 else None)
 
     def whole(self, text: str, asked: Any) -> Expected:
-        """What a response that is not streamed has."""
+        """Return the parts of a complete response."""
         response = self._build_chat_response(asked, [returned(text, "stop")], 0)
         message = response.choices[0].message
         calls = [(one.function.name, one.function.arguments) for one in message.tool_calls or []]
         return message.content or "", message.reasoning_content or "", calls
 
     def streamed(self, parts: list[str], asked: Any) -> Expected:
-        """What a response that is streamed adds up to."""
+        """Return the accumulated parts of a streamed response."""
         self._steps = ["".join(parts[: at + 1]) for at in range(len(parts))]
         return asyncio.run(self._added_up(asked))
 
@@ -96,22 +97,22 @@ class Serving(serving_chat.OpenAIServingChat):  # type: ignore[misc]
 
 
 def returned(text: str, reason: str | None) -> dict[str, Any]:
-    """What SGLang's engine returns for one step: the text so far."""
+    """Return a step of SGLang's engine, with the complete text so far."""
     finish = {"type": reason} if reason else None
     counts = {"prompt_tokens": 1, "completion_tokens": 1, "cached_tokens": 0}
     return {"text": text, "meta_info": {"id": "x", "finish_reason": finish, **counts}}
 
 
 def differences(case: Case) -> list[str]:
-    """Return each way of serving a case that gives something else than our parser."""
+    """Return the differences of a case from our parser, for each way of serving."""
     fmt = case.fmt
-    # Channels are read by the detector of calls alone, from the start of the answer.
+    # Channels are read by the call detector alone, from the start of the output.
     channels = fmt.derived.has_channels
     register_sglang_detector("driven", fmt, whole=channels)
     tokens, expected = Tokens(fmt), case.expected
     thinks = None if channels else "driven"
 
-    # What a request says for such a prompt.
+    # The option of a request that matches the prompt.
     switched = {"enable_thinking": case.prompt_kind != "closed"}
 
     def serving() -> Serving:
@@ -130,7 +131,7 @@ def differences(case: Case) -> list[str]:
 
 
 def opens(case: Case) -> bool:
-    """Return whether a prompt opens reasoning, as SGLang says of what its template renders."""
+    """Return True if a prompt opens reasoning, by SGLang's rule for templates."""
     reasoning, prompt = case.fmt.reasoning, case.prompt.rstrip()
     start, end = reasoning.start.strip(), reasoning.end.strip()
     return prompt.endswith(start) if start else not prompt.endswith(end or "\0")

@@ -1,4 +1,4 @@
-"""Drives vLLM's chat serving with our plugins; reports each difference from our own parser."""
+"""Run vLLM's chat serving with our plugins, and return the differences from our own parser."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["differences", "whole"]
 
 
 def request(**fields: Any) -> Any:
-    """A request to vLLM."""
+    """Return a request to vLLM."""
     asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": FUNCTIONS}
     return ChatCompletionRequest(**asked | {"tool_choice": "auto"} | fields)
 
 
 def differences(case: Case) -> list[str]:
-    """Return each way of serving a case that gives something else than our parser."""
+    """Return the differences of a case from our parser, for each way of serving."""
     register_vllm_parsers("driven", case.fmt)
     thinks = not case.fmt.derived.has_channels
     parser_class = ParserManager.get_parser(
@@ -44,7 +44,7 @@ def differences(case: Case) -> list[str]:
 def whole(
     parser_class: Any, tokens: Any, prompt: list[int], ids: list[int], case: Case, **switches: Any
 ) -> Expected:
-    """What a response that is not streamed has."""
+    """Return the parts of a complete response."""
     parser = parser_class(tokens, request().tools, chat_template_kwargs=switches)
     asked = parser.adjust_request(request(chat_template_kwargs=switches))
     parser.set_prompt_token_ids(prompt)
@@ -59,7 +59,7 @@ def whole(
 def streamed(
     parser_class: Any, tokens: Tokens, prompt: list[int], parts: list[list[int]]
 ) -> Expected:
-    """What a response that is streamed adds up to."""
+    """Return the accumulated parts of a streamed response."""
     asked = request(stream=True)
     parser_class(tokens, asked.tools, chat_template_kwargs={}).adjust_request(asked)
     processor = ChatStreamProcessor(

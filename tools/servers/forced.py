@@ -1,7 +1,7 @@
-"""Asks xgrammar whether forced calls can be written: part of `make test-servers`.
+"""Check with xgrammar that forced calls can be written: part of `make test-servers`.
 
-For each named format, the structural tag that a request with `tool_choice="required"` gets, with
-strict tools and without, must let the format's own calls pass, with all their arguments.
+For each built-in format, the structural tag of a request with `tool_choice="required"` must accept
+the format's own calls with all arguments, with and without strict tools.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ REFUSES = {
     "nemotron3_nano": SPACE,
     "step3p5": SPACE,
 }
-"""Formats in which a tag does not let a text of `WIRES` pass, and why it need not."""
+"""Formats whose tag rejects a text of `WIRES`, and the reasons."""
 
 FORCED = SimpleNamespace(tool_choice="required")
 
 
 def main() -> int:
-    """Print the formats whose tags do not let their own calls pass; return whether one did not."""
+    """Print the formats whose tags reject their own calls. Return 1 if there are any."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     peers.install(("vllm",))
@@ -62,13 +62,13 @@ def main() -> int:
 
 
 def behind_reasoning(fmt: WireFormat, text: str) -> str:
-    """Calls without the reasoning before them, which servers let pass."""
+    """Return the calls without the reasoning before them, which servers do not constrain."""
     end = fmt.reasoning.end.strip()
     return text.rpartition(end)[2].lstrip() if end else text
 
 
 def passes(fmt: WireFormat, text: str, *, strict: bool) -> str:
-    """Say whether the tag of a format lets a text pass."""
+    """Return the result of matching a text with the tag of a format."""
     from xgrammar import Grammar
     from xgrammar.testing import _is_grammar_accept_string
 

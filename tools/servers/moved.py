@@ -1,6 +1,6 @@
-"""Says what of the servers' newest versions is no longer where the plugins look for it.
+"""Report names that the plugins need but the servers' newest versions have moved or removed.
 
-python tools/servers/moved.py            the newest wheels; part of `make test-servers`
+python tools/servers/moved.py            the newest wheels, a part of `make test-servers`
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOOKED_FOR = {
         "sglang.srt.parser.reasoning_parser_names": "REASONING_PARSER_NAMES",
     },
 }
-"""The names that the plugins look for, by module."""
+"""The names needed by the plugins, by module."""
 
 
 def newest(name: str) -> str:
@@ -44,7 +44,7 @@ def newest(name: str) -> str:
 
 
 def main() -> int:
-    """Print what moved; return how much."""
+    """Print the missing names, and return 1 if there are any."""
     warnings.simplefilter("ignore")
     count = 0
     for server, modules in LOOKED_FOR.items():

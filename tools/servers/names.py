@@ -1,10 +1,10 @@
-"""Says what each name of the servers' parsers means there, and here: part of `make test-servers`.
+"""Compare the servers' parsers with our formats of the same names: part of `make test-servers`.
 
     python tools/servers/names.py [vllm] [sglang] [NAME ...]
 
-A server's own parser of each name reads what our format of that name writes. A name that we do not
-know must be in `MISSING`, and one that reads something else in `DIFFERS`, each with its reason; so
-a name that a new version adds, or moves to another format, is found.
+A server's own parser of each name reads the outputs of our format of that name. Unknown names must
+be in `MISSING`, and different results in `DIFFERS`, each with a reason. So names added or changed
+by a new version are detected.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MISSING = {
     ("vllm", "minimax_m2_append_think"): "`minimax_m2` with its reasoning left in content",
     ("sglang", "minimax-append-think"): "the same",
 }
-"""Names of parsers that we have no format for, by server."""
+"""Parser names without a format, by server."""
 
 ALWAYS = "all is reasoning up to its end marker there, whatever the prompt and the request say"
 ALL = ("one", "two", "thinks", "says", "before_calls")
@@ -92,17 +92,17 @@ DIFFERS = {
     for server, name, kinds in places
     for kind in kinds
 }
-"""What a server's parser does not read as our format has it, by server, name and kind of output."""
+"""Different results, by server, name and kind of output, with the reason."""
 
 
 def plain(read: Expected) -> tuple[str, str, list[tuple[str, object]]]:
-    """What was read, in values: white space round texts and the spelling of JSON aside."""
+    """Return a result as values, without surrounding whitespace and the spelling of JSON."""
     content, reasoning, calls = read
     return content.strip(), reasoning.strip(), [(name, value(text)) for name, text in calls]
 
 
 def value(text: str) -> object:
-    """The value of arguments, and text that has none as it is."""
+    """Return the value of JSON arguments, or the text itself if it is not JSON."""
     try:
         return json.loads(text)
     except ValueError:
@@ -110,7 +110,7 @@ def value(text: str) -> object:
 
 
 def main(arguments: list[str]) -> int:
-    """Read with each parser; return whether a name is unknown or means something else."""
+    """Read with each parser. Return 1 if a name is unknown or has another meaning."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     servers = [one for one in peers.VERSIONS if one in arguments] or list(peers.VERSIONS)
@@ -143,7 +143,7 @@ def main(arguments: list[str]) -> int:
 
 
 def format_of(server: str, name: str, tokenizer: object) -> WireFormat | None:
-    """Our format of a server's name, which the tokenizer may decide; None where there is none."""
+    """Return our format for a server's name and a tokenizer, None if there is none."""
     if (server, name) in MISSING:
         return None
     try:
@@ -155,7 +155,7 @@ def format_of(server: str, name: str, tokenizer: object) -> WireFormat | None:
 def differences(
     server: str, name: str, fmt: WireFormat | None, reader: Reader
 ) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """How each output of a format is read under its name: the word, whose it is, what is wrong."""
+    """Yield the result of each output of a format: the class, its key, and the error."""
     if (server, name) in MISSING:
         yield "missing", (server, name), ""
         return
@@ -166,7 +166,7 @@ def differences(
         key, expected = (server, name, case.kind), plain(case.expected)
         try:
             found = [plain(one) for one in reader.read(case)]
-        except Exception as error:  # noqa: BLE001 - what a peer raises is its answer
+        except Exception as error:  # noqa: BLE001 - an exception is a result of the peer
             found = [("", f"{type(error).__name__}: {error}", [])]
         if expected in found:
             yield "the same", (), ""
@@ -178,7 +178,7 @@ def differences(
 
 
 def own_name(fmt: WireFormat) -> str:
-    """The name of a format's own file."""
+    """Return the built-in name of a format."""
     return next(name for name in list_formats() if get_format(name) is fmt)
 
 

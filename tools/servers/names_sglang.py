@@ -1,4 +1,4 @@
-"""SGLang's own parsers, by name, in the order that its chat serving has."""
+"""SGLang's own parsers by name, called as its chat serving calls them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SWITCHES: tuple[tuple[bool, dict[str, Any]], ...] = (
     (True, {"reasoning_effort": "high"}),
     (False, {"chat_template_kwargs": OFF}),
 )
-"""What a template and a request may say of thinking."""
+"""The reasoning options of a template and a request."""
 
 
 def readers(tokenizer: Any) -> Iterator[tuple[str, Reader]]:
-    """Each name, with what reads an output under it."""
+    """Yield each name with its reader."""
     tools, reasoning = FunctionCallParser.ToolCallParserEnum, ReasoningParser.DetectorMap
     for name in dict.fromkeys((*tools, *reasoning)):
         calls, thinks = name in tools, name in reasoning
@@ -31,7 +31,7 @@ def readers(tokenizer: Any) -> Iterator[tuple[str, Reader]]:
 
 
 def read(tokenizer: Any, name: str, calls: bool, thinks: bool, case: Case) -> Iterator[Expected]:
-    """What SGLang's detectors of a name read, with each of the switches."""
+    """Yield the results of SGLang's detectors for a name, with each option."""
     for opened, switches in ((opens(case), {}), *SWITCHES):
         serving = Serving(
             tokenizer, name if calls else None, name if thinks else None, opened=opened

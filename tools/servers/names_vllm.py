@@ -1,4 +1,4 @@
-"""vLLM's own parsers, by name, as its chat serving asks them."""
+"""vLLM's own parsers by name, called as its chat serving calls them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SWITCHES: tuple[dict[str, Any], ...] = (
     {"thinking": True, "enable_thinking": True, "reasoning_effort": "high"},
     {"thinking": False, "enable_thinking": False},
 )
-"""What a request may say of thinking: vLLM's parsers look there, and not at the prompt."""
+"""The reasoning options of a request. vLLM's parsers use them and ignore the prompt."""
 
 
 def readers(tokenizer: Any) -> Iterator[tuple[str, Reader]]:
-    """Each name, with what reads an output under it."""
+    """Yield each name with its reader."""
     tools = ToolParserManager.list_registered()
     reasoning = ReasoningParserManager.list_registered()
     for name in dict.fromkeys((*tools, *reasoning)):
@@ -33,7 +33,7 @@ def readers(tokenizer: Any) -> Iterator[tuple[str, Reader]]:
 
 
 def read(tokenizer: Any, name: str, calls: bool, thinks: bool, case: Case) -> Iterator[Expected]:
-    """What vLLM's parsers of a name read, with each of the switches."""
+    """Yield the results of vLLM's parsers for a name, with each option."""
     parser_class = ParserManager.get_parser(
         name if calls else None, name if thinks else None, enable_auto_tools=True
     )

@@ -1,9 +1,9 @@
-"""The servers' own code, without a GPU: fetched as wheels, kept, and imported with stubs.
+"""The servers' own code without a GPU: downloaded as wheels and imported with stubs.
 
-    python tools/servers/peers.py            fetch what `VERSIONS` names into build/peers
+    python tools/servers/peers.py            download the `VERSIONS` into build/peers
 
-Of a wheel only what Python reads is kept. What the parsers and the chat serving import beside
-themselves (PyTorch, kernels, the engine) is stood in for by `install`.
+Only files used by Python are kept. `install` replaces the other imports of the parsers and the chat
+serving (PyTorch, kernels, the engine) by stubs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import ClassVar
 
 VERSIONS = {"vllm": "0.33.0", "sglang": "0.5.23"}
-"""The versions that the plugins are made for."""
+"""The supported versions of the plugins."""
 
 KEPT = Path(__file__).parents[2] / "build" / "peers"
 
@@ -99,16 +99,16 @@ STUBS = frozenset(
         "vllm.v1",
     ]
 )
-"""Modules that are stood in for, with all below them."""
+"""Modules replaced by stubs, including their submodules."""
 
 
 def is_kept(name: str, version: str) -> bool:
-    """Return whether a peer was fetched."""
+    """Return True if a peer was downloaded."""
     return (KEPT / f"{name}-{version}").exists()
 
 
 def fetch(name: str, version: str) -> Path:
-    """Return the folder of a peer's Python files, fetched if it is not there."""
+    """Return the folder of a peer's Python files, and download it if necessary."""
     folder = KEPT / f"{name}-{version}"
     if not is_kept(name, version):
         wheels = KEPT / "wheels"
@@ -124,13 +124,13 @@ def fetch(name: str, version: str) -> Path:
 
 
 def source() -> Path:
-    """Return the folder of vLLM's tests, fetched if it is not there."""
+    """Return the folder of vLLM's tests, and download it if necessary."""
     folder = KEPT / "vllm-source" / "tests"
     if not folder.exists():
         version = VERSIONS["vllm"]
         kept = KEPT / "sources"
         kept.mkdir(parents=True, exist_ok=True)
-        # The source is wanted, not what a build of it would say of itself: that may fail.
+        # Only the source is needed. Building its metadata may fail, and is ignored.
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", "vllm"]
         command += ["--no-build-isolation", "--no-clean", "--dest", str(kept), f"vllm=={version}"]
         environment = {"TMPDIR": str(kept), "PATH": "/usr/bin:/bin"}
@@ -140,25 +140,25 @@ def source() -> Path:
                 archive.extractall(kept, filter="data")
         found = sorted(kept.glob("**/tests/tool_parsers"))
         if not found:
-            raise SystemExit("vLLM's source distribution cannot be had here")
+            raise SystemExit("cannot download vLLM's source distribution")
         folder.parent.mkdir(exist_ok=True)
         found[0].parent.rename(folder)
     return folder
 
 
 def install(names: tuple[str, ...] = tuple(VERSIONS)) -> None:
-    """Make the peers importable in this process, from where `fetch` keeps them."""
+    """Make the peers importable in this process, from the folders of `fetch`."""
     sys.meta_path.insert(0, _Finder())
     for name in names:
         package = types.ModuleType(name)
         package.__path__ = [str(fetch(name, VERSIONS[name]) / name)]
         package.__version__ = VERSIONS[name]  # type: ignore[attr-defined]
-        # Its own `__init__` would start the engine.
+        # The package's own `__init__` would start the engine.
         sys.modules[name] = package
 
 
 class _Meta(type):
-    """The class of what stands for anything: each attribute, call and item of it is one too."""
+    """The class of stubs: each attribute, call and item of a stub is a stub too."""
 
     def __getattr__(cls, name: str) -> object:
         if name.startswith("__"):
@@ -166,7 +166,7 @@ class _Meta(type):
         return cls
 
     def __call__(cls, *args: object, **named: object) -> object:
-        # A decorator returns what it decorates.
+        # A decorator returns its argument.
         return args[0] if len(args) == 1 and callable(args[0]) and not named else cls
 
     def __or__(cls, other: object) -> object:
@@ -206,7 +206,7 @@ class _Module(types.ModuleType):
             return "2.9.0"
         if name.startswith("__"):
             raise AttributeError(name)
-        # What is only mixed in must not bring a metaclass along.
+        # A mixin must not have a metaclass.
         made = type(name, (), {}) if name.endswith("Mixin") else _Meta(name, (), {})
         setattr(self, name, made)
         return made

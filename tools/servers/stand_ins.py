@@ -1,9 +1,8 @@
-"""Tokenizers for tests that want one from a hub: bytes in pairs, and every marker a token.
+"""Replacement tokenizers for tests that load one from a hub.
 
-A model's own tokenizer cannot be fetched where the tests run. What the tests want of it is that
-markers are tokens of their own and other text is cut in some way, and that a token may be part of
-a character: so a small byte-level BPE is trained on the tests themselves, and the markers that
-stand in the peers' parsers are added to it.
+Tokenizers cannot be downloaded where the tests run. The tests need markers as single tokens, other
+text as several tokens, and tokens that are parts of characters. So a small byte-level BPE is
+trained on the tests themselves, with the markers of the peers' parsers as additional tokens.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ __all__ = ["markers", "stand_in", "suffixes"]
 MARKER = re.compile(r"""["'](</?[^<>"'\s{}()\\=]{1,60}>|\[/?[A-Z_]{3,}\])["']""")
 SUFFIXED = re.compile(r"(</?[^<>:]+)(:\w+)>")
 PLAIN = ("gpt2", "opt-125m")
-"""Models whose tokenizers know no markers."""
+"""Models whose tokenizers have no markers."""
 FOLDERS = ("tool_parsers", "reasoning", "parser")
 
 
 @cache
 def markers() -> list[str]:
-    """The texts that models have tokens for: of our formats, and in vLLM's parsers."""
+    """Return the markers with their own tokens: of our formats, and of vLLM's parsers."""
     found = {text for name in list_formats() for text in get_format(name).preserved_tokens}
     root = peers.fetch("vllm", peers.VERSIONS["vllm"]) / "vllm"
     for folder in FOLDERS:
@@ -41,13 +40,13 @@ def markers() -> list[str]:
 
 @cache
 def _suffixed() -> dict[str, tuple[str, str]]:
-    """Markers that are known with another end too: by the longer one, the other and the end."""
+    """Return the markers with a suffix, each with its plain form and the suffix."""
     found = (found for found in map(SUFFIXED.fullmatch, markers()) if found)
     return {one[0]: (f"{one[1]}>", one[2]) for one in found if f"{one[1]}>" in markers()}
 
 
 def suffixes() -> list[str]:
-    """What ends the markers of a model that is published with other ends."""
+    """Return the suffixes of markers."""
     return sorted({suffix for _, suffix in _suffixed().values()})
 
 
@@ -71,7 +70,7 @@ def _trained() -> str:
 
 @cache
 def stand_in(name: str | Path = "", suffix: str = "") -> Any:
-    """Return the tokenizer that stands in for a model's; `suffix` is one of `suffixes`."""
+    """Return the replacement for a model's tokenizer. `suffix` is one of `suffixes`."""
     tokenizer = Tokenizer.from_str(_trained())
     if not str(name).endswith(PLAIN):
         others = {bare if end == suffix else longer for longer, (bare, end) in _suffixed().items()}

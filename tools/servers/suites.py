@@ -1,11 +1,10 @@
-"""Runs vLLM's own tests of its parsers with our plugins in the place of its parsers: `make suites`.
+"""Run vLLM's own parser tests with our plugins instead of its parsers: `make suites`.
 
     python tools/servers/suites.py [FILE ...]
 
-The tests come with vLLM's source distribution; SGLang publishes wheels only. They run twice: with
-vLLM's own parsers, for what fails so says nothing of ours (the tokenizers are stand-ins, the engine
-is none), and with ours in their place. What fails only then has a reason in `suites_reasons.py`, or
-is printed.
+The tests are in vLLM's source distribution. SGLang publishes wheels only. The tests run twice.
+Tests that fail with vLLM's own parsers are ignored, since tokenizers and engine are stubs. Tests
+that fail only with ours need a reason in `suites_reasons.py`, or are printed.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ import peers
 PARTS = ("tests/tool_parsers", "tests/reasoning")
 OPTIONS = "-q -p suites_plugin -p no:cacheprovider --noconftest --tb=no -c /dev/null"
 Outcomes = dict[str, list[str]]
-"""What came of each test, and what it said."""
+"""The outcome and the message of each test."""
 
 MOST_DIFFERENT = 437
-"""Tests that differ with a reason: the patterns of reasons are wide, and might fit a new one."""
+"""Number of differing tests with a reason. The patterns are wide, and may match new failures."""
 
 
 def main(files: list[str]) -> int:
-    """Run the tests, print what passed and each class of difference."""
+    """Run the tests, and print the numbers of passed tests and of each class of differences."""
     root = peers.source().parent
     chosen = files or [
         str(path) for part in PARTS for path in sorted((root / part).glob("test_*.py"))
@@ -55,14 +54,12 @@ def main(files: list[str]) -> int:
     print("\n".join(unexplained))
     more = classes.total() > MOST_DIFFERENT
     if more:
-        print(
-            f"more than {MOST_DIFFERENT} differ: some that did not now do, and a pattern fits them"
-        )
+        print(f"more than {MOST_DIFFERENT} tests differ: new differences match an existing pattern")
     return 1 if unexplained or more or not ours else 0
 
 
 def outcomes(root: Path, whose: str, files: list[str]) -> Outcomes:
-    """Run the tests with parsers of vLLM's, or of ours."""
+    """Run the tests with vLLM's parsers, or with ours."""
     here, kept = Path(__file__).parent, peers.KEPT / f"outcomes-{whose}.json"
     kept.unlink(missing_ok=True)
     paths = [here, here.parents[1] / "src", root]

@@ -1,9 +1,8 @@
-"""The pytest plugin of `suites.py`: our plugins stand where vLLM's parsers stood.
+"""The pytest plugin of `suites.py`: replace vLLM's parsers by our plugins.
 
-Under the names of their registries and in the modules that define them, for each name that we have
-a format for. `SUITES_PARSERS=theirs` leaves vLLM's own parsers there: what fails with them too says
-nothing of ours. Tokenizers from a hub are stood in for (`stand_ins.py`). Streams are ended, as
-vLLM's serving ends them; its tests leave that out.
+For each name with a format, the registries and the defining modules are changed. With
+`SUITES_PARSERS=theirs` vLLM's own parsers stay. Tokenizers from a hub are replaced
+(`stand_ins.py`). Streams are ended as in vLLM's serving, a step missing in its tests.
 """
 
 from __future__ import annotations
@@ -40,10 +39,9 @@ OURS = os.environ.get("SUITES_PARSERS") != "theirs"
 
 
 def tool_parser(name: str) -> type:
-    """Our tool parser of a name; asked without tools, it takes any function's call.
+    """Return our tool parser of a name. Without tools, it accepts calls of any function.
 
-    vLLM takes a request without tools for one that wants no calls, and does not ask the tool
-    parser; its tests do.
+    vLLM does not use the tool parser for requests without tools, but its tests do.
     """
     ours: Any = vllm_tool_parser(f"vllm:{name}")
 
@@ -59,14 +57,14 @@ def tool_parser(name: str) -> type:
 
 
 def replace(listed: dict[str, tuple[str, str]], registered: dict[str, Any], made: Any) -> None:
-    """Put our classes in the place of those that vLLM lists, wherever they are at hand."""
+    """Replace the parsers listed by vLLM by our classes, in all loaded modules."""
     ours: dict[type, Any] = {}
     for name, (path, class_name) in listed.items():
-        # Where a stub is not enough for a module, its tests do not run either.
+        # If a stub is not sufficient for a module, its tests do not run either.
         with suppress(Exception):
             theirs = getattr(import_module(path), class_name)
             registered[name] = made(name)
-            # A class of several names has that of its file.
+            # A class with several names gets the one of its file.
             if theirs not in ours or name in path:
                 ours[theirs] = registered[name]
     for module in [one for name, one in sys.modules.items() if name.startswith("vllm.")]:
@@ -76,7 +74,7 @@ def replace(listed: dict[str, tuple[str, str]], registered: dict[str, Any], made
 
 
 def ended(run: Any) -> Any:
-    """A helper of the tests that reads a stream, with the stream's end."""
+    """Return a streaming helper of the tests that also ends the stream."""
 
     def running(parser: Any, *args: Any, **named: Any) -> Any:
         reconstructor = run(parser, *args, **named)
@@ -84,7 +82,7 @@ def ended(run: Any) -> Any:
         last = finish() if finish is not None and parser.engine_based_streaming else None
         if last is not None:
             reconstructor.append_delta(last)
-        # Some tests go on with the same parser, for which a server makes a new one.
+        # Some tests reuse the parser, but a server creates a new one.
         for name in ("_parser", "_split", "_answer"):
             if hasattr(parser, name):
                 setattr(parser, name, None)
@@ -107,7 +105,7 @@ if OURS:
 
 
 def from_hub(name: Any = "", *args: Any, **named: Any) -> Any:
-    """Stand in for a tokenizer from a hub."""
+    """Replace a tokenizer from a hub."""
     del args
     return stand_in(str(named.get("tokenizer_name", name)))
 
@@ -118,18 +116,18 @@ vllm.tokenizers.get_tokenizer = from_hub
 
 @pytest.fixture(scope="module")
 def default_tokenizer() -> Any:
-    """The tokenizer of tests that do not want a certain one."""
+    """Return the tokenizer of tests without a specific one."""
     return stand_in("gpt2")
 
 
 class Outcomes:
-    """What came of each test, written as JSON at the end."""
+    """The outcomes of all tests, written as JSON at the end."""
 
     def __init__(self) -> None:
         self.found: dict[str, list[str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what a test came to, and what it said."""
+        """Record the outcome and the message of a test."""
         if report.when != "call" and report.outcome == "passed":
             return
         said = getattr(getattr(report.longrepr, "reprcrash", None), "message", None)
@@ -141,16 +139,16 @@ class Outcomes:
         self.found[report.nodeid] = [outcome, said, Path(where).name]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep which file could not be read."""
+        """Record a file that cannot be collected."""
         if report.failed:
             said = str(report.longrepr).strip().splitlines()
             self.found[report.nodeid] = ["error", said[-1] if said else "", ""]
 
     def pytest_sessionfinish(self) -> None:
-        """Write all of it."""
+        """Write all outcomes."""
         Path(os.environ["SUITES_OUTCOMES"]).write_text(json.dumps(self.found), encoding="utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch the tests."""
+    """Register the recorder."""
     config.pluginmanager.register(Outcomes())

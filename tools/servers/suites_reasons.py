@@ -1,7 +1,7 @@
-"""Why a test of vLLM's may fail with our parsers in the place of its own.
+"""Reasons why a test of vLLM may fail with our parsers.
 
-Each rule is a pattern for the test, a pattern for what it said, and the reason. The first that fits
-counts. What fits none has no reason, and `make suites` fails for it.
+Each rule has a pattern for the test, a pattern for its message, and the reason. The first match
+counts. `make suites` fails for tests without a match.
 """
 
 from __future__ import annotations

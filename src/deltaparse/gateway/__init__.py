@@ -1,6 +1,6 @@
-"""A gateway: OpenAI's and Anthropic's APIs in front of a server of raw completions.
+"""OpenAI- and Anthropic-compatible chat APIs for a raw-completion server.
 
-Needs the packages of the extra `serve`: starlette and uvicorn.
+Requires the packages of the extra `serve`: starlette and uvicorn.
 """
 
 from typing import TYPE_CHECKING

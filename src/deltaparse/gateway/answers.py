@@ -1,4 +1,4 @@
-"""How an answer goes out: as a stream, or as a whole; one choice, or several at a time."""
+"""Responses to clients, streamed or complete, with one or several choices."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ __all__ = ["Answer", "ClientGone", "StreamedAnswer", "WholeAnswer", "whole_respo
 
 
 class ClientGone(Exception):
-    """Nobody takes the answer any more."""
+    """The client no longer reads the response."""
 
 
 class Answer(ABC):
-    """One answer on its way to a client. A choice begins, takes deltas, and ends.
+    """A response that is being sent to a client.
 
-    `waits_since` says since when a client has been sent something that it has not taken, None
-    where nothing waits.
+    Each choice is started by `begin`, receives deltas in `take`, and is completed by `end`.
+
+    `waits_since` is the time since which a sent message awaits the client, None if all are
+    delivered.
     """
 
     def __init__(
@@ -64,27 +66,27 @@ class Answer(ABC):
     @property
     @abstractmethod
     def collects(self) -> bool:
-        """Whether parsers must keep the message."""
+        """True if the parsers must keep the message."""
 
     @abstractmethod
     async def begin(self) -> None:
-        """Take note that the upstream takes the request."""
+        """Start the response: the upstream accepted the request."""
 
     @abstractmethod
     async def take(self, index: int, deltas: list[Delta]) -> None:
-        """Take deltas of a choice."""
+        """Process the deltas of a choice."""
 
     @abstractmethod
     async def end(self, index: int, turn: Turn) -> None:
-        """Take the end of a choice."""
+        """Process the end of a choice."""
 
     async def fail(self, fault: Fault) -> None:
-        """Say that there is no answer."""
+        """Report the fault to the client."""
         body = self._protocol.error(fault, self._headers["x-request-id"])
         await self._sent_whole(body, fault.status, fault)
 
     def _usage(self) -> dict[str, Any] | None:
-        """Return what all choices took; they share the prompt."""
+        """Return the usage of all choices. They share the prompt."""
         usages = [turn.usage for turn in self._turns if turn is not None]
         if not usages or not self.asked.with_usage:
             return None
@@ -100,7 +102,7 @@ class Answer(ABC):
         return whole
 
     async def _sent(self, message: Any) -> None:
-        """Send a message; who sends waits for the client."""
+        """Send a message, and wait until the client reads it."""
         self._waiting += 1
         if self._waiting == 1:
             self.waits_since = time.monotonic()
@@ -113,16 +115,16 @@ class Answer(ABC):
             self.waits_since = time.monotonic() if self._waiting else None
 
     async def _sent_whole(self, body: Any, status: int, fault: Fault | None = None) -> None:
-        """Send a JSON object as the whole response."""
+        """Send a JSON object as the complete response."""
         self.ended = True
         for message in whole_response(body, status, self._headers, fault):
             await self._sent(message)
 
 
 class StreamedAnswer(Answer):
-    """Deltas as server-sent events, as they come.
+    """A response that sends deltas immediately, as server-sent events.
 
-    Each write is whole events, so choices that come at a time need not wait for each other.
+    Each write contains complete events, so concurrent choices need no lock between them.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -132,11 +134,11 @@ class StreamedAnswer(Answer):
 
     @property
     def collects(self) -> bool:
-        """Whether parsers must keep the message."""
+        """False: the deltas are sent, and the message is not needed."""
         return False
 
     async def begin(self) -> None:
-        """Send what stands before all parts, once."""
+        """Send the headers and the first events, once."""
         if self.began:
             await self._started.wait()
             return
@@ -154,7 +156,7 @@ class StreamedAnswer(Answer):
         self._started.set()
 
     async def take(self, index: int, deltas: list[Delta]) -> None:
-        """Send the events of deltas; whoever sends them waits for the client."""
+        """Send the events of the deltas, and wait for the client."""
         if self.first is None:
             self.first = time.monotonic()
         data = self._encoders[index].push_bytes(deltas)
@@ -162,7 +164,7 @@ class StreamedAnswer(Answer):
             await self._write(data)
 
     async def end(self, index: int, turn: Turn) -> None:
-        """Send the end of a choice, and behind the last one the end of all."""
+        """Send the end of a choice. The last choice also ends the response."""
         self._turns[index] = turn
         self._open -= 1
         last = self._open == 0
@@ -178,7 +180,7 @@ class StreamedAnswer(Answer):
         await self._write(encoder.sse(events), more=not last)
 
     async def fail(self, fault: Fault) -> None:
-        """Send the protocol's error, as an event where the answer has begun."""
+        """Send the protocol's error, as an event if the response has begun."""
         if not self.began:
             await super().fail(fault)
         elif not self.ended:
@@ -192,7 +194,7 @@ class StreamedAnswer(Answer):
 
 
 class WholeAnswer(Answer):
-    """One JSON object, when all choices have ended."""
+    """A response that is one JSON object, sent after all choices have ended."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -200,14 +202,14 @@ class WholeAnswer(Answer):
 
     @property
     def collects(self) -> bool:
-        """Whether parsers must keep the message."""
+        """True: the response is built from the message."""
         return True
 
     async def begin(self) -> None:
-        """Wait: a whole answer begins when it has ended."""
+        """Do nothing: a complete response is sent at its end."""
 
     async def take(self, index: int, deltas: list[Delta]) -> None:
-        """Take deltas; the parser keeps the message."""
+        """Record the time and the log probabilities. The parser keeps the message."""
         if self.first is None:
             self.first = time.monotonic()
         tokens = self.tokens[index]
@@ -216,7 +218,7 @@ class WholeAnswer(Answer):
                 self._logprobs[index] += tokens.of(delta) or ()
 
     async def end(self, index: int, turn: Turn) -> None:
-        """Send the answer when the last choice has ended."""
+        """Send the response after the last choice has ended."""
         self._turns[index] = turn
         turns = [turn for turn in self._turns if turn is not None]
         if len(turns) == len(self._encoders):
@@ -243,14 +245,14 @@ class WholeAnswer(Answer):
 
 
 def raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Return headers as a server takes them."""
+    """Return headers in the form of ASGI."""
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def whole_response(
     body: Any, status: int, headers: Mapping[str, str], fault: Fault | None = None
 ) -> list[dict[str, Any]]:
-    """Return the messages that are a JSON object as the whole response."""
+    """Return the ASGI messages of a response with a JSON body."""
     text = json_bytes(body)
     said = {"content-type": "application/json", "content-length": str(len(text)), **headers}
     if fault is not None and fault.retry_after is not None:

@@ -1,4 +1,4 @@
-"""One choice: what an upstream sends, through a parser, to whoever takes the deltas."""
+"""One choice: the upstream's events are parsed, and the deltas are emitted."""
 
 from __future__ import annotations
 
@@ -19,33 +19,37 @@ __all__ = ["Emit", "Turn"]
 Emit = Callable[[list[Delta]], Awaitable[None]]
 
 AFTER_END = 2.0
-"""Seconds in which an upstream may send its numbers, once the output has ended."""
+"""Seconds to wait for the upstream's usage after the output has ended."""
 
 MOST = 8 << 20
-"""Characters of an output."""
+"""Default limit of an output, in characters."""
 
 LOGPROB = 4
-"""Characters as which a log probability counts, for it takes memory as well."""
+"""The weight of a log probability in characters, since it takes memory too."""
 
 MOST_FORCED = 4
-"""How often reasoning is ended for a model that begins it again and again."""
+"""Limit of forced ends of reasoning, for a model that repeatedly starts reasoning again."""
 
 
 class Turn:
-    """Reads one output to its end, over one connection or, where reasoning was ended, several.
+    """Reads one output to its end, over one connection, or several if reasoning is ended early.
 
-    Afterwards `reason` says why the turn ended, `told` what the parser was told of it, `stop` at
-    which stop string of the client, `stopped_at` at which of the upstream's own, or at which token,
-    and `fault` what went wrong: what came until then has been emitted.
+    Attributes, final after `finish`:
+
+        reason: why the turn ended.
+        told: the finish reason passed to the parser.
+        stop: the client's stop string at which the turn ended.
+        stopped_at: the upstream's stop string, or the id of its stop token.
+        fault: the error, if any. All output received before it has been emitted.
 
     Args:
-        parser: reads the output.
-        stop: the stop strings of the client.
-        keep: whether `chunks` and `ids` are kept: the output as it came, and its tokens as far as
-            the upstream says them.
-        budget: how many tokens of reasoning there may be, None for any number.
-        most: how much the output may have, as `size_of` counts it; then it ends at that limit.
-        tokens: says of which tokens each delta is, where that is wanted.
+        parser: parses the output.
+        stop: the client's stop strings.
+        keep: keep `chunks` and `ids`: the raw output, and its token ids if the upstream reports
+            them.
+        budget: the limit of reasoning tokens, None for no limit.
+        most: the limit of the output, in units of `size_of`. The output is truncated there.
+        tokens: assigns tokens to deltas, None if log probabilities were not requested.
     """
 
     def __init__(
@@ -78,16 +82,17 @@ class Turn:
         self._token_texts = tokens
         self._last: Received | None = None
         self._usage: Any = None
-        # Tokens over this connection, over those before it, and those of reasoning.
+        # Tokens of this connection, of the connections before it, and of reasoning.
         self._tokens = 0
         self._tokens_before = 0
         self._reasoning_tokens = 0
 
     async def read(self, connection: Connection, emit: Emit) -> None:
-        """Read what comes, and emit its deltas; a slow taker makes a slow reader.
+        """Read events and emit their deltas. A slow receiver slows down the reader.
 
-        Returns when the output has ended or failed, or has reasoned for longer than it may:
-        `overspent` says so.
+        Returns after the output has ended or failed, or after its reasoning exceeded the budget. In
+        the
+        last case `overspent` is True.
         """
         feed, parser, stops = self.parser.feed, self.parser, self._stops
         receive, simple = connection.receive, not self._asked
@@ -130,14 +135,14 @@ class Turn:
                         self._only_numbers(connection)
                     self._last = received
             if self._last is None and stops.found is None:
-                self.fault = Fault("the upstream broke off its answer", status=502)
+                self.fault = Fault("the upstream closed the connection early", status=502)
         except Fault as fault:
-            # Behind the end of the output only numbers were missing.
+            # After the end of the output, only the usage is missing. It is not worth a fault.
             if self._last is None and stops.found is None:
                 self.fault = fault
 
     async def end_reasoning(self, marker: str, emit: Emit) -> None:
-        """Go on as if the model had ended its reasoning."""
+        """End the reasoning, and continue as if the model had written the marker."""
         text = self._stops.rest() + marker
         self.chunks.append(text)
         self._forced += 1
@@ -148,11 +153,11 @@ class Turn:
             await emit(deltas)
 
     def cut(self) -> None:
-        """Take note that the output has all that it may have."""
+        """Mark the output as truncated at its limit."""
         self._last = Received(reason="length")
 
     async def finish(self, emit: Emit) -> None:
-        """End the output, and emit what is left of it."""
+        """End the output, and emit the buffered rest."""
         rest = self._stops.rest()
         if self._keep and rest:
             self.chunks.append(rest)
@@ -167,26 +172,26 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """The output as it came, where it is kept."""
+        """The raw output. It is empty unless the chunks are kept."""
         return "".join(self.chunks)
 
     @property
     def held(self) -> int:
-        """How many characters are held back, for what follows decides what they mean."""
+        """Number of buffered characters, whose meaning is not yet known."""
         return self.parser.held + self._stops.held
 
     @property
     def made(self) -> int:
-        """How many tokens were made so far."""
+        """Number of tokens generated so far."""
         said = plain_usage(self._usage) or {}
         return self._tokens_before + int(said.get("completion_tokens", self._tokens))
 
     @property
     def usage(self) -> dict[str, Any]:
-        """What the turn took: what the upstream says, and what it does not say counted.
+        """The usage of the turn, as reported by the upstream. Missing numbers are estimated.
 
-        A chunk of which the upstream does not say how many tokens it is counts as one; those of
-        reasoning are counted so in any case.
+        A chunk without a token count counts as one token. Reasoning tokens are always estimated
+        this way.
         """
         said = plain_usage(self._usage) or {}
         read = self.prompt_tokens
@@ -205,18 +210,18 @@ class Turn:
 
     @property
     def knows_prompt_tokens(self) -> bool:
-        """Whether it is known how many tokens the prompt has."""
+        """True if the number of prompt tokens is known."""
         return self.prompt_tokens is not None or "prompt_tokens" in (plain_usage(self._usage) or {})
 
     @property
     def finish_reason(self) -> str | None:
-        """Why the turn ended, in the words of Chat Completions; None while it has not."""
+        """The finish reason in the vocabulary of Chat Completions, None before the end."""
         if self.reason == "content_filter":
             return self.reason
         return self.parser.finish_reason if self.ended else None
 
     def _by_token(self, received: Received, tokens: TokenTexts) -> list[Delta]:
-        """Feed the parser one token at a time, so that each delta has those it is made of."""
+        """Feed the parser one token at a time, so that the tokens of each delta are known."""
         deltas: list[Delta] = []
         read = ""
         for text in tokens.came(received.text, received.logprobs):
@@ -248,7 +253,7 @@ class Turn:
         )
 
     def _next_leg(self) -> None:
-        """Count what was made until now, for the next connection counts from the start."""
+        """Add the tokens of this connection, since the next one counts from zero."""
         said: Mapping[str, Any] = plain_usage(self._usage) or {}
         if self.prompt_tokens is None and "prompt_tokens" in said:
             self.prompt_tokens = max(said["prompt_tokens"] - self._tokens_before, 0)
@@ -256,14 +261,15 @@ class Turn:
         self._usage, self._tokens = None, 0
 
     def _only_numbers(self, connection: Connection) -> None:
-        """Read on for what the output took, and no longer than that may take."""
+        """Read only the usage from now on, and limit the time for it."""
         connection.limit(asyncio.get_running_loop().time() + AFTER_END)
 
     def _ended(self) -> str | None:
-        """Note why the turn ended, and return what the parser is told.
+        """Set `reason` and return the finish reason for the parser.
 
-        A stop string of the client's cuts a turn anywhere: nothing that is missing there counts as
-        swallowed. Where it is not known whether it was one, it may have been.
+        The client's stop string may cut a turn anywhere. So a missing closer is not reported as
+        swallowed.
+        The same applies if the upstream may have matched a stop string, but does not report it.
         """
         last, self.stop = self._last, self._stops.found
         if self.fault is not None:
@@ -278,16 +284,15 @@ class Turn:
         if isinstance(last.stop, str) and last.stop in self._asked:
             self.stop = last.stop
             return None
-        # Only a closer that the upstream names was swallowed.
+        # Only a closer reported by the upstream counts as swallowed.
         self.stopped_at = None if last.stop == "" else last.stop
         return "stop"
 
 
 def size_of(received: Received) -> int:
-    """Return how much an event adds to the size of its output.
+    """Return the size of an event, in characters.
 
-    That is its characters, unless it has more ids of tokens, or more log probabilities of which
-    each counts as `LOGPROB`.
+    The size is the number of token ids, or `LOGPROB` per log probability, if that is greater.
     """
     likely = sum(1 + len(entry.get("top_logprobs") or ()) for entry in received.logprobs)
     return max(len(received.text), len(received.ids), LOGPROB * likely)

@@ -1,4 +1,4 @@
-"""What a model is held to: calls that are required, JSON of a schema, calls of strict tools."""
+"""Constraints on a model: required calls, JSON of a schema, and calls of strict tools."""
 
 from __future__ import annotations
 
@@ -29,18 +29,22 @@ def constraint_of(
     strict: bool,
     schema_member: str,
 ) -> Constraint | None:
-    """Return what a model is to be held to, in the best of the ways that its upstream has.
+    """Return the constraint for a request, in the best way supported by the upstream.
 
     Args:
-        request: what is asked.
+        request: the request.
         prompt: the rendered prompt.
-        model: how the model writes.
-        upstream: what takes the constraint.
-        strict: whether calls that are free to come are held to the schemas of their functions.
-        schema_member: what the request calls the schema of its answer, for refusals.
+        model: the template and the format.
+        upstream: the upstream, or its traits.
+        strict: constrain optional calls to the schemas of their functions.
+        schema_member: the name of the request's member with the response schema, for errors.
+
+    Returns:
+        The constraint, None if the request needs none.
 
     Raises:
-        Fault: the upstream has no way that will do; the text and `param` name the member.
+        Fault: the upstream does not support a suitable constraint. The text and `param` name the
+            member.
     """
     member = constraining_member(request, strict=strict, schema_member=schema_member)
     if member is None:
@@ -55,7 +59,7 @@ def constraint_of(
 
 
 def constraining_member(request: Request, *, strict: bool, schema_member: str) -> str | None:
-    """Return the member of a request by which a model is held to something, None if there is none.
+    """Return the member of a request that requires a constraint, None if there is none.
 
     The arguments are those of `constraint_of`.
     """
@@ -68,9 +72,9 @@ def constraining_member(request: Request, *, strict: bool, schema_member: str) -
 
 @dataclass
 class _Made:
-    """Makes one constraint.
+    """Builds one constraint.
 
-    member: which member of the request asks for it.
+    member: the member of the request that requires the constraint.
     """
 
     request: Request
@@ -91,17 +95,17 @@ class _Made:
 
     @property
     def by_schema(self) -> bool:
-        """Whether the upstream takes schemas and nothing better."""
+        """True if the upstream supports schemas only."""
         return self.upstream.ways == {"schema"}
 
     def eager(self) -> Constraint | None:
-        """Hold the whole turn to a grammar."""
+        """Constrain the complete turn by a grammar."""
         if "grammar" not in self.upstream.ways:
-            raise self._refused("takes no grammar")
+            raise self._refused("does not support grammars")
         return self._grammar()
 
     def lazy(self) -> Constraint | None:
-        """Hold calls to a grammar, and leave what stands round them free."""
+        """Constrain calls by a grammar, and leave the text around them free."""
         ways = self.upstream.ways
         if "triggers" in ways:
             return self._grammar()
@@ -111,14 +115,14 @@ class _Made:
             return Constraint(tag=tag)
         if "grammar" in ways:
             return self._grammar(lazy=False)
-        raise self._refused("takes no grammar")
+        raise self._refused("does not support grammars")
 
     def of_schema(self, schema: Mapping[str, Any]) -> Constraint:
-        """Hold the whole output to JSON of a schema, which stands alone."""
+        """Constrain the complete output to JSON of a schema, without markers."""
         with refusing():
             parser = StreamParser(self.model.fmt, prompt=self.prompt)
         if parser.in_reasoning:
-            raise self._refused("holds a model to JSON only, and the prompt lets it reason first")
+            raise self._refused("supports JSON only, but the prompt allows reasoning first")
         calls: Literal["format", "json"] = "json" if self.member == "tool_choice" else "format"
         return Constraint(schema=schema, calls=calls)
 
@@ -130,14 +134,14 @@ class _Made:
     def _refused(self, why: str) -> Fault:
         kind = self.upstream.kind
         wanted = WANTED.get(self.member, "JSON")
-        message = f"{self.member} asks for {wanted}, and the upstream ({kind}) {why}"
+        message = f"{self.member} requires {wanted}, but the upstream ({kind}) {why}"
         return Fault(message, param=self.member, code="unsupported_parameter")
 
 
 def _calls_schema(request: Request) -> dict[str, Any]:
-    """Return the schema of calls as JSON that stands alone, as a parser reads it.
+    """Return the schema of calls as plain JSON, in the shape read by a parser.
 
-    Where one function is named, its arguments alone are all that is to be written.
+    For one named function the model writes its arguments only.
     """
     choice = request.choice
     schemas = {

@@ -1,4 +1,4 @@
-"""What all answers of a gateway share: the model, the upstream, limits, and who may ask."""
+"""State shared by all responses of a gateway: model, upstream, limits, and access."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .work.tasks import served
 __all__ = ["Shared"]
 
 COUNTING = 5.0
-"""Seconds in which an upstream may say how many tokens a prompt has."""
+"""Seconds to wait for the upstream's token count of a prompt."""
 
 
 class Shared:
-    """What answers share: nothing of one request is kept for another.
+    """State shared by responses. It contains no data of a request.
 
-    open:     how many answers are being made.
-    turns:    what of them is being read.
-    uploads:  the requests that are being read.
-    pool:     runs what may take long for a request.
-    served:   what a worker of the pool must know of this gateway.
+    open: number of responses in progress.
+    turns: the turns that are being read.
+    uploads: the request bodies that are being read.
+    pool: runs the slow steps of requests.
+    served: the pickled model, traits and settings for the workers.
     """
 
     def __init__(
@@ -60,46 +60,55 @@ class Shared:
         self._open_by: Counter[str] = Counter()
 
     def check_key(self, headers: Mapping[str, str]) -> None:
-        """Raise `Fault` for a client that does not show the key.
+        """Check the API key of a client.
 
-        Without a key, whoever reaches the port may ask; but a web page of elsewhere, for which the
-        browser of somebody who does may speak, may not.
+        Without a configured key, access is open, except for web pages of other origins. Their
+        scripts run
+        in the browser of a local user.
+
+        Raises:
+            Fault: the key is missing or wrong, or the page is of another origin.
         """
         key = self.settings.api_key
         if not key:
             origin = headers.get("origin", "")
             if origin.startswith(("http", "null")) and not is_own(origin, headers.get("host", "")):
-                raise Fault("pages of other origins may ask only with an API key", status=403)
+                raise Fault("web pages of other origins need an API key", status=403)
             return
         bearer = headers.get("authorization", "")
         shown = headers.get("x-api-key") or bearer.partition(" ")[2].strip()
         if not hmac.compare_digest(shown.encode("latin-1"), key.encode()):
-            raise Fault("the API key is missing, or wrong", status=401)
+            raise Fault("missing or wrong API key", status=401)
 
     def authorization(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Return what the upstream is shown of a client's key; its own the client has.
+        """Return the authorization header for the upstream, forwarded from the client.
+
+        The result is empty if the gateway has its own key, or does not forward headers.
 
         Raises:
-            Fault: it could not be shown as it came.
+            Fault: the header contains characters that cannot be forwarded.
         """
         settings = self.settings
         if settings.forward_authorization and not settings.upstream_key:
             if "authorization" in headers:
                 shown = headers["authorization"]
                 if not (shown.isascii() and shown.isprintable()):
-                    raise Fault("an authorization is of printable ASCII characters")
+                    raise Fault(
+                        "the authorization header must contain printable ASCII characters only"
+                    )
                 return {"authorization": shown}
         return {}
 
     @asynccontextmanager
     async def place(self, client: str) -> AsyncIterator[None]:
-        """Hold one of the places for answers.
+        """Reserve a place for a response.
 
         Raises:
-            Fault: all are taken, or the client has as many as one may have.
+            Fault: all places are taken, or the client has reached its own limit.
         """
         most, most_of_one = self.settings.max_streams, self.settings.max_client_streams
         if most_of_one is None:
+            # One client gets three quarters by default, so it cannot block all others.
             most_of_one = -(-most * 3 // 4)
         if self.open >= most or self._open_by[client] >= most_of_one:
             raise Fault("too many requests at a time", status=503, retry_after="1")
@@ -111,11 +120,11 @@ class Shared:
         finally:
             self.open -= 1
             self._open_by[client] -= 1
-            self._open_by += Counter()  # drops those without any
+            self._open_by += Counter()  # removes zero counts
             self.metrics.open.dec()
 
     async def count_tokens(self, prompt: str, model: str | None, headers: Mapping[str, str]) -> int:
-        """Return how many tokens a prompt has: what the upstream says, or about that."""
+        """Return the number of tokens of a prompt, estimated if the upstream does not count."""
         upstream = self.upstream
         asked = upstream.tokenizing(prompt, model, special=upstream.adds_bos)
         try:
@@ -127,9 +136,9 @@ class Shared:
 
 
 def is_own(origin: str, host: str) -> bool:
-    """Return whether a page comes from this machine's own address, by which it was asked for.
+    """Return True if a page is served from this machine and was requested by its address.
 
-    A name that is not the machine's own may be anybody's.
+    Other names are not trusted, since anybody may point a domain name at this machine.
     """
     try:
         parts = urlsplit(origin)

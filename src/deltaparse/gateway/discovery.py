@@ -1,4 +1,4 @@
-"""What an upstream says of itself: its kind, its template, and whether it adds a BOS token."""
+"""Detection of the upstream: its kind, its template, and its handling of the BOS token."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ SIGNS = (
     ("sglang", "/get_model_info", ("model_path",)),
     ("tgi", "/info", ("model_id", "max_total_tokens")),
 )
-"""What each kind answers to at an address of its own."""
+"""A path for each kind, and the members by which its answer is recognized."""
 
+# Seconds to wait for each answer of the upstream.
 PATIENCE = 10.0
 
 
 FIRST_WITH_STRUCTURED_OUTPUTS = (0, 11)
-"""The first version of vLLM that takes grammars under `structured_outputs`."""
+"""The first version of vLLM with grammars in `structured_outputs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What to serve, and in words how it was found."""
+    """The model and the upstream to serve, and a description of both."""
 
     model: Model
     upstream: Upstream
@@ -47,21 +48,21 @@ class Found:
 async def discover(
     client: HttpClient, kind: str, template: str, grammars: Grammars | Literal["auto"] = "auto"
 ) -> Found:
-    """Find out what stands behind an address.
+    """Detect the upstream at an address.
 
     Args:
-        client: what asks.
-        kind: one of `KINDS`; "auto" asks the upstream.
-        template: what `ChatTemplate.load` takes; "auto" asks the upstream.
-        grammars: how an upstream of kind "openai" takes grammars; "auto" asks it.
+        client: the HTTP client for the upstream.
+        kind: one of `KINDS`. "auto" detects it.
+        template: an argument of `ChatTemplate.load`. "auto" requests it from the upstream.
+        grammars: the grammar parameter of an "openai" upstream. "auto" detects it.
 
     Raises:
-        UsageError: the upstream does not say, or cannot be reached.
+        UsageError: the upstream is unreachable, or does not provide the template.
         TemplateError: the template does not compile.
     """
     if kind not in KINDS:
-        raise UsageError(f"kind={kind!r} is none of {', '.join(KINDS)}")
-    # What is named here is read first: it can be wrong while the upstream cannot be reached.
+        raise UsageError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    # The named template is read first, to report its errors even if the upstream is unreachable.
     named = None if template == "auto" else (ChatTemplate.load(template), template)
     if kind == "auto":
         kind = await _kind(client)
@@ -73,16 +74,19 @@ async def discover(
 
 
 def _said(client: HttpClient, upstream: Upstream, model: Model, source: str) -> tuple[str, ...]:
-    """Say what was found."""
+    """Describe the upstream, the template and the grammars."""
     fmt = model.fmt
-    proof = "proved by parsing back what it renders"
+    proof = "verified: rendered conversations are parsed back correctly"
     if not fmt.verified:
-        proof = f"NOT proved: {fmt.issues[0] if fmt.issues else 'nothing proves it'}"
+        proof = f"NOT verified: {fmt.issues[0] if fmt.issues else 'it was not parsed back'}"
     parts = [fmt.tools.format.value if fmt.derived.has_calls else "no tool calls"]
     if fmt.reasoning.start or fmt.reasoning.end or fmt.derived.has_channels:
         parts.append("reasoning")
-    held = ", ".join(sorted(upstream.ways)) or "none: --grammars names a way, if it has one"
-    bos = f"; it adds {model.template.bos_token!r} itself" if upstream.adds_bos else ""
+    held = (
+        ", ".join(sorted(upstream.ways))
+        or "not detected; set --grammars if the server supports them"
+    )
+    bos = f"; the server adds {model.template.bos_token!r} itself" if upstream.adds_bos else ""
     return (
         f"upstream {upstream.kind} at {client.url}{bos}",
         f"template {source}: {', '.join(parts)}; {proof}",
@@ -91,16 +95,16 @@ def _said(client: HttpClient, upstream: Upstream, model: Model, source: str) -> 
 
 
 async def _get(client: HttpClient, path: str) -> Any:
-    """Return the JSON at a path, None where there is none.
+    """Return the JSON at a path, None if there is none.
 
     Raises:
-        UsageError: the upstream cannot be reached.
+        UsageError: the upstream is unreachable.
     """
     try:
         return await client.json(path, patience=PATIENCE)
     except OSError as error:
-        why = str(error) or "it does not answer in time"
-        raise UsageError(f"{client.url}: the upstream cannot be reached: {why}") from error
+        why = str(error) or "timeout"
+        raise UsageError(f"cannot reach the upstream {client.url}: {why}") from error
 
 
 async def _kind(client: HttpClient) -> str:
@@ -112,7 +116,7 @@ async def _kind(client: HttpClient) -> str:
 
 
 async def _template(client: HttpClient) -> tuple[ChatTemplate, str]:
-    """Return the template, and where it is from: llama-server tells it, or a folder is told."""
+    """Return the template and its source: llama-server's `/props`, or the model's local folder."""
     said = await _get(client, "/props")
     if isinstance(said, Mapping) and isinstance(said.get("chat_template"), str):
         bos, eos = (str(said.get(name) or "") for name in ("bos_token", "eos_token"))
@@ -121,11 +125,11 @@ async def _template(client: HttpClient) -> tuple[ChatTemplate, str]:
     folder = _own_folder(models.get("data") if isinstance(models, Mapping) else None)
     if folder is not None:
         return ChatTemplate.load(folder), folder
-    raise UsageError(f"{client.url}: the upstream tells no chat template: name one with --template")
+    raise UsageError(f"{client.url} does not provide a chat template, pass one with --template")
 
 
 def _own_folder(models: Any) -> str | None:
-    """Return the folder that an upstream on this machine has a model from."""
+    """Return the local folder of the upstream's model, if it is on this machine."""
     for model in models if isinstance(models, list) else ():
         for name in ("root", "id"):
             folder = model.get(name) if isinstance(model, Mapping) else None
@@ -137,8 +141,8 @@ def _own_folder(models: Any) -> str | None:
 async def _upstream(
     client: HttpClient, kind: str, bos: str, grammars: Grammars | Literal["auto"]
 ) -> Upstream:
-    """Make an upstream of a kind."""
-    if kind == "openai":  # it is asked to add no BOS token
+    """Create an upstream of a kind."""
+    if kind == "openai":  # requests to it disable the BOS token
         return OpenAI(grammars=await _grammars(client) if grammars == "auto" else grammars)
     if kind == "llama.cpp":
         return LlamaCpp(adds_bos=await _adds_bos(client, LlamaCpp(), bos))
@@ -151,7 +155,7 @@ async def _upstream(
 
 
 async def _grammars(client: HttpClient) -> Grammars:
-    """Return how the upstream takes grammars: vLLM tells its version, llama-server its settings."""
+    """Detect the grammar parameter from vLLM's version or llama-server's `/props`."""
     said = await _optional(client, "/version")
     version = said.get("version") if isinstance(said, Mapping) else None
     if isinstance(version, str):
@@ -164,9 +168,9 @@ async def _grammars(client: HttpClient) -> Grammars:
 
 
 async def _adds_bos(client: HttpClient, upstream: Upstream, bos: str) -> bool:
-    """Return whether a text is given a token before it: whether no text at all has one.
+    """Return True if the upstream adds a BOS token: an empty text then has a token.
 
-    An upstream that does not tell is one that does: tokenizers with a BOS token mostly do.
+    An unknown upstream counts as adding it, since most tokenizers with a BOS token do.
     """
     if not bos:
         return False

@@ -1,8 +1,15 @@
-"""What the members of requests are to be, and one check of it that names the member that is not.
+"""Shapes of requests, and one check that names the invalid member.
 
-A shape is plain data: `str` is a text, `[shape]` a list, `{name: shape}` an object, a tuple one of
-several, and `Kinds` an object whose `type` says of which shape it is. A member may be missing or
-null, unless its name ends with `!`; one that no shape names may be anything.
+A shape is plain data:
+
+    str             a string
+    [shape]         a list
+    {name: shape}   an object
+    tuple           one of several shapes
+    `Kinds`         an object, whose `type` selects its shape
+
+A member may be missing or null, unless its name ends with `!`. Members without a shape may have any
+value.
 """
 
 from __future__ import annotations
@@ -18,23 +25,23 @@ Shape = Any
 
 
 class Kinds(dict[str, Shape]):
-    """Shapes of objects by their `type`, "" for those without; the reader refuses unknown types."""
+    """Shapes of objects by their `type`, "" for a missing one. The reader rejects unknown types."""
 
 
-WORDS: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
+WORDS: dict[type, str] = {str: "a string", list: "a list", dict: "an object"}
 
 
 def check_shape(value: Any, shape: Shape, path: str = "") -> None:
-    """Check a value, which stands at this path of a request.
+    """Check a value at a path of a request.
 
     Raises:
-        Fault: a member is missing, or is something else.
+        Fault: a member is missing or has a wrong type.
     """
     choices = shape if isinstance(shape, tuple) else (shape,)
     chosen = next((one for one in choices if isinstance(value, _kind(one))), None)
     if chosen is None:
         words = " or ".join(WORDS[_kind(one)] for one in choices)
-        raise Fault(f"{path} is {words}, not {value!r:.80}", param=path)
+        raise Fault(f"{path} must be {words}, not {value!r:.80}", param=path)
     if isinstance(chosen, list):
         for at, one in enumerate(value):
             check_shape(one, chosen[0], f"{path}[{at}]")
@@ -57,7 +64,7 @@ def _check_members(value: Mapping[str, Any], shapes: Mapping[str, Shape], path: 
 
 
 def _kind(shape: Shape) -> type:
-    """The type of Python that values of a shape have."""
+    """Return the Python type of a shape's values."""
     return next(kind for kind in WORDS if shape is kind or isinstance(shape, kind))
 
 

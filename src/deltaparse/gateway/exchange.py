@@ -1,9 +1,9 @@
-"""One request and its answer.
+"""One HTTP request and its response.
 
-A request is understood first, then the upstream is asked, for each choice by itself, and only when
-it takes the request does the answer begin: until then a fault has a status of its own. While an
-answer is made somebody listens whether the client is still there; when it is gone, all that was
-opened for it is closed.
+The request is read and checked first. Then each choice is requested from the upstream. The response
+begins only after the upstream has accepted the request, so earlier faults have an HTTP status of
+their own. Meanwhile a task watches for a disconnected client, and then closes all connections of
+the request.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ __all__ = ["Exchange", "unknown_model"]
 LOG = logging.getLogger("deltaparse.gateway")
 
 BREAKING_OFF = 1.0
-"""Seconds in which a client is told that its answer is broken off."""
+"""Seconds for reporting the end of a response to its client at shutdown."""
 
 
 class Exchange:
-    """One request and its answer."""
+    """One HTTP request and its response."""
 
     def __init__(
         self, gateway: Shared, protocol: Protocol, scope: Scope, receive: Receive, send: Send
@@ -62,7 +62,7 @@ class Exchange:
         self._answer: Answer | None = None
 
     async def answer(self) -> None:
-        """Answer, and say in the log and in the metrics what came of it."""
+        """Respond to the request, and record the result in the log and the metrics."""
         try:
             await self._answered()
         except ClientGone:
@@ -84,7 +84,7 @@ class Exchange:
             await self._refuse(fault)
 
     async def _listening(self, upload: Upload) -> None:
-        """Understand a request and answer it while the client is there and takes the answer."""
+        """Parse a request and respond to it while the client is connected."""
         refused: Fault | None = None
         try:
             async with anyio.create_task_group() as group:
@@ -97,7 +97,7 @@ class Exchange:
                     refused = fault
                 group.cancel_scope.cancel()
         except asyncio.CancelledError:
-            # The server stops, and waits no longer.
+            # The server stops and does not wait any longer.
             if not self._gone:
                 with anyio.move_on_after(BREAKING_OFF, shield=True):
                     await self._fail(Fault("the gateway is stopping", status=503))
@@ -109,7 +109,7 @@ class Exchange:
             self.gateway.metrics.first.observe(self._answer.first - self._began)
 
     async def _made(self, upload: Upload) -> None:
-        """Understand a request, and make its answer."""
+        """Parse a request and create its response."""
         understood = await self._understood(bytes(upload.body))
         self.gateway.uploads.drop(upload)
         name = await self._model(understood.named)
@@ -124,13 +124,14 @@ class Exchange:
         return ParsedRequest(model=gateway.model, upstream=gateway.upstream, **found)
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
-        """End a request whose client has gone, or takes nothing for too long."""
+        """Cancel a request if its client disconnects, or does not read for too long."""
         patience = self.gateway.settings.send_timeout
         while True:
             left = False
             with anyio.move_on_after(patience / 4):
                 left = (await self._receive())["type"] == "http.disconnect"
-            if self._answer is not None and self._answer.ended:  # servers report it alike
+            # Servers report a completed response in the same way.
+            if self._answer is not None and self._answer.ended:
                 return
             since = self._answer.waits_since if self._answer is not None else None
             if left:
@@ -141,7 +142,7 @@ class Exchange:
         scope.cancel()
 
     async def _choices(self, answer: Answer, name: str | None) -> None:
-        """Make all choices of an answer at a time; the first fault ends all."""
+        """Generate all choices concurrently. The first fault ends all of them."""
         if answer.asked.sampling.n == 1:
             try:
                 await self._choice(answer, 0, name)
@@ -200,7 +201,7 @@ class Exchange:
     async def _read(
         self, turn: Turn, generation: Generation, answer: Answer, index: int, deadline: float
     ) -> None:
-        """Read a turn to its end; one that reasons for too long goes on without reasoning."""
+        """Read a turn to its end. Beyond the reasoning budget, continue without reasoning."""
         gateway, emit = self.gateway, partial(answer.take, index)
         asking: Generation | None = generation
         while asking is not None:
@@ -230,7 +231,7 @@ class Exchange:
             except Fault as fault:
                 if not turn.overspent:
                     raise
-                turn.fault, asking = fault, None  # what came before stays
+                turn.fault, asking = fault, None  # the output received before stays
         await turn.finish(emit)
 
     def _answer_of(self, understood: ParsedRequest, model: str) -> Answer:
@@ -247,8 +248,8 @@ class Exchange:
         """Read the body of the request.
 
         Raises:
-            Fault: it is too large, or does not come, or comes slowly while others need its place.
-            ClientGone: the client has gone.
+            Fault: the body is too large, is not received in time, or is too slow while others wait.
+            ClientGone: the client disconnected.
         """
         settings, uploads = self.gateway.settings, self.gateway.uploads
         more = True
@@ -259,20 +260,20 @@ class Exchange:
                     raise ClientGone
                 uploads.add(upload, message.get("body", b""))
                 if len(upload.body) > settings.max_body:
-                    words = f"a request has at most {settings.max_body} bytes"
+                    words = f"the request body exceeds the limit of {settings.max_body} bytes"
                     raise Fault(words, status=413)
                 more = message.get("more_body", False)
         if upload.is_given_up:
-            raise Fault("the request comes too slowly, and others wait", status=408)
+            raise Fault("the request body is sent too slowly, and other clients wait", status=408)
         if more:
-            raise Fault("the request does not come", status=408)
+            raise Fault("timeout while reading the request body", status=408)
         uploads.arrived(upload)
 
     async def _model(self, given: str | None) -> str | None:
-        """Return the upstream's name of the model that a request names.
+        """Return the upstream's name of the requested model.
 
         Raises:
-            Fault: there is no such model.
+            Fault: the model is unknown.
         """
         fits, name = await self.gateway.names.resolve(given or None, self._authorization)
         if not fits:
@@ -291,10 +292,11 @@ class Exchange:
         await self._answer.fail(fault)
 
     async def _refuse(self, fault: Fault) -> None:
-        """Answer with what went wrong, where nothing was answered yet."""
+        """Send an error response, unless a response has begun."""
         self._fault = fault
         if self._status:
-            return  # the connection ends in the middle: no client takes that for an answer
+            # The connection is aborted, so clients do not mistake it for a complete response.
+            return
         body = self.protocol.error(fault, self._own_headers()["x-request-id"])
         for message in whole_response(body, fault.status, self._own_headers(), fault):
             await self._send(message)
@@ -308,7 +310,7 @@ class Exchange:
         return {"x-request-id": f"req_{self.id}", "request-id": f"req_{self.id}"}
 
     def _internal(self, error: Exception) -> Fault:
-        """Log a bug, by its place and not by its words, which may be those of a request."""
+        """Log a bug by its location. Its message may contain data of a request."""
         while isinstance(error, ExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, WorkerFailed):
@@ -319,14 +321,15 @@ class Exchange:
             kind = type(error).__name__
         more = {"request_id": self.id, "where": where}
         LOG.error("internal error: %s at %s", kind, where[-1] if where else "?", extra=more)
-        return Fault("the gateway failed", status=500)
+        return Fault("internal error in the gateway", status=500)
 
     def _count(self, turn: Turn) -> None:
-        """Count what came of a turn."""
+        """Update the metrics of a turn."""
         metrics, parser = self.gateway.metrics, turn.parser
         ended = "fault" if turn.fault else turn.finish_reason or "cancelled"
         metrics.finished.labels(ended).inc()
-        metrics.truncated.inc(turn.reason == "length")  # and no call that breaks off otherwise
+        # Incomplete calls also finish with "length", but are not truncated at a limit.
+        metrics.truncated.inc(turn.reason == "length")
         for attempt in parser.attempts:
             metrics.calls.labels(attempt.status).inc()
         for issue in parser.issues:
@@ -363,7 +366,7 @@ class Exchange:
 
 
 def client_of(scope: Scope) -> str:
-    """Return whose request it is: an address, of IPv6 the network that one client has."""
+    """Return the client of a request: its address, or its /64 network for IPv6."""
     host = (scope.get("client") or ("",))[0]
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
@@ -375,6 +378,6 @@ def client_of(scope: Scope) -> str:
 
 
 def unknown_model(name: str) -> Fault:
-    """Return the fault of a request for a model that is not there."""
-    message = f"there is no model {name!r:.200}"
+    """Return the fault for an unknown model."""
+    message = f"unknown model: {name!r:.200}"
     return Fault(message, status=404, code="model_not_found", param="model")

@@ -1,4 +1,4 @@
-"""What goes wrong with a request, with the status and the words that a client is sent."""
+"""Errors of requests, with their HTTP status and message."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["Fault", "refusing"]
 
 
 class Fault(Exception):
-    """A request that cannot be answered, or no longer.
+    """A request that cannot be completed.
 
     Args:
-        message: what a client is told. Nothing of a request or of an answer is in it, but for the
-            names and values of members that were not understood.
-        status: the status of HTTP.
-        code: a word for programs, in protocols that have one.
-        param: the member of the request that it is about.
-        details: members for programs, which Messages adds to its error.
-        retry_after: what the upstream said of when to try again.
+        message: the text for the client. It contains no data of a request or response, except names
+            and values of invalid members.
+        status: the HTTP status.
+        code: the error code, in protocols that have one.
+        param: the member of the request that caused the error.
+        details: machine-readable members. Messages adds them to its error.
+        retry_after: the upstream's `Retry-After` header.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class Fault(Exception):
 
 @contextmanager
 def refusing(param: str | None = None) -> Iterator[None]:
-    """Make the errors of the library, raised within, the fault of the request.
+    """Convert library errors inside the block to faults of the request.
 
-    What is nested deeper than Python goes is the request's fault too: templates, schemas and
-    messages are walked by functions that call themselves.
+    Too deep nesting is a fault of the request too: templates, schemas and messages are processed
+    recursively.
     """
     try:
         yield
     except DeltaParseError as error:
         raise Fault(str(error), param=param) from error
     except RecursionError as error:
-        raise Fault("the request is nested too deep", param=param) from error
+        raise Fault("the request is nested too deeply", param=param) from error

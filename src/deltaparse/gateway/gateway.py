@@ -1,4 +1,4 @@
-"""The gateway: an ASGI application in front of one upstream."""
+"""The gateway: an ASGI application for one upstream."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from .protocol import PROTOCOLS, Protocol
 __all__ = ["Gateway"]
 
 SHARING = 1.0
-"""Seconds after which a process looks what it holds back, for others that are asked."""
+"""Interval in seconds at which a process publishes its gauges to other processes."""
 
 ENDING = 2.0
-"""Seconds in which answers that were broken off may say so."""
+"""Seconds at shutdown for sending errors to clients with open responses."""
 
 
 class Gateway(Shared):
     """The server: its pages, and an endpoint for each protocol.
 
     Args:
-        model: how the model writes.
-        upstream: what is asked.
-        client: what asks it; it is closed when the application stops.
+        model: the template and the format of the model.
+        upstream: the kind of the upstream server.
+        client: the HTTP client for the upstream. It is closed when the application stops.
         settings: limits and keys.
-        records: takes note of each turn.
+        records: records each turn.
     """
 
     def app(self) -> Starlette:
-        """Return the application."""
+        """Return the ASGI application."""
         routes = [
             Route(path, Endpoint(self, protocol), methods=["POST"])
             for path, protocol in PROTOCOLS.items()
@@ -67,7 +67,7 @@ class Gateway(Shared):
         )
 
     async def models_page(self, request: HttpRequest) -> Response:
-        """Answer which models there are, or whether one is there."""
+        """Return the list of models, or one model."""
         try:
             self.check_key(request.headers)
             names = await self.names.served(self.authorization(request.headers))
@@ -84,17 +84,17 @@ class Gateway(Shared):
         return _json(models[0] if wanted else {"object": "list", "data": models})
 
     async def health_page(self, _: HttpRequest) -> Response:
-        """Answer that the gateway is there; the upstream is not asked."""
+        """Return the gateway's own status. It does not depend on the upstream."""
         verified = self.model.fmt.verified
         return _json({"status": "ok", "kind": self.upstream.kind, "verified": verified})
 
     async def metrics_page(self, _: HttpRequest) -> Response:
-        """Answer with the metrics."""
+        """Return the metrics in Prometheus text format."""
         self._look()
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def inspect_page(self, request: HttpRequest) -> Response:
-        """Answer with the inspector's page of the last turns, the newest first."""
+        """Return the inspector page of the last turns, newest first."""
         from deltaparse.inspector import POLICY, live_page
 
         try:
@@ -110,15 +110,20 @@ class Gateway(Shared):
         return HTMLResponse(page, headers=headers)
 
     def check_reader(self, headers: Mapping[str, str]) -> None:
-        """Raise `Fault` for whoever may not see what others asked.
+        """Check that the client may read other clients' turns.
 
-        A browser shows the key as the password of any user. Where there is none, it must have
-        asked for this machine by its number: a name may be anybody's, whose page would then read
-        what is here.
+        A browser sends the key as the password of any user. If no key is configured, the browser
+        must use
+        this machine's address. A domain name may belong to an attacker, whose page could then read
+        the
+        turns.
+
+        Raises:
+            Fault: access is denied.
         """
         if not self.settings.api_key:
             if not is_number(headers.get("host", "")):
-                raise Fault("without an API key, ask by the address of this machine", status=403)
+                raise Fault("without an API key, use localhost or the IP address", status=403)
             return
         scheme, _, shown = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "basic":
@@ -129,25 +134,25 @@ class Gateway(Shared):
         except ValueError:
             password = b""
         if not hmac.compare_digest(password, self.settings.api_key.encode()):
-            raise Fault("the API key is missing, or wrong", status=401)
+            raise Fault("missing or wrong API key", status=401)
 
     def _look(self) -> None:
-        """Measure what is looked at only when somebody asks."""
+        """Update the gauges that are computed on demand."""
         self.metrics.held.set(sum(turn.held for turn in self.turns))
 
     async def _look_often(self) -> None:
-        """Measure again and again, for another process may be asked."""
+        """Update the gauges periodically, since another process may serve `/metrics`."""
         while True:
             self._look()
             await asyncio.sleep(SHARING)
 
     async def _no_such_page(self, _: HttpRequest, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404
-        words = "no such path" if status == 404 else "no such method here"
+        words = "unknown path" if status == 404 else "method not allowed"
         return self._said(Fault(words, status=status, code="not_found"))
 
     def _said(self, fault: Fault) -> Response:
-        """Return the response that says what went wrong, where no protocol is asked for."""
+        """Return the error response of a page outside the protocols."""
         return _json(PROTOCOLS["/v1/chat/completions"].error(fault, ""), fault.status)
 
     @asynccontextmanager
@@ -175,12 +180,12 @@ class Endpoint:
         self.protocol = protocol
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Respond to one request."""
         await Exchange(self.gateway, self.protocol, scope, receive, send).answer()
 
 
 def is_number(host: str) -> bool:
-    """Return whether a host is this machine's own name, or an address and no name."""
+    """Return True if a host is localhost or an IP address."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or bool(ip_address(name))

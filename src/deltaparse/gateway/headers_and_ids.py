@@ -1,4 +1,4 @@
-"""The names of the models: what the upstream has, and what clients ask for."""
+"""Model names: the upstream's list, and the names for clients."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from .upstreams.http_client import HttpClient
 
 __all__ = ["Names"]
 
+# Seconds to wait for the list, and seconds until it may be requested again.
 PATIENCE = 5.0
 FRESH = 10.0
 
 
 class Names:
-    """Asked of the upstream when they are first needed, and again where one is not known.
+    """The upstream's model names, requested on first use and again for an unknown name.
 
-    An upstream that names none takes any name. Where clients show the upstream keys of their own,
-    what it tells one is not for another: then nothing is remembered.
+    An upstream without a list accepts any name. If clients forward their own keys, the list is not
+    cached, because it may differ between clients.
     """
 
     def __init__(self, client: HttpClient, settings: Settings) -> None:
@@ -37,9 +38,9 @@ class Names:
     async def resolve(
         self, name: str | None, headers: Mapping[str, str]
     ) -> tuple[bool, str | None]:
-        """Return whether a client may ask for a name, and what the upstream calls that model.
+        """Return True if a client may use a name, and the upstream's name of that model.
 
-        That is what the client calls it, or the upstream's first one.
+        The upstream's name is the client's name, or else the first name of the upstream's list.
         """
         names = await self._known(headers)
         if self._given:
@@ -65,7 +66,7 @@ class Names:
         return self._found
 
     async def _listed(self, headers: Mapping[str, str]) -> tuple[str, ...] | None:
-        """Return the names that the upstream lists, None where it lists none."""
+        """Return the names in the upstream's list, None if there is no list."""
         try:
             said = await self._client.json("/v1/models", headers=headers, patience=PATIENCE)
             return tuple(str(model["id"]) for model in said["data"])

@@ -1,7 +1,7 @@
-"""uvicorn's protocol of HTTP, with limits on heads and on short chunks.
+"""uvicorn's HTTP protocol, with limits for heads and for short chunks.
 
-The body of a request may come in chunks. A chunk costs the event loop about as much as a stream's
-does, however short it is, so a client that sends a body byte by byte would keep others waiting.
+The body of a request may be sent in chunks. A chunk costs the event loop about as much as a chunk
+of a streamed response, however short it is. So a body sent byte by byte would delay other clients.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ __all__ = ["LimitedHttp"]
 
 FREE_CHUNKS = 4096
 SHORTEST = 64
-"""Bytes that the chunks of a body have on average, behind the first `FREE_CHUNKS` of them."""
+"""Minimum average size of a body's chunks after the first `FREE_CHUNKS`, in bytes."""
 
 LONGEST_HEAD = 1 << 19
-"""Bytes of a head: its first line and its headers; more than one read of a socket has."""
+"""Maximum size of a head (request line and headers) in bytes. It exceeds one socket read."""
 
 
 class LimitedHttp(HttpToolsProtocol):
-    """Answers 400 and closes the connection where a head is too long, or chunks are too short."""
+    """Responds with 400 and closes the connection if a head is too long or chunks are too short."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -31,40 +31,41 @@ class LimitedHttp(HttpToolsProtocol):
         self._bytes = 0
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the client."""
+        """Process bytes of the client."""
         if self._is_in_head:
             self._head += len(data)
             if self._head > LONGEST_HEAD:
-                self.send_400_response("The head of the request is too long.")
+                self.send_400_response("The request headers are too long.")
                 return
         super().data_received(data)
 
     def on_message_begin(self) -> None:
-        """Take note that a request begins."""
+        """Reset the counts for a new request."""
         self._chunks = self._bytes = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Take note that the head of a request has ended."""
+        """Reset the size of the head at its end."""
         self._is_in_head, self._head = False, 0
         super().on_headers_complete()
 
     def on_chunk_header(self) -> None:
-        """Take note that a chunk begins.
+        """Count a chunk.
 
         Raises:
-            ValueError: there are too many short ones; the parser passes it on as its own error.
+            ValueError: there are too many short chunks. The HTTP parser converts it to its own
+                error.
         """
         self._chunks += 1
         if self._chunks > FREE_CHUNKS + self._bytes // SHORTEST:
-            raise ValueError("the chunks of the request are too short")
+            raise ValueError("too many short chunks in the request body")
 
     def on_body(self, body: bytes) -> None:
-        """Take bytes of a body."""
+        """Count bytes of a body."""
         self._bytes += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Take note that a request has ended."""
+        """Expect a head after the end of a request."""
         self._is_in_head = True
         super().on_message_complete()

@@ -1,9 +1,9 @@
-"""Which tokens each delta of content is made of, for their log probabilities.
+"""Assignment of tokens to deltas of content, for log probabilities.
 
-Upstreams say how likely each token was, and of a parser comes text. So the parser is fed with one
-token at a time: what comes of it stands in the text up to there, in order, and ends before what the
-parser holds back. The text of a delta is looked for from there backwards, and the tokens that begin
-in it, or run into it, are its own. Those of markers, reasoning and calls belong to no content.
+Upstreams report a probability for each token, but a parser returns text. So the parser is fed one
+token at a time. The text of its deltas occurs in the output in order, before the buffered text. It
+is searched for backwards from there. A delta owns the tokens that overlap its text. Tokens of
+markers, reasoning and calls have no delta of content.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Entry = dict[str, Any]
 
 
 class TokenTexts:
-    """The tokens of one output, and the deltas of content that have them.
+    """The tokens of one output, and their deltas of content.
 
     >>> tokens = TokenTexts()
     >>> for text in tokens.came("<think>H", [{"token": "<think>"}, {"token": "H"}]):
@@ -33,15 +33,16 @@ class TokenTexts:
     def __init__(self) -> None:
         self._text = ""
         self._base = 0
-        # Each with the offsets where its text begins and ends.
+        # Each entry has the start and end offsets of its text.
         self._entries: deque[tuple[int, int, Entry]] = deque()
         self._placed: dict[int, list[Entry]] = {}
 
     def came(self, text: str, entries: Sequence[Entry]) -> Iterator[str]:
-        """Take more of the output, token by token, and yield the text of each.
+        """Add output, and yield the text of each token.
 
-        The text of a token that is a part of a character is not what comes of it, so the last
-        token ends where the text does; one that brought no text counts for what follows.
+        A token may be a part of a character, and its own text is unusable then. So the last token
+        ends at
+        the end of the text. A token without text counts for the text after it.
         """
         start, at = self._base + len(self._text), 0
         for place, entry in enumerate(entries, 1):
@@ -55,11 +56,11 @@ class TokenTexts:
             yield text
 
     def end(self, count: int) -> None:
-        """Take note that the last characters, so many, are behind the end of the output."""
+        """Remove the last `count` characters, which follow the end of the output."""
         self._text = self._text[: len(self._text) - count]
 
     def place(self, deltas: Sequence[Delta], held: int) -> None:
-        """Say which tokens belong to deltas, `held` characters being held back behind them."""
+        """Assign tokens to deltas, with `held` characters buffered after them."""
         end = len(self._text) - held
         spans = []
         for delta in reversed(deltas):
@@ -77,7 +78,7 @@ class TokenTexts:
             self._text, self._base = self._text[behind:], self._base + behind
 
     def of(self, delta: Delta) -> list[Entry] | None:
-        """Return the tokens of a delta that was placed, once; None if it is no content."""
+        """Return the tokens of an assigned delta, once. None if the delta is not content."""
         return self._placed.pop(id(delta), None)
 
     def _taken(self, start: int, end: int) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""Numbers of what a gateway does, for Prometheus."""
+"""Prometheus metrics of a gateway."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class Metrics:
-    """What is counted. Labels are words of the gateway's own, never a client's.
+    """The metrics. Labels are constants of the gateway, never input of a client.
 
-    prometheus_client decides when it is imported whether the numbers are those of one process, or
-    are kept in a folder that several share: so it is imported here, and not above.
+    prometheus_client decides at import if metrics are stored in this process or in a shared folder.
+    So
+    it is imported lazily.
     """
 
     def __init__(self) -> None:
@@ -33,18 +34,18 @@ class Metrics:
             return Histogram(f"deltaparse_{name}", help, registry=own, buckets=bounds)
 
         self.requests = counter(
-            "requests_total", "Requests answered, or refused.", "protocol", "status"
+            "requests_total", "Requests, by protocol and status.", "protocol", "status"
         )
-        self.finished = counter("turns_total", "Turns, by why they ended.", "reason")
-        self.calls = counter("calls_total", "Calls that were begun, by what became.", "status")
-        self.issues = counter("issues_total", "Issues that parsers reported.", "kind")
-        self.truncated = counter("truncated_total", "Turns cut off at a limit of tokens.")
-        self.faults = counter("faults_total", "Answers that failed, by their status.", "status")
-        self.gone = counter("clients_gone_total", "Clients that left before the end.")
+        self.finished = counter("turns_total", "Turns, by finish reason.", "reason")
+        self.calls = counter("calls_total", "Tool calls, by status.", "status")
+        self.issues = counter("issues_total", "Issues reported by parsers.", "kind")
+        self.truncated = counter("truncated_total", "Turns truncated at a token limit.")
+        self.faults = counter("faults_total", "Failed responses, by status.", "status")
+        self.gone = counter("clients_gone_total", "Clients that disconnected early.")
         self.tokens = counter("tokens_total", "Tokens, by part.", "part")
         self.characters = counter("characters_total", "Characters emitted, by part.", "part")
-        self.open = gauge("open_answers", "Answers that are being made.")
-        self.held = gauge("held_characters", "Characters held back now, in all open answers.")
+        self.open = gauge("open_answers", "Responses in progress.")
+        self.held = gauge("held_characters", "Characters buffered in all open responses.")
         self.first = histogram(
             "first_delta_seconds",
             "Time from the request to the first delta.",
@@ -52,24 +53,24 @@ class Metrics:
         )
         self.seconds = histogram(
             "answer_seconds",
-            "Time from the request to the end of the answer.",
+            "Time from the request to the end of the response.",
             *(0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800),
         )
 
     @property
     def are_shared(self) -> bool:
-        """Whether other processes show these numbers too."""
+        """True if several processes share the metrics."""
         return FOLDER in os.environ
 
     @staticmethod
     def leave_out_times() -> None:
-        """Say of no number, in this process, when it was begun: each would be a number more."""
+        """Omit creation times in this process, since they would double the number of series."""
         from prometheus_client import disable_created_metrics
 
         disable_created_metrics()
 
     def text(self) -> bytes:
-        """Return all numbers in Prometheus's text: those of all processes that share them."""
+        """Return all metrics in Prometheus text format, of all processes that share them."""
         from prometheus_client import CollectorRegistry, generate_latest
         from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -81,12 +82,12 @@ class Metrics:
 
 
 def share_numbers(folder: Path) -> None:
-    """Let the processes that are started from here on keep their numbers in a folder."""
+    """Store the metrics of all processes started from now on in a folder."""
     os.environ[FOLDER] = str(folder)
 
 
 def forget_process(process: int) -> None:
-    """Forget what was true of a process that has ended; what it counted stays counted."""
+    """Remove the gauges of an ended process. Its counters are kept."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(process)

@@ -1,4 +1,4 @@
-"""The model behind an upstream: its template, its format, and the switches that make it reason."""
+"""The model of an upstream: its template, its format, and its reasoning switches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .faults import Fault, refusing
 __all__ = ["Model", "Thinking"]
 
 OWN = ("messages", "tools", "add_generation_prompt", "bos_token", "eos_token")
-"""What a client may not set in the place of the gateway."""
+"""Template variables reserved for the gateway."""
 
 EFFORT = "reasoning_effort"
 HI = [{"role": "user", "content": "Hi"}]
@@ -34,13 +34,13 @@ HI = [{"role": "user", "content": "Hi"}]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
-    """What a request says of reasoning.
+    """The reasoning options of a request.
 
-    on: whether there is to be any, None if it does not say.
-    effort: how much, in a word.
-    budget: how many tokens at most, None for any number.
-    shown: whether the client is sent it.
-    switches: values for switches of the template, by name.
+    on: True or False to switch reasoning on or off, None for the default.
+    effort: the reasoning effort, e.g. "low".
+    budget: the limit of reasoning tokens, None for no limit.
+    shown: include reasoning in the response.
+    switches: values of template variables, by name.
     """
 
     on: bool | None = None
@@ -52,7 +52,7 @@ class Thinking:
 
 @dataclass(frozen=True)
 class Model:
-    """A template and the format that it writes."""
+    """A template and its format."""
 
     template: ChatTemplate
     fmt: WireFormat
@@ -61,17 +61,18 @@ class Model:
         """Render the prompt of a request.
 
         Args:
-            request: what is asked.
-            thinking: what it says of reasoning.
-            continues: whether the last message is the beginning of the answer.
+            request: the request.
+            thinking: its reasoning options.
+            continues: the last message is the beginning of the response.
 
         Raises:
-            Fault: the template refuses the conversation, or cannot be continued within its last
-                message; or a switch is none of the client's.
+            Fault: the template rejects the conversation, cannot continue its last message, or a
+                switch is
+                reserved for the gateway.
         """
         for name in OWN:
             if name in thinking.switches:
-                raise Fault(f"chat_template_kwargs: {name} is not the client's to set")
+                raise Fault(f"chat_template_kwargs: {name} is reserved for the gateway")
         switches = {**self._switched(thinking), **thinking.switches}
         tools = shown_tools(request)
         with refusing():
@@ -85,19 +86,19 @@ class Model:
         """Return the text that ends reasoning in a turn, "" if the format has none.
 
         Args:
-            output: what the model wrote so far.
+            output: the output so far.
             prompt: the rendered prompt.
         """
         fmt = self.fmt
         if fmt.derived.has_channels:
-            # The message ends, and another begins.
+            # In channels, a new message follows the reasoning message.
             ends = [end for end in fmt.channels.ends if end not in fmt.turn.ends]
             return ends[0] + fmt.turn.headers[0] if ends and fmt.turn.headers else ""
         turn = fmt.derived.turn_so_far(prompt) + output
         return fmt.derived.reasoning_in(turn)[1]
 
     def prepare(self) -> None:
-        """Find out what requests will ask for, before the first one waits for it."""
+        """Compute the cached properties before the first request needs them."""
         self.id_factory, self._turns_on  # noqa: B018
 
     def _continued(
@@ -105,9 +106,11 @@ class Model:
     ) -> str:
         """Render a conversation up to the end of the text of its last message.
 
-        Where that is, a text tells that nobody could have written. What stands before it must end
-        with the text as it was given, and a parser must take it for what it is: a template that
-        writes it otherwise cannot be continued.
+        A random mark at the end of the text locates that position. The prompt before it must end
+        with the
+        unchanged text, and the parser must read the text as the same part. Otherwise the template
+        does not
+        support continuation.
         """
         *before, last = messages
         key = "content"
@@ -115,21 +118,23 @@ class Model:
             key = "reasoning_content"
         text, mark = last.get(key) or "", secrets.token_hex(12)
         if last.get("tool_calls"):
-            raise Fault("the last message has tool calls: it cannot be continued", param="messages")
+            raise Fault(
+                "cannot continue the last message, because it has tool calls", param="messages"
+            )
         marked = {**last, key: text + mark}
         rendered = self._rendered([*before, marked], tools, switches)
         prompt, found, behind = rendered.partition(mark)
         if found and mark not in behind and prompt.endswith(text.lstrip()):
             if StreamParser(self.fmt, prompt=prompt).in_reasoning is (key != "content"):
                 return prompt
-        message = "the template writes no assistant's message that could be continued"
+        message = "the template does not support continuing an assistant message"
         raise Fault(message, param="messages")
 
     @cached_property
     def id_factory(self) -> IdFactory:
-        """What makes the ids of calls: random, in a spelling that the template takes back.
+        """The factory of call ids: random, in a form accepted by the template.
 
-        Some templates refuse all ids but those of nine letters and digits.
+        Some templates reject all ids except nine letters and digits.
         """
         for make in (random_call_id, _random_short_id):
             id = make(CallPlace(name="f", index=0, offset=0, prompt=""))
@@ -143,7 +148,7 @@ class Model:
         return random_call_id
 
     def _rendered(self, messages: Any, tools: Any, context: Mapping[str, Any]) -> str:
-        """Render a conversation; without tools, a template may want none of them as a list."""
+        """Render a conversation. Some templates require a missing tool list as an empty list."""
         try:
             return self.template.render(messages, tools=tools, **context)
         except TemplateError:
@@ -156,7 +161,7 @@ class Model:
             raise
 
     def _switched(self, thinking: Thinking) -> dict[str, Any]:
-        """Return the values of switches that do what a request says of reasoning."""
+        """Return the template variables for the reasoning options."""
         switches: dict[str, Any] = {}
         if thinking.on is not None:
             switches |= {name: value == thinking.on for name, value in self._turns_on.items()}
@@ -166,9 +171,9 @@ class Model:
 
     @cached_property
     def _turns_on(self) -> dict[str, bool]:
-        """The switches that turn reasoning on or off, each with the value that turns it on."""
+        """The variables that switch reasoning, each with the value that switches it on."""
         found = reasoning_switches(self.template, self.fmt)
-        found.pop(EFFORT, None)  # it takes a word
+        found.pop(EFFORT, None)  # its values are strings
         return found
 
 
@@ -177,9 +182,9 @@ def _random_short_id(place: CallPlace) -> str:
 
 
 def shown_tools(request: Request) -> list[Mapping[str, Any]] | None:
-    """Return the tools that the template shows: those that may be called.
+    """Return the callable tools for the template, or None instead of an empty list.
 
-    A template that knows no tools is not asked to show them.
+    Some templates do not support tools and must not receive an empty list.
     """
     choice = request.choice
     if request.tools is None or choice.mode == "none":

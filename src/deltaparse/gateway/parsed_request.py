@@ -1,4 +1,4 @@
-"""A request that was understood: all that is to be done for it, before anything is."""
+"""A parsed and validated request, with its rendered prompt."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from .upstreams.upstream import Constraint, Generation, Traits, Upstream
 __all__ = ["ParsedRequest", "asked", "read_body"]
 
 MARKS = ",[{"
-"""A JSON value stands first, or behind one of these."""
+"""A JSON value is at the start of a text, or after one of these characters."""
 
 LONGEST_NAME = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRequest:
-    """What a client asks for, and with what prompt.
+    """A validated request of a client.
 
-    named: the model that it names, None if it names none.
-    strict: whether calls that are free to come are held to their schemas.
-    with_usage, with_raw: whether the answer has what it took, and the output as it came.
-    repeated: members of the request that the answer repeats.
+    named: the requested model, None if missing.
+    strict: optional calls are constrained to their schemas.
+    with_usage: the response includes the usage.
+    with_raw: the response includes the raw output.
+    repeated: members of the request that are repeated in the response.
     """
 
     model: Model
@@ -68,21 +69,21 @@ class ParsedRequest:
 
     @property
     def policies(self) -> Policies:
-        """What is done where an output is odd: a call too many, no client is sent."""
+        """The policies for malformed output. Calls after the first are dropped if not allowed."""
         return Policies(extra_calls="flag" if self.request.parallel_tool_calls else "drop")
 
     @property
     def budget(self) -> int | None:
-        """How many tokens of reasoning there may be; None where nothing could end it."""
+        """The limit of reasoning tokens, None if the format cannot end reasoning."""
         budget = self.thinking.budget
         return budget if budget is not None and self.forced_end("") else None
 
     def forced_end(self, output: str) -> str:
-        """Return the text that ends reasoning behind what the model wrote so far."""
+        """Return the text that ends reasoning after the output so far."""
         return self.model.forced_end(output, self.prompt)
 
     def generation(self, name: str | None, index: int) -> Generation:
-        """Return what the upstream is asked for a choice; a seed is another for each."""
+        """Return the generation request of a choice. Each choice has a different seed."""
         sampling = self.sampling
         if sampling.seed is not None:
             sampling = replace(sampling, seed=sampling.seed + index)
@@ -94,10 +95,17 @@ class ParsedRequest:
         )
 
     def resumed(self, generation: Generation, output: str, made: int) -> Generation | None:
-        """Return what the upstream is asked to go on with an output, of `made` tokens.
+        """Return the generation request for the rest of an output.
 
-        None where it has all the tokens that it may have. The constraint is that of the first
-        request: `constraint_behind` returns the one for the rest of the turn.
+        The constraint is unchanged. `constraint_behind` returns the one for the rest of the turn.
+
+        Args:
+            generation: the first generation request.
+            output: the output so far.
+            made: the number of tokens of the output.
+
+        Returns:
+            The generation request, None if the token limit is reached.
         """
         prompt, sampling = self.prompt + output, generation.sampling
         if sampling.max_tokens is not None:
@@ -108,23 +116,23 @@ class ParsedRequest:
 
     @property
     def constraining_member(self) -> str | None:
-        """The member of the request by which the model is held to something."""
+        """The member of the request that requires a constraint, if any, otherwise None."""
         return constraining_member(
             self.request, strict=self.strict, schema_member=self.schema_member
         )
 
     def portable(self) -> dict[str, Any]:
-        """Return the fields that another process needs, which has the model and the upstream."""
+        """Return all fields except the model and the upstream, for another process."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         del found["model"], found["upstream"]
-        # The prompt has them.
+        # The prompt contains the messages.
         return found | {"request": replace(self.request, messages=[])}
 
     def constraint_behind(self, prompt: str) -> Constraint | None:
-        """Return what the model is held to behind this prompt.
+        """Return the constraint for the output after a prompt.
 
         Raises:
-            Fault: it cannot be held to what was asked.
+            Fault: the upstream does not support a suitable constraint.
         """
         return constraint_of(
             self.request,
@@ -136,45 +144,45 @@ class ParsedRequest:
         )
 
     def _without_bos(self, prompt: str) -> str:
-        """Return a prompt as it is sent: with one BOS token, where the upstream writes it too."""
+        """Return the prompt for the upstream, without the BOS token if the upstream adds it."""
         bos = self.model.template.bos_token if self.upstream.adds_bos else ""
         return prompt.removeprefix(bos)
 
 
 def read_body(data: bytes, most: int | None = None) -> Mapping[str, Any]:
-    """Read the JSON of a request; half a character in it becomes U+FFFD.
+    """Parse the JSON of a request. Unpaired surrogates are replaced by U+FFFD.
 
     Args:
         data: the body.
-        most: how many values it may have, None for any number.
+        most: the limit of JSON values, None for no limit.
 
     Raises:
-        Fault: it is none, or no object, or has too many values.
+        Fault: the body is not JSON, is not an object, or has too many values.
     """
     try:
         text = data.decode(json.detect_encoding(data), "surrogatepass")
         if most is not None and value_count(text, most) > most:
-            raise Fault(f"a request has at most {most} JSON values", status=413)
+            raise Fault(f"the request exceeds the limit of {most} JSON values", status=413)
         body = json.loads(text)
         if "\\ud" in text or "\\uD" in text:
             body = json.loads(replace_surrogates(json.dumps(body, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
-        raise Fault("the body of the request is no JSON") from error
+        raise Fault("the request body is not valid JSON") from error
     if not isinstance(body, dict):
-        raise Fault("the body of the request is no JSON object")
+        raise Fault("the request body must be a JSON object")
     return body
 
 
 def value_count(text: str, enough: int) -> int:
-    """Return about how many values a JSON text has, before any of them takes memory.
+    """Estimate the number of values in a JSON text, without allocating them.
 
-    Strings are looked into only where the marks in them could make it more than `enough`.
+    Strings are excluded only if their characters could make the count exceed `enough`.
     """
     count = sum(map(text.count, MARKS))
     if count <= enough:
         return count
     text = text.replace("\\\\", "").replace('\\"', "")
-    # A string is a value or the name of one.
+    # A string is a value or a member name.
     if text.count('"') > 4 * enough:
         return enough + 1
     bare = "".join(text.split('"')[::2])
@@ -189,24 +197,24 @@ def asked(
     settings: Settings,
     at: Callable[[str], None] = lambda _: None,
 ) -> ParsedRequest:
-    """Understand a request.
+    """Parse and validate a request.
 
     Args:
         body: the request.
-        protocol: how it is written.
-        model: how the model writes.
-        upstream: what takes the prompt.
+        protocol: its protocol.
+        model: the template and the format.
+        upstream: the upstream, or its traits.
         settings: limits.
-        at: is called with the member that is worked on next, where that may take long.
+        at: a function that is called with the name of a member before its slow processing.
 
     Raises:
-        Fault: it is not what the protocol says, or asks for what cannot be done.
+        Fault: the request is invalid or not supported.
     """
     named = body.get("model")
     if named is not None and not isinstance(named, str):
-        raise Fault(f"model is a name, not {named!r:.80}", param="model")
+        raise Fault(f"model must be a string, not {named!r:.80}", param="model")
     if named is not None and len(named) > LONGEST_NAME:
-        raise Fault(f"model is a name of at most {LONGEST_NAME} characters", param="model")
+        raise Fault(f"model must have at most {LONGEST_NAME} characters", param="model")
     at(protocol.messages)
     request = protocol.request(body)
     sampling = protocol.sampling(body, settings.max_choices)
@@ -217,7 +225,10 @@ def asked(
     prompt = replace_surrogates(model.prompt(request, thinking, continues=continues))
     if sampling.n * len(prompt) > settings.max_prompts:
         most = settings.max_prompts
-        raise Fault(f"n: its {sampling.n} prompts have over {most} characters", param="n")
+        raise Fault(
+            f"the prompts of n={sampling.n} choices exceed the limit of {most} characters",
+            param="n",
+        )
     made = ParsedRequest(
         model=model,
         upstream=upstream,
@@ -238,5 +249,5 @@ def asked(
     if member is not None:
         at(member)
         made = replace(made, constraint=made.constraint_behind(made.prompt))
-    made.parser(collect=False)  # what is wrong shows now, not when the answer has begun
+    made.parser(collect=False)  # reports errors before the response begins
     return made

@@ -1,4 +1,4 @@
-"""The protocols that clients speak: how each request is read, and how each failure is said."""
+"""Protocols of clients: reading of requests, and writing of responses and errors."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from .sampling_parameters import Sampling, flag, mapping, member, read_sampling,
 
 __all__ = ["PROTOCOLS", "Protocol"]
 
+# OpenAI's own limit.
 MOST_LOGPROBS = 20
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -52,7 +53,7 @@ ANTHROPIC_TYPES = {
 
 
 class Protocol(ABC):
-    """One way in which a client asks."""
+    """One protocol of clients."""
 
     name: ClassVar[str]
     path: ClassVar[str]
@@ -62,60 +63,62 @@ class Protocol(ABC):
     state: ClassVar[tuple[str, ...]] = STATE
     refused: ClassVar[tuple[str, ...]] = ()
     switches: ClassVar[tuple[str, ...]] = ()
-    """Members that are refused empty as well: that they are there asks for something."""
+    """Members that are rejected even if empty, because their presence requests a feature."""
     messages: ClassVar[str] = "messages"
     shape: ClassVar[Any]
-    """What its members are; the settings of the sampler are checked where they are read."""
+    """The shape of a request. Sampling parameters are checked separately."""
     has_choices: ClassVar[bool] = False
     schema_member: ClassVar[str]
-    """What asks for JSON of a schema."""
+    """The member that requests JSON of a schema."""
     repeated: ClassVar[tuple[str, ...]] = ()
-    """Members of a request that its answer has as well."""
+    """Members of a request that are repeated in its response."""
 
     def request(self, body: Mapping[str, Any]) -> Request:
-        """Read what a model is asked.
+        """Parse a request.
 
         Raises:
-            Fault: the request is not what the protocol says, or asks for what is not served.
+            Fault: the request is invalid, or requests an unsupported feature.
         """
         self._refuse_state(body)
         for name in (*self.refused, *self.switches):
             given = body.get(name)
             if given or (given is not None and name in self.switches):
-                raise Fault(f"{name} is not served here", param=name, code="unsupported_parameter")
+                raise Fault(f"{name} is not supported", param=name, code="unsupported_parameter")
         if not body.get(self.messages):
-            raise Fault(f"{self.messages} is missing, or empty", param=self.messages)
+            raise Fault(f"{self.messages} is missing or empty", param=self.messages)
         check_shape(body, self.shape)
         self._check_tools(body.get("tools"))
         with refusing():
             request = self._read(body)
         for message in request.messages:
             if isinstance(message.get("content"), list):
-                raise Fault("images and documents: the upstream takes text only")
+                raise Fault("images and documents are not supported, only text")
         if request.choice.mode == "required" and not request.tools:
-            raise Fault("tool_choice asks for a call, and there are no tools", param="tool_choice")
+            raise Fault(
+                "tool_choice requires a call, but the request has no tools", param="tool_choice"
+            )
         allowed = {tool["function"]["name"] for tool in request.tools or ()}
         named = request.choice.function
         if named is not None and named not in allowed:
-            raise Fault("tool_choice names a function that is not there", param="tool_choice")
+            raise Fault("tool_choice names an unknown function", param="tool_choice")
         return request
 
     def sampling(self, body: Mapping[str, Any], choices: int) -> Sampling:
-        """Read how the model is to be sampled."""
+        """Read the sampling parameters."""
         most = choices if self.has_choices else 1
         sampling = read_sampling(body, limits=self.limits, stop=self.stop, choices=most)
         return replace(sampling, logprobs=self._logprobs(body))
 
     def continues(self, body: Mapping[str, Any], request: Request) -> bool:  # noqa: ARG002
-        """Return whether the last message is the beginning of the answer.
+        """Return True if the last message is the beginning of the response.
 
         Raises:
-            Fault: it cannot be.
+            Fault: the last message cannot be continued.
         """
         return False
 
     def strict(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a tool asks that its calls be held to its schema."""
+        """Return True if a tool requires calls that match its schema."""
         for tool in body.get("tools") or ():
             inner = tool.get("function")
             said = inner.get("strict") if isinstance(inner, Mapping) else tool.get("strict")
@@ -124,7 +127,7 @@ class Protocol(ABC):
         return False
 
     def thinking(self, body: Mapping[str, Any]) -> Thinking:
-        """Read what is said of reasoning."""
+        """Read the reasoning options."""
         on, effort = self._effort(body)
         budget = self._budget(body)
         switches = mapping(body, "chat_template_kwargs")
@@ -132,7 +135,7 @@ class Protocol(ABC):
         return Thinking(on=on, effort=effort, budget=budget, shown=shown, switches=switches)
 
     def with_usage(self, body: Mapping[str, Any]) -> bool:  # noqa: ARG002
-        """Return whether a stream says what it took."""
+        """Return True if a stream includes the usage."""
         return True
 
     @abstractmethod
@@ -143,61 +146,61 @@ class Protocol(ABC):
         tokens: TokenTexts | None = None,
         index: int = 0,
     ) -> Encoder:
-        """Return what writes a response, or one choice of it, with the `tokens` of its deltas."""
+        """Return an encoder for a response or one choice, with the `tokens` of its deltas."""
 
     @abstractmethod
     def add_raw(self, body: dict[str, Any], raw: str) -> None:
-        """Add the output as it came to a response, or to the event of a stream that ends it."""
+        """Add the raw output to a response, or to the last event of a stream."""
 
     def add_logprobs(  # noqa: B027 - a protocol may have no place for them
         self, body: dict[str, Any], entries: list[dict[str, Any]]
     ) -> None:
-        """Add the log probabilities of the tokens of content to a whole response."""
+        """Add the log probabilities of content tokens to a complete response."""
 
     @abstractmethod
     def error(self, fault: Fault, id: str) -> dict[str, Any]:
-        """Return the body that says what went wrong."""
+        """Return the body of an error response."""
 
     def failure(self, fault: Fault) -> dict[str, str]:
-        """Return what an encoder is told of a failure in a stream."""
+        """Return the arguments of an encoder's error in a stream."""
         type, code = OPENAI_TYPES.get(fault.status, ("server_error", ""))
         return {"message": fault.message, "type": type, "code": fault.code or code}
 
     @abstractmethod
     def _read(self, body: Mapping[str, Any]) -> Request:
-        """Read the request; all but what this class checks itself."""
+        """Parse the request, without the checks of this class."""
 
     def _effort(self, body: Mapping[str, Any]) -> tuple[bool | None, str | None]:
         return read_effort(body, "reasoning_effort")
 
     def _budget(self, body: Mapping[str, Any]) -> int | None:
-        """Read how many tokens of reasoning there may be."""
+        """Read the limit of reasoning tokens."""
         asked = mapping(body, "reasoning")
         return whole_number(asked, "max_tokens", least=0)
 
     def _logprobs(self, body: Mapping[str, Any]) -> int | None:  # noqa: ARG002
-        """Read how many of the likeliest tokens are wanted, None for no probabilities."""
+        """Read the number of top log probabilities, None for no log probabilities."""
         return None
 
     def _refuse_state(self, body: Mapping[str, Any]) -> None:
-        """Refuse members that stand for a conversation that a server keeps.
+        """Reject members that refer to a conversation stored on a server.
 
-        The rest of such a request has the new messages only, so no such member may be ignored.
+        Such a request contains the new messages only, so these members cannot be ignored.
         """
         if name := state_member(body, self.state):
             raise Fault(kept_elsewhere(name), param=name, code="unsupported_parameter")
 
     def _check_tools(self, tools: Any) -> None:
-        """Refuse tools that a provider would run itself: none is run here."""
+        """Reject tools that a provider would run itself."""
         for tool in tools if isinstance(tools, list) else ():
             kind = tool.get("type", "function") if isinstance(tool, Mapping) else "function"
             if kind not in ("function", "custom") or (kind == "custom" and self.name != "messages"):
-                raise Fault(f"tools of type {kind!r:.80} are not served here", param="tools")
+                raise Fault(f"tools: unsupported type {kind!r:.80}", param="tools")
 
 
 class _OpenAI(Protocol):
     def error(self, fault: Fault, id: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return the body that says what went wrong."""
+        """Return the body of an error response."""
         client = "invalid_request_error" if fault.status < 500 else "server_error"
         type, code = OPENAI_TYPES.get(fault.status, (client, ""))
         said = {"message": fault.message, "type": type, "param": fault.param}
@@ -228,16 +231,16 @@ class Chat(_OpenAI):
     switches = ("web_search_options",)
 
     def with_usage(self, body: Mapping[str, Any]) -> bool:
-        """Return whether an answer says what it took: a stream if it is asked to."""
+        """Return True if the response includes the usage. In streams this is optional."""
         options = mapping(body, "stream_options")
         if options and not body.get("stream"):
-            raise Fault("stream_options is for streams", param="stream_options")
+            raise Fault("stream_options requires stream=true", param="stream_options")
         return flag(options, "include_usage") or not body.get("stream")
 
     def continues(self, body: Mapping[str, Any], request: Request) -> bool:
-        """Return whether the last message is the beginning of the answer: where it is asked for.
+        """Return True if the last message is the beginning of the response.
 
-        The members are vLLM's.
+        The request must ask for it, with vLLM's members.
         """
         continued = flag(body, "continue_final_message")
         opened = member(
@@ -245,11 +248,11 @@ class Chat(_OpenAI):
         )
         if not continued:
             if opened is False:
-                message = "add_generation_prompt: false is for continue_final_message"
+                message = "add_generation_prompt=false requires continue_final_message=true"
                 raise Fault(message, param="add_generation_prompt")
             return False
         if opened or request.messages[-1]["role"] != "assistant":
-            message = "continue_final_message continues a last message of the assistant's"
+            message = "continue_final_message requires a last message with role 'assistant'"
             raise Fault(message, param="continue_final_message")
         return True
 
@@ -260,19 +263,19 @@ class Chat(_OpenAI):
         tokens: TokenTexts | None = None,
         index: int = 0,
     ) -> Encoder:
-        """Return what writes a response, or one choice of it, with the `tokens` of its deltas."""
+        """Return an encoder for a response or one choice, with the `tokens` of its deltas."""
         reasoning: Any = "reasoning_content" if thinking.shown else "none"
         logprobs = tokens.of if tokens is not None else None
         return ChatCompletions(**head, index=index, reasoning=reasoning, logprobs=logprobs)
 
     def add_raw(self, body: dict[str, Any], raw: str) -> None:
-        """Add the output as it came to the choice that has ended."""
+        """Add the raw output to the completed choice."""
         for choice in body["choices"]:
             if choice["finish_reason"] is not None:
                 choice["raw"] = raw
 
     def add_logprobs(self, body: dict[str, Any], entries: list[dict[str, Any]]) -> None:
-        """Add the log probabilities of the tokens of content to the one choice."""
+        """Add the log probabilities of content tokens to the only choice."""
         body["choices"][0]["logprobs"] = {"content": entries, "refusal": None}
 
     def _budget(self, body: Mapping[str, Any]) -> int | None:
@@ -284,17 +287,17 @@ class Chat(_OpenAI):
         if flag(body, "logprobs"):
             return top or 0
         if top is not None:
-            raise Fault("top_logprobs is for logprobs", param="top_logprobs")
+            raise Fault("top_logprobs requires logprobs=true", param="top_logprobs")
         return None
 
     def _read(self, body: Mapping[str, Any]) -> Request:
         if body.get("modalities") not in (None, ["text"]):
-            raise Fault("modalities: text only is served here", param="modalities")
+            raise Fault("modalities must be ['text']", param="modalities")
         return json_asked_for(read_chat_completions_request(body), body.get("response_format"))
 
 
 LOGPROBS = "message.output_text.logprobs"
-"""What a request includes to be told the log probabilities of its answer."""
+"""The value of `include` that requests log probabilities."""
 
 ENDS = ("response.completed", "response.incomplete")
 
@@ -331,23 +334,23 @@ class ResponsesProtocol(_OpenAI):
         tokens: TokenTexts | None = None,
         index: int = 0,
     ) -> Encoder:
-        """Return what writes a response, with the `tokens` of its deltas."""
+        """Return an encoder for a response, with the `tokens` of its deltas."""
         del index
         logprobs = tokens.of if tokens is not None else None
         reasoning: Any = "text" if thinking.shown else "none"
         return Responses(**head, reasoning=reasoning, logprobs=logprobs)
 
     def add_raw(self, body: dict[str, Any], raw: str) -> None:
-        """Add the output as it came to the response."""
+        """Add the raw output to the response."""
         if body.get("object") == "response":
             body["raw"] = raw
         elif body["type"] in ENDS:
             body["response"]["raw"] = raw
 
     def add_logprobs(self, body: dict[str, Any], entries: list[dict[str, Any]]) -> None:
-        """Add the log probabilities of the tokens to the texts of the response that they are of.
+        """Add the log probabilities of tokens to the texts of the response.
 
-        Each text takes those that it is as long as.
+        Each text takes tokens until its length is reached.
         """
         waiting = deque(entries)
         for item in body["output"]:
@@ -365,7 +368,9 @@ class ResponsesProtocol(_OpenAI):
 
     def _read(self, body: Mapping[str, Any]) -> Request:
         if body.get("truncation") not in (None, "disabled"):
-            raise Fault("truncation: nothing is left out here", param="truncation")
+            raise Fault(
+                "truncation must be 'disabled', since input is never truncated", param="truncation"
+            )
         text = mapping(body, "text")
         return json_asked_for(read_responses_request(body), text.get("format"))
 
@@ -388,13 +393,13 @@ class Messages(Protocol):
     switches = ("compaction",)
 
     def sampling(self, body: Mapping[str, Any], choices: int) -> Sampling:
-        """Read how the model is to be sampled."""
+        """Read the sampling parameters. `max_tokens` is required."""
         if body.get("max_tokens") is None:
             raise Fault("max_tokens is missing", param="max_tokens")
         return super().sampling(body, choices)
 
     def continues(self, body: Mapping[str, Any], request: Request) -> bool:  # noqa: ARG002
-        """Return whether the last message is the beginning of the answer: the assistant's is."""
+        """Return True if the last message is the assistant's. It is then continued."""
         return bool(request.messages) and request.messages[-1]["role"] == "assistant"
 
     def encoder(
@@ -404,34 +409,34 @@ class Messages(Protocol):
         tokens: TokenTexts | None = None,
         index: int = 0,
     ) -> Encoder:
-        """Return what writes a response; the protocol has no place for tokens."""
+        """Return an encoder for a response. The protocol has no log probabilities."""
         del tokens, index
         return AnthropicMessages(**head, reasoning=thinking.shown)
 
     def add_raw(self, body: dict[str, Any], raw: str) -> None:
-        """Add the output as it came to the message, or beside what ends it."""
+        """Add the raw output to the message, or to the `message_delta` event."""
         if body["type"] in ("message", "message_delta"):
             body["raw"] = raw
 
     def error(self, fault: Fault, id: str) -> dict[str, Any]:
-        """Return the body that says what went wrong."""
+        """Return the body of an error response."""
         said: dict[str, Any] = {**self.failure(fault)}
         if fault.details is not None:
             said["details"] = fault.details
         return {"type": "error", "error": said, "request_id": id}
 
     def failure(self, fault: Fault) -> dict[str, str]:
-        """Return what an encoder is told of a failure in a stream."""
+        """Return the arguments of an encoder's error in a stream."""
         client = "invalid_request_error" if fault.status < 500 else "api_error"
         return {"message": fault.message, "type": ANTHROPIC_TYPES.get(fault.status, client)}
 
     def thinking(self, body: Mapping[str, Any]) -> Thinking:
-        """Read what is said of reasoning; what is disabled is not shown either."""
+        """Read the reasoning options. Disabled reasoning is not shown either."""
         found = super().thinking(body)
         return replace(found, shown=found.shown and found.on is not False)
 
     def _refuse_state(self, body: Mapping[str, Any]) -> None:
-        """Refuse a thread in the words after which clients send whole conversations."""
+        """Reject a thread with the error code that makes clients send the full conversation."""
         if body.get("thread") is not None:
             details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
             raise Fault(kept_elsewhere("thread"), param="thread", details=details)
@@ -449,13 +454,13 @@ class Messages(Protocol):
         output = mapping(body, "output_config")
         kind = asked.get("type")
         if kind not in (None, "enabled", "disabled", "adaptive"):
-            raise Fault(f"thinking of type {kind!r:.80} is not known", param="thinking")
+            raise Fault(f"unsupported thinking type: {kind!r:.80}", param="thinking")
         _, effort = read_effort(output, "effort")
         return {"enabled": True, "disabled": False}.get(kind or ""), effort
 
 
 def read_effort(body: Mapping[str, Any], name: str) -> tuple[bool | None, str | None]:
-    """Read how much a model is to reason: whether at all, and the word for it."""
+    """Read the reasoning effort: on, off or None, and its name."""
     effort = member(body, name, lambda value: value in EFFORTS, f"one of {', '.join(EFFORTS)}")
     if effort is None:
         return None, None
@@ -463,12 +468,12 @@ def read_effort(body: Mapping[str, Any], name: str) -> tuple[bool | None, str | 
 
 
 def json_asked_for(request: Request, wanted: Any) -> Request:
-    """Add the schema of any object, where a request asks for JSON without a schema."""
+    """Add a schema for any object if a request asks for JSON without a schema."""
     kind = wanted.get("type", "text") if isinstance(wanted, Mapping) else "text"
     if kind == "json_object":
         return replace(request, response_schema={"type": "object"})
     if kind not in ("text", "json_schema"):
-        raise Fault(f"a response format of type {kind!r:.80} is not served here")
+        raise Fault(f"unsupported response format type: {kind!r:.80}")
     return request
 
 

@@ -1,4 +1,4 @@
-"""A file of lines to which several processes append: each line is there in full, or not at all."""
+"""An append-only file of lines, shared by several processes. Lines are written atomically."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if HAS_LOCKS:
 class RecordFile:
     """Appends lines to a file.
 
-    A line that the disk has no room for is removed again, so that no part of it stays. Where a part
-    cannot be removed, or a process died while it wrote, the next line begins on a line of its own.
+    If the disk is full, an incomplete line is removed. If that is impossible, or if a process died
+    while writing, the next append starts on a new line.
 
     Args:
-        path: the file; it is made if it is not there.
+        path: the file. It is created if it does not exist.
 
     Raises:
-        OSError: the file cannot be written to.
+        OSError: the file is not writable.
     """
 
     def __init__(self, path: Path) -> None:
         binary = os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
         try:
             self._file = os.open(path, os.O_RDWR | binary, 0o600)
-        except PermissionError:  # a file that may be written and not read
+        except PermissionError:  # a file with write permission only
             self._file = os.open(path, os.O_WRONLY | binary, 0o600)
         self._is_regular = stat.S_ISREG(os.fstat(self._file).st_mode)
         self._is_torn = False
 
     def append(self, line: bytes) -> None:
-        """Write a line, which ends with a line feed.
+        """Append a line, including its line feed.
 
         Raises:
-            OSError: it cannot be written in full; nothing of it counts as a line.
+            OSError: the line cannot be written completely. An incomplete line is not a record.
         """
         with self._locked():
             size = os.fstat(self._file).st_size
@@ -65,7 +65,7 @@ class RecordFile:
         os.close(self._file)
 
     def _ends_torn(self, size: int) -> bool:
-        """Return whether the last line of the file has no end."""
+        """Return True if the last line of the file is incomplete."""
         if not self._is_regular or not size or not hasattr(os, "pread"):
             return False
         with suppress(OSError):
@@ -74,7 +74,7 @@ class RecordFile:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let no other process append; a system without such locks goes on without."""
+        """Lock the file against other processes. Systems without locks continue unlocked."""
         locks = HAS_LOCKS and self._is_regular
         if locks:
             with suppress(OSError):

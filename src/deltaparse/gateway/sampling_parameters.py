@@ -1,4 +1,4 @@
-"""The settings of the sampler in a request: read once, checked, and named in one way."""
+"""Validated sampling parameters of a request, with names independent of the protocol."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LONGEST_STOP = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a model is to be sampled; what the request does not say is None.
+    """Sampling parameters. Missing ones are None.
 
-    logprobs: how many of the likeliest tokens are wanted beside each; None for no probabilities.
+    logprobs: the number of top log probabilities for each token, None for no log probabilities.
     """
 
     max_tokens: int | None = None
@@ -36,7 +36,7 @@ class Sampling:
     logprobs: int | None = None
 
     def numbers(self) -> dict[str, float | int]:
-        """Return what was said, by the names that most upstreams have for it."""
+        """Return the parameters of the request, by the names used by most upstreams."""
         names = (
             "temperature",
             "top_p",
@@ -53,16 +53,16 @@ class Sampling:
 def read_sampling(
     body: Mapping[str, Any], *, limits: tuple[str, ...], stop: str | None, choices: int
 ) -> Sampling:
-    """Read the settings.
+    """Read the parameters.
 
     Args:
         body: the request.
-        limits: what the protocol calls the number of tokens; the first that is there counts.
-        stop: what it calls stop strings, None if it has none.
-        choices: how many choices it may ask for.
+        limits: names of the token limit in the protocol. The first existing member counts.
+        stop: the name of the stop strings, None if the protocol has none.
+        choices: the limit of choices.
 
     Raises:
-        Fault: a member is not what it should be.
+        Fault: a parameter is invalid.
     """
     limit = next((name for name in limits if body.get(name) is not None), limits[0])
     return Sampling(
@@ -81,31 +81,31 @@ def read_sampling(
 
 
 def flag(body: Mapping[str, Any], name: str) -> bool:
-    """Return a member that is true or false; False where it is not there."""
+    """Return a boolean member, False if it is missing."""
     return bool(member(body, name, lambda value: isinstance(value, bool), "true or false"))
 
 
 def member(body: Mapping[str, Any], name: str, fits: Callable[[Any], bool], words: str) -> Any:
-    """Return a member, None where it is not there.
+    """Return a member, None if it is missing.
 
     Raises:
-        Fault: it does not fit.
+        Fault: the value is invalid.
     """
     value = body.get(name)
     if value is not None and not fits(value):
-        raise Fault(f"{name} is {words}, not {value!r:.80}", param=name)
+        raise Fault(f"{name} must be {words}, not {value!r:.80}", param=name)
     return value
 
 
 def mapping(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a member that is an object, an empty one where it is not there."""
+    """Return an object member, an empty object if it is missing."""
     return member(body, name, lambda value: isinstance(value, dict), "an object") or {}
 
 
 def whole_number(
     body: Mapping[str, Any], name: str, *, least: int | None = None, most: int | None = None
 ) -> int | None:
-    """Return a member that is a whole number."""
+    """Return an integer member, None if it is missing."""
 
     def fits(value: Any) -> bool:
         return (
@@ -114,9 +114,9 @@ def whole_number(
             and (most is None or value <= most)
         )
 
-    bounds = f" from {least}" if least is not None else ""
-    bounds += f" to {most}" if most is not None else ""
-    found: int | None = member(body, name, fits, f"a whole number{bounds}")
+    bounds = f", at least {least}" if least is not None else ""
+    bounds += f", at most {most}" if most is not None else ""
+    found: int | None = member(body, name, fits, f"an integer{bounds}")
     return found
 
 
@@ -124,7 +124,7 @@ def _number(body: Mapping[str, Any], name: str, least: float, most: float) -> fl
     def fits(value: Any) -> bool:
         return type(value) in (int, float) and isfinite(value) and least <= value <= most
 
-    found: float | None = member(body, name, fits, f"a number from {least} to {most}")
+    found: float | None = member(body, name, fits, f"a number between {least} and {most}")
     return found
 
 
@@ -137,7 +137,7 @@ def _stops(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
             and all(isinstance(text, str) and 0 < len(text) <= LONGEST_STOP for text in texts)
         )
 
-    words = f"a text, or up to {MOST_STOPS}, of 1 to {LONGEST_STOP} characters"
+    words = f"a string or up to {MOST_STOPS} strings, of 1 to {LONGEST_STOP} characters"
     found = member(body, name, fits, words)
     if found is None:
         return ()

@@ -1,7 +1,7 @@
-"""A gateway as processes: one, or several that take connections from one socket.
+"""Processes of a gateway: one, or several that accept connections from one socket.
 
-What is asked of the upstream and of the template is asked once, before the processes part. They
-share nothing but the socket, and a folder for their numbers.
+The upstream and the template are examined once, before the processes are forked. The processes
+share only the socket and a folder for their metrics.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ __all__ = ["Service", "bound_socket", "serve"]
 
 BACKLOG = 2048
 KEEP_ALIVE = 65
-"""Seconds for which an idle connection of a client is kept: longer than most balancers keep it."""
+"""Seconds for which an idle client connection is kept, longer than in most load balancers."""
 
 SHORT_LIFE = 5.0
-"""A worker that ends sooner than that was no good; more than some of them end the service."""
+"""Minimum lifetime of a worker in seconds. Several shorter lives in a row end the service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """What is to be served.
+    """The parameters of a service.
 
-    grace: seconds for which open answers may go on when the service is told to stop.
+    grace: seconds for open responses to complete at shutdown.
     """
 
     found: Found
@@ -56,7 +56,7 @@ class Service:
     grace: int = 30
 
     def run(self, listening: socket.socket) -> None:
-        """Serve in this process, until it is told to stop."""
+        """Serve in this process until it is stopped."""
         settings = self.settings
         gateway = Gateway(
             self.found.model,
@@ -66,7 +66,7 @@ class Service:
             Records(self.record, latest=settings.inspect),
         )
         gateway.metrics.leave_out_times()
-        # asyncio warns of each client that leaves while it is sent something.
+        # asyncio logs a warning for each client that disconnects early.
         logging.getLogger("asyncio").addFilter(
             lambda record: record.getMessage() != "socket.send() raised exception."
         )
@@ -83,7 +83,8 @@ class Service:
         server = uvicorn.Server(config)
 
         def stop(*_: object) -> None:
-            # uvicorn raises the signal again when it has stopped: that is no failure.
+            # After its own handling, uvicorn raises the signal again, which would look like a
+            # failure.
             server.should_exit = True
 
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -92,10 +93,10 @@ class Service:
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
     Raises:
-        UsageError: the address is none of this machine, or is taken.
+        UsageError: the address does not belong to this machine, or is in use.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -112,26 +113,27 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def serve(service: Service, listening: socket.socket) -> None:
-    """Serve until the process is told to stop.
+    """Serve until the process is stopped.
 
     Raises:
-        UsageError: several workers are asked for where there is no `fork`, or none of them lives.
+        UsageError: several workers are requested on a system without `fork`, or all workers fail.
     """
     if service.workers == 1:
         service.run(listening)
         return
     if not hasattr(os, "fork"):
-        raise UsageError("--workers needs a system with fork: start several services instead")
+        raise UsageError("--workers requires a system with fork (start several services instead)")
     with tempfile.TemporaryDirectory(prefix="deltaparse-") as folder:
         share_numbers(Path(folder))
         _supervise(lambda: service.run(listening), service.workers, listening)
 
 
 def _supervise(run: Callable[[], None], count: int, listening: socket.socket) -> None:
-    """Keep `count` processes running; pass on the signal that stops them, and wait for them.
+    """Keep `count` processes running. Forward a stop signal to them, and wait for their end.
 
-    The socket is closed when they are told to stop: while it is open here, the system takes
-    connections that nobody serves.
+    The socket is closed at the stop signal. As long as it is open, the system would accept
+    connections
+    without a process to serve them.
     """
     children: dict[int, float] = {}
     stopping = False
@@ -147,8 +149,8 @@ def _supervise(run: Callable[[], None], count: int, listening: socket.socket) ->
     signals = (signal.SIGTERM, signal.SIGINT)
 
     def start() -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, signals)  # `stop` is not the child's
-        if stopping:  # since somebody looked
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)  # the child must not run `stop`
+        if stopping:  # set since the last check
             signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
             return
         child = os.fork()
@@ -160,7 +162,7 @@ def _supervise(run: Callable[[], None], count: int, listening: socket.socket) ->
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
                 run()
                 code = 0
-            except BaseException:  # noqa: BLE001 - whatever it was, the process ends
+            except BaseException:  # noqa: BLE001 - the process ends in any case
                 traceback.print_exc()
             finally:
                 sys.stderr.flush()
@@ -184,5 +186,5 @@ def _supervise(run: Callable[[], None], count: int, listening: socket.socket) ->
         failures = failures + 1 if time.monotonic() - began < SHORT_LIFE else 0
         if failures > count + 2:
             stop(signal.SIGTERM, None)
-            raise UsageError("the workers end as soon as they are started")
+            raise UsageError("all workers exited at startup; see the log above")
         start()

@@ -1,4 +1,4 @@
-"""What a gateway is told when it starts."""
+"""Settings of a gateway."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ MEBI = 1 << 20
 class Settings:
     """Limits and keys of a gateway. Times are in seconds.
 
-    models: the names under which clients ask for the model; () for those of the upstream.
-    api_key: what clients must show, "" for nothing.
-    upstream_key: what is shown to the upstream, "" for nothing.
-    forward_authorization: whether a client's own `Authorization` goes to the upstream.
-    max_tokens: for requests that name no number; None leaves it to the upstream.
+    models: the model names for clients, () for the upstream's names.
+    api_key: the key that clients must send, "" for no key.
+    upstream_key: the key for the upstream, "" for no key.
+    forward_authorization: forward a client's `Authorization` header to the upstream.
+    max_tokens: the token limit for requests without one, None for the upstream's default.
     max_body: bytes of a request.
     max_bodies: bytes of all requests that are being read.
     max_values: JSON values of a request.
-    body_timeout: until a request is there.
-    inspect: how many of the last turns are kept for `/inspect`; 0 for none, and no such page.
-    max_line: bytes of one event of the upstream.
-    max_prompts: characters of the prompts of a request: it has one for each choice.
-    max_answer: characters of an answer, all its choices together; it ends as if at its limit of
-        tokens.
-    max_streams: answers at a time; more are refused, and told to come again.
-    max_client_streams: the same for one client, which is an address; None for three quarters of
-        `max_streams`.
+    body_timeout: reading the body of a request.
+    inspect: the number of recent turns at `/inspect`, 0 to disable the page.
+    max_line: bytes of one upstream event.
+    max_prompts: characters of all prompts of a request, one for each choice.
+    max_answer: characters of a response with all its choices. A longer one is truncated like one at
+    its
+     token limit.
+    max_streams: concurrent responses. Further requests are rejected with a retry hint.
+    max_client_streams: the same for one client address, None for three quarters of `max_streams`.
     max_choices: `n` of a request.
-    work_timeout: of the processor, to read a request, render its prompt and make its grammar; by
-        the clock three times as long.
-    connect_timeout: until the upstream takes a connection.
-    idle_timeout: between two events of the upstream.
-    total_timeout: of one answer.
-    send_timeout: until a client takes what it is sent.
+    work_timeout: processor time for parsing a request, rendering its prompt and building its
+    grammar.
+     The limit of wall-clock time is three times as long.
+    connect_timeout: connecting to the upstream.
+    idle_timeout: the pause between two upstream events.
+    total_timeout: one response.
+    send_timeout: a pending write to a client.
     """
 
     models: tuple[str, ...] = ()

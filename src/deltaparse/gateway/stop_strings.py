@@ -1,7 +1,7 @@
-"""Stop strings, looked for in the text of the upstream.
+"""Detection of stop strings in the text of the upstream.
 
-Some upstreams leave a stop string in their text, some send what they had of it before they knew.
-So it is looked for here as well, and what may become one is held back.
+Some upstreams include the stop string, or a part of it, in their text. So the gateway detects stop
+strings too, and buffers a possible prefix of one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["Stops"]
 
 
 class Stops:
-    """Text in, text up to the first stop string out: the one that ends first, as an engine does.
+    """Returns text up to the first stop string: the one that ends first, as in engines.
 
     >>> stops = Stops(["END"])
     >>> stops.feed("one E"), stops.feed("ND two"), stops.found
@@ -34,7 +34,7 @@ class Stops:
         self._longest = max(map(len, strings), default=0)
 
     def feed(self, text: str) -> str:
-        """Return what is certain to stand before a stop string."""
+        """Return the text that cannot be part of a stop string."""
         if not self._strings:
             return text
         text = self._held + text
@@ -47,7 +47,7 @@ class Stops:
         return text[:begin]
 
     def _begin(self, text: str) -> int:
-        """Return where the longest tail starts with which a stop string begins."""
+        """Return the start of the longest tail that is a prefix of a stop string."""
         for at in range(max(len(text) - self._longest + 1, 0), len(text)):
             if text[at] in self._firsts:
                 tail = text[at:]
@@ -58,10 +58,10 @@ class Stops:
 
     @property
     def held(self) -> int:
-        """How many characters are held back."""
+        """Number of buffered characters."""
         return len(self._held)
 
     def rest(self) -> str:
-        """Return what was held back and came to nothing."""
+        """Return and clear the buffered text."""
         text, self._held = self._held, ""
         return text

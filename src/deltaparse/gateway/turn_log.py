@@ -1,4 +1,4 @@
-"""Turns written down, to be read again: one line of JSON for each."""
+"""Records of turns, as lines of JSON for replay."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ LOG = logging.getLogger("deltaparse.gateway")
 
 
 class Records:
-    """Keeps the last turns, or writes all to a file, or both.
+    """Keeps the last turns in memory, writes all turns to a file, or both.
 
     Several processes may write to one file.
 
     Args:
-        file: the path of the file, None for none.
-        latest: how many turns are kept in memory.
+        file: the path of the file, None for no file.
+        latest: the number of turns kept in memory.
 
     Raises:
-        OSError: the file cannot be written to.
+        OSError: the file is not writable.
     """
 
     def __init__(self, file: Path | None = None, *, latest: int = 0) -> None:
@@ -36,13 +36,13 @@ class Records:
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody wants to know of turns."""
+        """True if turns are kept or written."""
         return self._file is not None or self.latest.maxlen != 0
 
     def add(self, id: str, model: str | None, asked: ParsedRequest, turn: Turn) -> None:
-        """Take note of a turn: its output in the chunks in which it came, and what was made of it.
+        """Record a turn: its output in the original chunks, and the parsed message.
 
-        A file that cannot be written to is reported in the log, and no fault of the request.
+        A write error is logged, and the request continues.
         """
         if not self.wanted:
             return
@@ -53,7 +53,7 @@ class Records:
             try:
                 self._file.append(line.encode("ascii"))
             except OSError as error:
-                LOG.error("a turn was not recorded: %s", error.strerror)  # noqa: TRY400
+                LOG.error("cannot record a turn: %s", error.strerror)  # noqa: TRY400
 
     def close(self) -> None:
         """Close the file."""
@@ -63,7 +63,7 @@ class Records:
 
 
 def record_of(id: str, model: str | None, asked: ParsedRequest, turn: Turn) -> dict[str, Any]:
-    """Return what `deltaparse replay` reads of a turn."""
+    """Return the record of a turn, as read by `deltaparse replay`."""
     request = asked.request
     record = {
         "id": id,

@@ -1,4 +1,4 @@
-"""The bodies of requests that are held: they share memory, and a slow one keeps nobody waiting."""
+"""Request bodies in memory. They share a limit, so slow uploads do not block other clients."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .faults import Fault
 __all__ = ["Upload", "Uploads"]
 
 SMALL = 64 << 10
-"""Bytes of a body that is taken even if larger ones fill the memory."""
+"""Bodies of up to this many bytes are accepted even if larger ones fill the memory."""
 
 
 @dataclass(eq=False)
 class Upload:
-    """One body, from its first byte until its request is understood.
+    """One body, from its first byte until its request is parsed.
 
-    `scope` is cancelled if the upload has to end for others while it arrives.
+    `scope` is cancelled if the upload must end early in favor of others.
     """
 
     client: str
@@ -31,27 +31,27 @@ class Upload:
 
 
 class Uploads:
-    """All bodies that are held.
+    """All bodies in memory.
 
-    If they are too many or too large, the client that holds the most loses its oldest body among
-    those that still arrive.
+    If they are too many or too large, the client with the most of them loses its oldest incomplete
+    body.
 
     Args:
-        most: how many bodies may arrive at a time.
-        most_bytes: how many bytes all bodies may have.
+        most: the limit of incomplete bodies.
+        most_bytes: the limit of bytes in all bodies.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self._most = most
         self._most_bytes = most_bytes
-        # In the order in which they began.
+        # In order of their start.
         self._arriving: dict[Upload, None] = {}
         self._held: Counter[str] = Counter()
         self._bytes = 0
 
     @contextmanager
     def upload(self, client: str) -> Iterator[Upload]:
-        """Hold a body of a client."""
+        """Register a body of a client."""
         made = Upload(client)
         self._arriving[made] = None
         if len(self._arriving) > self._most:
@@ -65,21 +65,21 @@ class Uploads:
         """Add bytes to a body.
 
         Raises:
-            Fault: all bodies have too many, and none of them can be given up for this one.
+            Fault: the limit is exceeded, and no other body can be dropped.
         """
         upload.body += block
         self._count(upload.client, len(block))
         if self._bytes > self._most_bytes:
             self._give_up(self._held)
             if self._bytes > self._most_bytes and len(upload.body) > SMALL:
-                raise Fault("too many bytes of requests at a time", status=503, retry_after="1")
+                raise Fault("too many request bytes in memory", status=503, retry_after="1")
 
     def arrived(self, upload: Upload) -> None:
-        """Take note that a body is all there."""
+        """Mark a body as complete."""
         self._arriving.pop(upload, None)
 
     def drop(self, upload: Upload) -> None:
-        """Hold a body no longer."""
+        """Remove a body."""
         self._arriving.pop(upload, None)
         self._count(upload.client, -len(upload.body))
         upload.body = bytearray()
@@ -91,7 +91,7 @@ class Uploads:
             del self._held[client]
 
     def _give_up(self, held: Counter[str]) -> None:
-        """Give up the oldest body, among those that arrive, of whoever holds the most."""
+        """Drop the oldest incomplete body of the client that uses the most."""
         if self._arriving:
             one = max(self._arriving, key=lambda one: held[one.client])
             one.is_given_up = True

@@ -36,18 +36,20 @@ INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
 def read_reason(reason: Reason, *, calls: bool, open_call: bool) -> FinishReason:
-    """Read the reason of any engine or protocol; an unknown one counts as truncation.
+    """Read the reason of any engine or protocol. An unknown one counts as truncation.
 
     A natural end is "tool_calls" with `calls`, and "stop" without. `open_call` is True if the last
     part is an incomplete call. Then only the term for calls counts as a natural end: a parser uses
-    it for a call with broken arguments. Other terms come from an engine that stopped inside the
+    it for a call with broken arguments. Other terms are from an engine that stopped inside the
     call.
 
     Raises:
-        UsageError: there is no reason.
+        UsageError: the reason is missing.
     """
     if reason is None:
-        raise UsageError("finish_reason is None: pass parser.finish_reason after parser.finish()")
+        raise UsageError(
+            "finish_reason must not be None: pass parser.finish_reason after parser.finish()"
+        )
     text = reason_text(reason)
     ended = how_it_ended(text)
     if ended == "natural":
@@ -61,7 +63,7 @@ def reason_of(message: Any, reason: Reason) -> FinishReason:
     """Read the reason of a complete message, as `read_reason` does.
 
     Raises:
-        UsageError: there is no reason, or `message` is not a `Message`.
+        UsageError: the reason is missing, or `message` is not a `Message`.
     """
     if not isinstance(message, Message):
         kind = type(message).__name__
@@ -77,7 +79,7 @@ def is_cut(reason: FinishReason) -> bool:
 
 
 def chat_reason(reason: FinishReason, *, bare: bool) -> FinishReason:
-    """Return the `finish_reason` of Chat Completions; `bare`: a call broke before its arguments.
+    """Return the `finish_reason` of Chat Completions. `bare`: a call broke before its arguments.
 
     Clients read such a call as one without arguments. For other broken calls, the JSON is invalid.
     """
@@ -85,7 +87,7 @@ def chat_reason(reason: FinishReason, *, bare: bool) -> FinishReason:
 
 
 def anthropic_reason(reason: FinishReason, stop_sequence: str | None, *, whole: bool) -> str:
-    """Return Anthropic's `stop_reason`; `whole`: every call is complete.
+    """Return Anthropic's `stop_reason`. `whole`: every call is complete.
 
     A message has no other sign of an incomplete call, and clients execute calls on "tool_use".
     """

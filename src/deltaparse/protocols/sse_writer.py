@@ -2,7 +2,7 @@
 
 The output is UTF-8 with two exceptions. A surrogate has no bytes in UTF-8, so it becomes U+FFFD.
 U+0085, U+2028 and U+2029 become escapes. They are not line ends in server-sent events, but clients
-that use `str.splitlines` treat them as such.
+that use `str.splitlines` treat them as line ends.
 
 The choice of encoder was measured. For a text of four characters, the standard library's C encoder
 takes 90 ns for a complete event. msgspec and orjson return bytes to be joined, and take 110 and 130
@@ -123,7 +123,7 @@ def sse(events: Iterable[Mapping[str, Any]]) -> bytes:
     """Write the events of any protocol as server-sent events.
 
     Events of Responses and of Anthropic's Messages are named by their type. Chunks of Chat
-    Completions have no names; `ChatCompletions.sse` writes the final `[DONE]`.
+    Completions have no names. `ChatCompletions.sse` writes the final `[DONE]`.
     """
     return b"".join([event_bytes(event) for event in events])
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 __all__ = ["Usage", "anthropic_usage", "chat_usage", "known", "responses_usage"]
 
 Usage = Mapping[str, Any] | Callable[[], Mapping[str, Any] | None] | None
-"""The usage of a request, or a function that is called after the last delta; None if unknown."""
+"""The usage of a request, or a function that is called after the last delta. None if unknown."""
 
 T = TypeVar("T", bound=Mapping[str, Any] | str | None)
 
@@ -26,7 +26,7 @@ CACHE_READ, CACHE_WRITTEN = "cache_read_input_tokens", "cache_creation_input_tok
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Numbers of tokens; `cached` and `written` are the cached parts of the input."""
+    """Numbers of tokens. `cached` and `written` are the cached parts of the input."""
 
     input: int
     output: int
@@ -64,7 +64,7 @@ def details(usage: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def chat_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the usage for Chat Completions; a usage in that shape is unchanged."""
+    """Return the usage for Chat Completions. A usage in that shape is unchanged."""
     if "input_tokens" not in usage and "output_tokens" not in usage:
         return dict(usage)
     tokens = read(usage)

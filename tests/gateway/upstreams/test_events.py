@@ -1,4 +1,4 @@
-"""Events of an upstream, against the rules of WHATWG's EventSource."""
+"""Server-sent events, compared with the rules of WHATWG's EventSource."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LINES = st.sampled_from(
 
 
 def events_of(text):
-    """The events of a stream by the letter of the standard; its end ends an event as well."""
+    """Return the events of a stream by the standard. The end of the stream also ends an event."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     found, data = [], []
     for line in [*text.split("\n")[:-1], ""]:
@@ -53,7 +53,7 @@ def read(blocks):
 
 @given(st.booleans(), st.lists(st.tuples(LINES, ENDS), max_size=12), st.data())
 @example(False, [("data: a", "\n"), ("", "\n")], None)
-def test_events_are_those_of_the_standard_at_every_cut(has_bom, lines, data):
+def test_events_equal_the_standard_at_every_chunking(has_bom, lines, data):
     text = "\ufeff" * has_bom + "".join(line + end for line, end in lines)
     stream = text.encode()
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=6)) if data else []
@@ -62,12 +62,12 @@ def test_events_are_those_of_the_standard_at_every_cut(has_bom, lines, data):
 
 
 @given(st.lists(st.sampled_from(["\n", "\r\n", "\r"]), min_size=1, max_size=4))
-def test_whole_events_as_blocks_are_read_like_one_stream(ends):
+def test_complete_events_as_blocks_equal_one_stream(ends):
     blocks = [f"data: {number}{end}{end}".encode() for number, end in enumerate(ends)]
     assert read(blocks) == [str(number) for number in range(len(ends))]
 
 
-def test_many_comments_are_no_event_that_is_too_long():
+def test_many_comments_do_not_exceed_the_event_limit():
     reader = EventReader(100)
     for _ in range(50):
         assert reader.feed(b": ping\n") == []
@@ -75,7 +75,7 @@ def test_many_comments_are_no_event_that_is_too_long():
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
-def test_data_without_end_is_refused(end):
+def test_endless_data_is_refused(end):
     reader = EventReader(100)
 
     def feed_on():

@@ -1,4 +1,4 @@
-"""The pool of workers: deadlines, turns by client, and workers that are ended."""
+"""The pool of workers: deadlines, turns by client, and killed workers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from deltaparse.gateway.work.pool import Pool
 from deltaparse.gateway.work.worker import Worker, WorkerFailed
 
 HANG = partial(re.sub, r"(a+)+$")
-"""Called with a function and `LONG`, it runs for ever in C, where no thread could end it."""
+"""With `LONG`, a function that runs forever in C and cannot be stopped in a thread."""
 LONG = "a" * 60 + "b"
 TRUE = partial(operator.is_not, None)
-"""Returns True at once, whatever it is called with."""
+"""Returns True immediately for any arguments."""
 
 
 def hang(pool, client, param="messages"):
@@ -36,7 +36,7 @@ async def until_slow(pool, count=1):
 
 @pytest.fixture
 async def make():
-    """Make pools, and close them."""
+    """Return a function that creates pools, and close them afterwards."""
     made = []
     yield lambda seconds: made.append(Pool(seconds)) or made[-1]
     for pool in made:
@@ -45,7 +45,7 @@ async def make():
 
 @pytest.fixture
 def two_places(monkeypatch):
-    """Two places only."""
+    """Limit the pool to two places."""
     monkeypatch.setattr(pools, "MOST", 2)
 
 
@@ -53,12 +53,12 @@ async def test_job_returns_result_or_raises_its_fault(make):
     pool = make(20)
     assert await pool.run("a", None, TRUE) is True
     with pytest.raises(WorkerFailed) as failed:
-        await pool.run("a", None, time.sleep)  # of no number
+        await pool.run("a", None, time.sleep)  # without a number
     assert failed.value.kind == "TypeError"
     assert await pool.run("a", None, TRUE) is True
 
 
-async def test_job_that_hangs_ends_at_the_deadline_with_its_member(make):
+async def test_hanging_job_ends_at_the_deadline_with_its_member(make):
     pool = make(0.3)
     with pytest.raises(Fault, match=r"tools takes more than 0\.3 seconds") as ended:
         await pool.run("a", "tools", HANG, LONG)
@@ -66,7 +66,7 @@ async def test_job_that_hangs_ends_at_the_deadline_with_its_member(make):
     assert await pool.run("a", None, TRUE) is True
 
 
-async def test_member_that_a_job_reports_is_named():
+async def test_reported_member_is_stored():
     worker = Worker()
     worker.ask(20, operator.call, "tools")
     assert worker.at == "tools"
@@ -87,7 +87,7 @@ async def test_cancelled_job_ends_its_worker_and_frees_its_place(make, two_place
     assert pool._taken == 0
 
 
-async def test_jobs_that_hang_keep_no_other_waiting(make):
+async def test_hanging_jobs_do_not_delay_others(make):
     pool = make(60)
     tasks = [hang(pool, "a") for _ in range(3)]
     assert await pool.run("a", None, TRUE) is True
@@ -97,7 +97,7 @@ async def test_jobs_that_hang_keep_no_other_waiting(make):
     await asyncio.wait(tasks)
 
 
-async def test_full_pool_gives_up_a_slow_job_of_the_client_with_most(make, monkeypatch):
+async def test_full_pool_kills_a_slow_job_of_the_largest_client(make, monkeypatch):
     monkeypatch.setattr(pools, "MOST", 3)
     pool = make(60)
     tasks = [hang(pool, client) for client in ("b", "a", "a")]
@@ -113,7 +113,7 @@ async def test_full_pool_gives_up_a_slow_job_of_the_client_with_most(make, monke
     assert pool._taken == 0
 
 
-async def test_clients_that_wait_are_served_in_turns(make, two_places, monkeypatch):
+async def test_waiting_clients_are_served_in_turns(make, two_places, monkeypatch):
     pool = make(60)
     hogs = [hang(pool, "x") for _ in range(2)]
     await asyncio.sleep(0)
@@ -125,7 +125,7 @@ async def test_clients_that_wait_are_served_in_turns(make, two_places, monkeypat
 
     waiting = [asyncio.create_task(ask(client)) for client in "aaabc"]
     await asyncio.sleep(0)
-    monkeypatch.setattr(pools, "MOST", 1)  # from here on one at a time
+    monkeypatch.setattr(pools, "MOST", 1)  # from now on one job at a time
     for hog in hogs:
         hog.cancel()
     await asyncio.wait([*waiting, *hogs])
@@ -142,7 +142,7 @@ async def test_large_jobs_take_more_places(make, two_places):
     await asyncio.wait([first])
 
 
-async def test_job_that_no_place_comes_free_for_is_refused(make, monkeypatch):
+async def test_job_is_refused_after_waiting_too_long(make, monkeypatch):
     monkeypatch.setattr(pools, "MOST", 0)
     monkeypatch.setattr(pools, "WAITING", 0.1)
     pool = make(60)

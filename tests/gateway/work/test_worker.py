@@ -1,4 +1,4 @@
-"""Worker processes, forked and started by themselves."""
+"""Worker processes, forked or started separately."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltaparse.gateway.work import worker as workers
 from deltaparse.gateway.work.worker import Idle, Worker, WorkerDied, WorkerFailed
 
 TRUE = partial(operator.is_not, None)
-"""Returns True, whatever it is called with."""
+"""Returns True for any arguments."""
 
 
 @pytest.fixture(params=[True, False], ids=["forked", "alone"])
@@ -38,22 +38,22 @@ def test_worker_answers_job_after_job(worker):
     assert worker.ask(60, TRUE) is True
 
 
-def test_killed_worker_answers_no_more(worker):
+def test_killed_worker_raises(worker):
     assert worker.ask(60, TRUE) is True
     worker.kill()
     with pytest.raises(WorkerDied):
         worker.ask(60, TRUE)
 
 
-def test_job_beyond_its_time_ends_the_process_by_itself(worker):
-    """Even if the gateway that could kill it is gone."""
+def test_job_beyond_its_deadline_ends_the_process(worker):
+    """This works even without the gateway's own timer."""
     hang = partial(re.sub, r"(a+)+$")
     with pytest.raises(WorkerDied):
         worker.ask(0.3, hang, "a" * 60 + "b")
     assert worker.is_dead
 
 
-def test_nursery_that_died_is_replaced():
+def test_dead_nursery_is_replaced():
     if not workers.FORKS:
         pytest.skip("this system has no fork")
     first = Worker()

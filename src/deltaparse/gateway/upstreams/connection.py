@@ -1,4 +1,4 @@
-"""A stream from an upstream: opened, read event by event, and closed whatever happens."""
+"""A stream from an upstream: opened, read event by event, and always closed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Connection", "opened"]
 
 DONE = b"[DONE]"
 PASSED_STATUSES = (400, 413, 422, 429, 503)
-"""What an upstream says of the request, or of its load, is what the client is told."""
+"""Statuses of the upstream that are forwarded, since they are about the request or the load."""
 
 LONGEST_RETRY_AFTER = 40
 LONGEST_REFUSAL = 1 << 16
 
 
 class Connection:
-    """A stream of one generation; `receive` until it returns None."""
+    """The stream of one generation. Call `receive` until it returns None."""
 
     def __init__(self, answer: HttpAnswer, read: Reader, limit: int) -> None:
         self._answer = answer
@@ -35,10 +35,10 @@ class Connection:
         self._is_whole = "json" in answer.headers.get("content-type", "")
 
     async def receive(self) -> Received | None:
-        """Return what comes next, None at the end.
+        """Return the next event, None at the end.
 
         Raises:
-            Fault: the upstream failed, or sent what it should not; a reading ends there.
+            Fault: the upstream failed or sent invalid data. Do not read on after it.
         """
         if self._ended:
             return None
@@ -52,13 +52,13 @@ class Connection:
         return received
 
     def limit(self, deadline: float) -> None:
-        """Set when the stream ends at the latest, in the time of the event loop."""
+        """Set the deadline of the stream, in the time of the event loop."""
         self._answer.limit(deadline)
 
     async def _next(self) -> bytes | None:
         """Return the data of the next event, None at the end of the stream.
 
-        An answer that is no stream is one event.
+        A response that is not a stream counts as one event.
         """
         try:
             if self._is_whole:
@@ -70,16 +70,16 @@ class Connection:
                     return next(iter(self._events.end()), None)
                 self._waiting += self._events.feed(block)
         except TimeoutError as error:
-            raise Fault("the upstream has fallen silent, or takes too long", status=504) from error
+            raise Fault("timeout while reading from the upstream", status=504) from error
         except OSError as error:
-            raise Fault("the upstream broke off its answer", status=502) from error
+            raise Fault("the upstream closed the connection early", status=502) from error
         return self._waiting.popleft()
 
     def _received(self, data: bytes) -> Received:
         try:
             event = json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise Fault("the upstream sent what is no JSON", status=502) from error
+            raise Fault("the upstream sent invalid JSON", status=502) from error
         if b'"error"' in data or b'"detail"' in data:
             failed = error_text(event)
             if failed is not None:
@@ -87,10 +87,10 @@ class Connection:
         try:
             received = self._read(event)
         except (ArithmeticError, LookupError, AttributeError, TypeError, ValueError) as error:
-            raise Fault("the upstream sent an event of another kind", status=502) from error
+            raise Fault("the upstream sent an unexpected event", status=502) from error
         text: object = received.text
         if not isinstance(text, str):
-            raise Fault("the upstream sent text that is none", status=502)
+            raise Fault("the upstream sent text that is not a string", status=502)
         return received
 
 
@@ -102,20 +102,20 @@ async def opened(
     headers: Mapping[str, str],
     deadline: float,
 ) -> AsyncIterator[Connection]:
-    """Ask an upstream for a stream, and close it in the end.
+    """Open a stream of the upstream, and close it at the end.
 
     Raises:
-        Fault: it cannot be reached, or refuses.
+        Fault: the upstream is unreachable or rejects the request.
     """
     limit = client.settings.max_line
     try:
         answer = await client.ask(upstream.path, upstream.body(generation), headers)
     except TimeoutError as error:
-        raise Fault("the upstream does not answer in time", status=504) from error
+        raise Fault("timeout while waiting for the upstream", status=504) from error
     except Unreachable as error:
-        raise Fault("the upstream cannot be reached", status=502) from error
+        raise Fault("cannot reach the upstream", status=502) from error
     except BadAnswer as error:
-        raise Fault("the upstream broke off before it answered", status=502) from error
+        raise Fault("the upstream closed the connection without a response", status=502) from error
     try:
         answer.limit(deadline)
         if not 200 <= answer.status < 300:
@@ -126,10 +126,10 @@ async def opened(
 
 
 async def _whole(answer: HttpAnswer, limit: int) -> bytes:
-    """Return all of a body.
+    """Return a complete body.
 
     Raises:
-        Fault: it has more bytes than the limit.
+        Fault: the body exceeds the limit of bytes.
     """
     body = bytearray()
     while block := await answer.read():
@@ -141,7 +141,7 @@ async def _whole(answer: HttpAnswer, limit: int) -> bytes:
 
 
 async def _refusal(answer: HttpAnswer) -> Fault:
-    """Return the fault that an upstream's status says."""
+    """Return the fault for an error status of the upstream."""
     words = None
     with suppress(Fault, OSError, ValueError, RecursionError):
         words = error_text(json.loads(await _whole(answer, LONGEST_REFUSAL)))
@@ -149,7 +149,7 @@ async def _refusal(answer: HttpAnswer) -> Fault:
     status = said if said in PASSED_STATUSES else 502
     if status == 422:
         status = 400
-    message = f"the upstream refuses with status {said}" + (f": {words}" if words else "")
+    message = f"the upstream returned status {said}" + (f": {words}" if words else "")
     again = answer.headers.get("retry-after", "")
     if not (again.isascii() and again.isprintable() and 0 < len(again) <= LONGEST_RETRY_AFTER):
         again = ""

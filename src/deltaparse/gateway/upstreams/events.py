@@ -1,4 +1,4 @@
-"""Server-sent events out of the bytes of a socket, with a limit on each."""
+"""Reader of server-sent events from bytes, with a size limit for each event."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ BOM = b"\xef\xbb\xbf"
 
 
 class EventReader:
-    r"""Blocks of bytes in, the data of whole events out, by the rules of WHATWG's EventSource.
+    r"""Returns the data of complete events, by the rules of WHATWG's EventSource.
 
-    A byte order mark may stand first; a line ends with LF, CR or both. A line that the end of the
-    stream cuts off is none, but the event before it counts without its empty line.
+    A byte order mark may precede the first event. Lines end with LF, CR or CRLF. A truncated last
+    line
+    is ignored, but the last event is returned even without its empty line.
 
     >>> events = EventReader(limit=1000)
     >>> events.feed(b'data: {"a": 1}\n\ndata: {"b"'), events.feed(b": 2}\n\n: ping\n\n")
@@ -27,17 +28,17 @@ class EventReader:
         self._line_size = 0
         self._data: list[bytes] = []
         self._data_size = 0
-        self._start: bytes | None = b""  # the first bytes, until they are known to be no BOM
+        self._start: bytes | None = b""  # the first bytes, until they cannot be a BOM
         self._after_cr = False
 
     def feed(self, block: bytes) -> list[bytes]:
-        """Return the data of the events that a block ends.
+        """Return the data of the events that end in a block.
 
         Raises:
-            Fault: an event has more bytes than the limit.
+            Fault: an event exceeds the limit of bytes.
         """
         if block.startswith(b"data: ") and not (self._line or self._data or self._start):
-            # Nearly always a block is one event.
+            # Fast path: nearly every block is one complete event.
             is_one = block.find(b"\n") == len(block) - 2 and block.endswith(b"\n\n")
             if is_one and b"\r" not in block:
                 self._start, self._after_cr = None, False
@@ -48,7 +49,7 @@ class EventReader:
             block = block.removeprefix(b"\n")
             self._after_cr = False
         found: list[bytes] = []
-        for part in block.splitlines(keepends=True):  # of bytes: LF, CR and both
+        for part in block.splitlines(keepends=True):  # bytes split only at LF, CR and CRLF
             text = part.rstrip(b"\r\n")
             if text:
                 self._line.append(text)
@@ -60,7 +61,7 @@ class EventReader:
         return found
 
     def _without_bom(self, block: bytes) -> bytes:
-        """Return a block without the byte order mark of the stream; b"" while it may be one."""
+        """Return a block without the stream's byte order mark. An incomplete mark is buffered."""
         if self._start is None:
             return block
         self._start += block
@@ -70,7 +71,7 @@ class EventReader:
         return block
 
     def _end_line(self) -> list[bytes]:
-        """Take the line that has ended, and return the data of the event that it ends."""
+        """Process a complete line. Return the data of its event if the event is complete."""
         line, self._line, self._line_size = b"".join(self._line), [], 0
         if not line:
             return self.end()
@@ -81,7 +82,7 @@ class EventReader:
         return []
 
     def end(self) -> list[bytes]:
-        """Return the data of the event that the end of the stream ends, if there is one."""
+        """Return the data of the last event at the end of the stream, if there is one."""
         data, self._data, self._data_size = self._data, [], 0
         return [b"\n".join(data)] if data else []
 

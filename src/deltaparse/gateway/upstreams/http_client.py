@@ -1,9 +1,10 @@
-"""HTTP to one server, for long streams of small chunks: what the gateway asks of aiohttp.
+"""HTTP client for one server, for long streams of small chunks, based on aiohttp.
 
-aiohttp's parser is written in C, and its reader sets no lock for a chunk: a chunk costs a third of
-what it does in httpx, whose price would be more than all else that the gateway does with it. What
-is said here is what is not wanted of a client: no redirect is followed, no cookie kept, nothing
-decompressed, no proxy asked, no password read out of files.
+aiohttp is used because its parser is written in C and its reader takes no lock per chunk. A chunk
+costs a third of its cost in httpx, which would dominate the gateway's work for a chunk.
+
+Unwanted client features are disabled: redirects, cookies, decompression, proxies, and passwords
+from files.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ __all__ = ["BadAnswer", "HttpAnswer", "HttpClient", "Unreachable"]
 
 
 class Unreachable(OSError):
-    """No connection could be made."""
+    """No connection could be established."""
 
 
 class BadAnswer(OSError):
-    """The answer broke off, or is no HTTP."""
+    """The response was interrupted or is not HTTP."""
 
 
 class HttpClient:
-    """Asks one server, whose URL may end with `/v1`.
+    """Client of one server, whose URL may end with `/v1`.
 
     Args:
-        url: of the server.
-        settings: its time limits are kept.
-        key: shown as the bearer of every request, "" for none.
+        url: the URL of the server.
+        settings: the time limits.
+        key: the bearer token of every request, "" for none.
 
     Raises:
-        UsageError: the URL is none of a server, or the key cannot stand in a header.
+        UsageError: the URL is invalid, or the key is not valid in a header.
     """
 
     def __init__(self, url: str, settings: Settings, *, key: str = "") -> None:
@@ -52,7 +53,7 @@ class HttpClient:
         self._base = base_of(url)
         self._headers = {"user-agent": "deltaparse", "accept-encoding": "identity"}
         if not (key.isascii() and key.isprintable()):
-            raise UsageError("the key for the upstream has characters that no header may have")
+            raise UsageError("the upstream key must contain printable ASCII characters only")
         if key:
             self._headers["authorization"] = f"Bearer {key}"
         self._session: aiohttp.ClientSession | None = None
@@ -60,12 +61,14 @@ class HttpClient:
     async def ask(
         self, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> HttpAnswer:
-        """Send a request, a POST where it has a body, and return its answer as it begins.
+        """Send a request and return its response after the headers.
+
+        A request with a body is a POST.
 
         Raises:
-            Unreachable: no connection could be made.
-            TimeoutError: in time none could be made, or nothing was answered.
-            BadAnswer: what came is no HTTP.
+            Unreachable: no connection could be established.
+            TimeoutError: the time limit for the connection or the response has passed.
+            BadAnswer: the response is not HTTP.
         """
         data, said = None, dict(headers or {})
         if body is not None:
@@ -90,10 +93,10 @@ class HttpClient:
                 raise Unreachable(str(error)) from error
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
                 if about.reused:
-                    continue  # the server closed a connection that it had kept
-                raise BadAnswer("the answer broke off") from error
+                    continue  # The server closed an idle connection, so the request is sent again.
+                raise BadAnswer("the connection was closed early") from error
             except aiohttp.ClientError as error:
-                raise BadAnswer("the answer is no HTTP") from error
+                raise BadAnswer("the response is not HTTP") from error
             check_codings(answer)
             return HttpAnswer(answer)
 
@@ -105,10 +108,11 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         patience: float,
     ) -> Any:
-        """Return the JSON at a path, None where there is none.
+        """Return the JSON at a path, None if there is none.
 
         Raises:
-            OSError: the server cannot be reached, or breaks off; TimeoutError is one.
+            OSError: the server is unreachable, or the response is incomplete. Includes
+                TimeoutError.
         """
         async with asyncio.timeout(patience):
             answer = await self.ask(path, body, headers)
@@ -128,7 +132,7 @@ class HttpClient:
             return None
 
     async def aclose(self) -> None:
-        """Close the connections that are kept."""
+        """Close all connections."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -140,7 +144,7 @@ class HttpClient:
         await self.aclose()
 
     def _opened(self) -> aiohttp.ClientSession:
-        """Return the session, which belongs to the event loop that runs."""
+        """Return the session of the running event loop."""
         if self._session is None:
             settings = self.settings
             watch = aiohttp.TraceConfig()
@@ -158,10 +162,9 @@ class HttpClient:
         return self._session
 
     def _socket(self, address: Any) -> socket.socket:
-        """Make a socket that does not wait for ever for a server that takes nothing.
+        """Create a socket with a limit for unacknowledged data.
 
-        What is not yet taken of a request would keep its connection open even where nobody wants
-        the answer any more.
+        Without it, unsent data of a request could keep a connection open after its client has left.
         """
         family, kind, number, *_ = address
         made = socket.socket(family, kind, number)
@@ -172,7 +175,7 @@ class HttpClient:
 
 
 class HttpAnswer:
-    """The answer to one request: `status` and `headers`, and the body as it comes."""
+    """The response to one request: `status`, `headers`, and the body as a stream."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
         self.status = answer.status
@@ -186,8 +189,8 @@ class HttpAnswer:
         """Return more of the body, b"" at its end.
 
         Raises:
-            TimeoutError: nothing comes in time, or the deadline has passed.
-            BadAnswer: the body breaks off, or is not in the form that its head says.
+            TimeoutError: the idle limit or the deadline has passed.
+            BadAnswer: the body is incomplete or malformed.
         """
         if self._failed is None:
             try:
@@ -198,23 +201,23 @@ class HttpAnswer:
                     return rest
         if isinstance(self._failed, TimeoutError):
             raise self._failed
-        raise BadAnswer("the answer broke off") from self._failed
+        raise BadAnswer("the connection was closed early") from self._failed
 
     def limit(self, deadline: float) -> None:
-        """Set when reading ends at the latest, in the time of the event loop."""
+        """Set the deadline of the body, in the time of the event loop."""
         if self._timer is not None:
             self._timer.cancel()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_at(deadline, self._content.set_exception, TimeoutError())
 
     def close(self) -> None:
-        """Stop reading; a connection whose answer was read to its end is kept."""
+        """Stop reading. The connection is reused if the response was read completely."""
         if self._timer is not None:
             self._timer.cancel()
         self._answer.close()
 
     def _unread(self) -> bytes:
-        """Return what had come before the body failed: the reader's exception hides it."""
+        """Return the data received before the failure, which the reader's exception hides."""
         self._content.set_exception(None)  # type: ignore[arg-type]
         return self._content.read_nowait()
 
@@ -224,31 +227,33 @@ async def _note_reuse(_: object, context: Any, __: object) -> None:
 
 
 def base_of(url: str) -> str:
-    """Return what stands before the path of each request to a server.
+    """Return the base URL of a server, without `/v1`.
 
     Raises:
-        UsageError: the URL is none of a server.
+        UsageError: the URL is invalid.
     """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise UsageError(f"{url}: not the URL of a server: {error}") from error
+        raise UsageError(f"invalid server URL {url}: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise UsageError(f"{url}: not the URL of a server: http://HOST:PORT")
+        raise UsageError(f"invalid server URL {url}, expected http://HOST:PORT")
     if parts.username is not None:
-        raise UsageError(f"{parts.hostname}: a URL with a password in it is not taken")
+        raise UsageError(
+            f"invalid server URL of {parts.hostname}: user names and passwords are not supported"
+        )
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}"
 
 
 def check_codings(answer: aiohttp.ClientResponse) -> None:
-    """Close an answer whose body comes in a coding that nobody asked for.
+    """Close a response with an encoding that was not requested.
 
     Raises:
-        BadAnswer: it does.
+        BadAnswer: the encoding is not supported.
     """
     encoded = answer.headers.get("content-encoding", "").lower()
     transferred = answer.headers.get("transfer-encoding", "").lower()
     if encoded not in ("", "identity") or transferred not in ("", "chunked"):
         answer.close()
-        raise BadAnswer("the answer comes in a coding that nobody asked for")
+        raise BadAnswer("the response has an encoding that was not requested")

@@ -1,4 +1,4 @@
-"""llama-server's own `/completion`."""
+"""llama-server's own endpoint `/completion`."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ __all__ = ["LlamaCpp", "gbnf_body"]
 NAMES = {"repetition_penalty": "repeat_penalty"}
 
 TRIGGERS = {"token": 0, "word": 1, "pattern": 2}
-"""The numbers that llama.cpp has for the kinds of triggers."""
+"""llama.cpp's numbers for the kinds of triggers."""
 
 
 class LlamaCpp(Upstream):
-    """`/completion`: text with special tokens, for those in `preserved_tokens` too."""
+    """`/completion`. Its text includes the special tokens listed in `preserved_tokens`."""
 
     kind = "llama.cpp"
     path = "/completion"
 
     @property
     def ways(self) -> frozenset[Way]:
-        """How it holds a model to what is asked."""
+        """The supported ways of constraining a model."""
         return frozenset({"grammar", "triggers"})
 
     def body(self, generation: Generation) -> dict[str, Any]:
-        """Return the request for a stream."""
+        """Return the body of a streaming request."""
         sampling = generation.sampling
         numbers = {NAMES.get(name, name): value for name, value in sampling.numbers().items()}
         body: dict[str, Any] = {
@@ -58,17 +58,17 @@ class LlamaCpp(Upstream):
         return body
 
     def reader(self) -> Reader:
-        """Return what reads the events of one stream."""
+        """Return a reader of one stream's events."""
         return _read
 
     def tokenizing(self, text: str, model: str | None, *, special: bool) -> dict[str, Any]:
-        """Return the request to `/tokenize`."""
+        """Return the body of a request to `/tokenize`."""
         del model
         return {"content": text, "add_special": special, "parse_special": True}
 
 
 def gbnf_body(grammar: Grammar) -> dict[str, Any]:
-    """Return the members of a request to llama-server that hold a model to a grammar."""
+    """Return the members of a llama-server request for a grammar."""
     body = {"grammar": grammar.text, "preserved_tokens": list(grammar.preserved_tokens)}
     if not grammar.lazy:
         return body
@@ -88,11 +88,11 @@ def _read(event: Mapping[str, Any]) -> Received:
     if not event.get("stop"):
         return Received(text, len(ids), usage=usage, ids=ids, logprobs=logprobs)
     stop_type = event.get("stop_type")
-    if stop_type is None:  # as older servers say it
+    if stop_type is None:  # older servers
         stop_type = next(
             (kind for kind in ("limit", "eos", "word") if event.get(f"stopped_{kind}")), "none"
         )
-    # The last event repeats what all had, where they were streamed: none of it is new.
+    # In streams, the last event repeats the log probabilities of all events.
     return Received(
         text,
         len(ids),

@@ -1,4 +1,4 @@
-"""OpenAI's completions, as vLLM, SGLang, llama-server and others have them."""
+"""OpenAI's completions endpoint, as implemented by vLLM, SGLang, llama-server and others."""
 
 from __future__ import annotations
 
@@ -28,16 +28,19 @@ GRAMMARS: dict[Grammars, frozenset[Way]] = {
     "gbnf": frozenset({"grammar", "triggers"}),
     "none": frozenset(),
 }
-"""Under which members a server takes grammars: vLLM's, those of vLLM before 0.12, llama-server's;
-or it takes none, or nobody knows."""
+"""The supported constraints by the server's grammar parameter.
+
+The parameters are vLLM's, the one of vLLM before 0.12, and llama-server's. "none" means that the
+server has no grammars, or that its parameter is unknown.
+"""
 
 
 class OpenAI(Upstream):
-    """`/v1/completions`, with the members by which vLLM keeps special tokens and adds none.
+    """`/v1/completions`, with vLLM's parameters to keep special tokens and to add none.
 
     Args:
-        adds_bos: as for every upstream.
-        grammars: how it takes grammars.
+        adds_bos: True if the upstream adds a BOS token.
+        grammars: the grammar parameter.
     """
 
     kind = "openai"
@@ -49,11 +52,11 @@ class OpenAI(Upstream):
 
     @property
     def ways(self) -> frozenset[Way]:
-        """How it holds a model to what is asked."""
+        """The supported ways of constraining a model."""
         return GRAMMARS[self.grammars]
 
     def body(self, generation: Generation) -> dict[str, Any]:
-        """Return the request for a stream."""
+        """Return the body of a streaming request."""
         sampling = generation.sampling
         body: dict[str, Any] = {
             "prompt": generation.prompt,
@@ -77,16 +80,16 @@ class OpenAI(Upstream):
         return body
 
     def reader(self) -> Reader:
-        """Return what reads the events of one stream."""
+        """Return a reader of one stream's events."""
         return _read
 
     def tokenizing(self, text: str, model: str | None, *, special: bool) -> dict[str, Any]:
-        """Return the request to `/tokenize`."""
+        """Return the body of a request to `/tokenize`."""
         body = {"prompt": text, "add_special_tokens": special}
         return body if model is None else {**body, "model": model}
 
     def _held(self, constraint: Constraint) -> dict[str, Any]:
-        """Return the members that hold the model to something."""
+        """Return the members for a constraint."""
         if constraint.tag is not None:
             return {"structured_outputs": {"structural_tag": json.dumps(constraint.tag)}}
         if constraint.grammar is None:
@@ -110,8 +113,8 @@ def _read(event: Any) -> Received:
     count = len(ids) or len(logprobs)
     if choice.get("finish_reason") is None:
         return Received(text, count, usage=usage, ids=ids, logprobs=logprobs)
-    # vLLM reports the stop string or the id of the stop token, and null for the end of the text.
-    # SGLang reports the same as `matched_stop`, where the end of the text is a token too.
+    # vLLM reports the stop string or the id of the stop token, and null for EOS. SGLang reports the
+    # same as `matched_stop`, but EOS has an id there.
     name = next((name for name in ("stop_reason", "matched_stop") if name in choice), None)
     stop = read_stop(choice[name]) if name is not None else None
     reason = read_reason(choice["finish_reason"])
@@ -119,7 +122,7 @@ def _read(event: Any) -> Received:
 
 
 def _entries(said: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Read the logprobs of completions: lists side by side, and dictionaries of the likeliest."""
+    """Read the log probabilities of completions: parallel lists, and a dictionary per top list."""
     tokens, numbers = said["tokens"], said["token_logprobs"]
     tops = said.get("top_logprobs") or [{}] * len(tokens)
     return [

@@ -1,4 +1,4 @@
-"""SGLang's own `/generate`: each event has all of the text so far."""
+"""SGLang's own endpoint `/generate`. By default each event repeats the complete text so far."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class SGLang(Upstream):
     """`/generate`.
 
     Args:
-        adds_bos: as for every upstream.
-        increments: whether events have what is new of the text, not all of it.
+        adds_bos: True if the upstream adds a BOS token.
+        increments: True if events contain only the new text.
     """
 
     kind = "sglang"
@@ -39,11 +39,11 @@ class SGLang(Upstream):
 
     @property
     def ways(self) -> frozenset[Way]:
-        """How it holds a model to what is asked."""
+        """The supported ways of constraining a model."""
         return frozenset({"grammar", "tag"})
 
     def body(self, generation: Generation) -> dict[str, Any]:
-        """Return the request for a stream."""
+        """Return the body of a streaming request."""
         sampling = generation.sampling
         numbers = sampling.numbers()
         if "seed" in numbers:
@@ -68,11 +68,11 @@ class SGLang(Upstream):
         return body
 
     def reader(self) -> Reader:
-        """Return what reads the events of one stream."""
+        """Return a reader of one stream's events."""
         return _Reader(self.increments)
 
     def tokenizing(self, text: str, model: str | None, *, special: bool) -> dict[str, Any]:
-        """Return the request to `/tokenize`."""
+        """Return the body of a request to `/tokenize`."""
         del model
         return {"prompt": text, "add_special_tokens": special}
 
@@ -88,7 +88,8 @@ class _Reader:
     def __call__(self, event: Mapping[str, Any]) -> Received:
         text, about = event["text"], event["meta_info"]
         if not self._increments:
-            # What was sent stays; the end of it may be half a character until it is whole.
+            # The new text starts after the emitted text. The end of the text may shrink while a
+            # character is incomplete.
             text, self._text = text[self._text :], max(self._text, len(text))
         ids = event.get("output_ids") or ()
         if not self._increments:
@@ -111,9 +112,9 @@ class _Reader:
         return Received(text, tokens, reason, stop, usage, ids=ids, logprobs=logprobs)
 
     def _new_logprobs(self, about: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the entries of the tokens that were not there before.
+        """Return the entries of new tokens.
 
-        Each is `[logprob, id, text]`, here as in the lists of the likeliest.
+        In all lists, each item is `[logprob, id, text]`.
         """
         said: Sequence[Any] = about["output_token_logprobs"]
         tops: Sequence[Any] = about.get("output_top_logprobs") or [()] * len(said)

@@ -1,4 +1,4 @@
-"""Text Generation Inference's `/generate_stream`: an event for each token."""
+"""Text Generation Inference's endpoint `/generate_stream`, with one event per token."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ NAMES = {"temperature", "top_k", "frequency_penalty", "repetition_penalty", "see
 
 
 class TGI(Upstream):
-    """`/generate_stream`. It holds a model to JSON of a schema, and to no other grammar."""
+    """`/generate_stream`. The only supported constraint is JSON of a schema."""
 
     kind = "tgi"
     path = "/generate_stream"
 
     @property
     def ways(self) -> frozenset[Way]:
-        """How it holds a model to what is asked."""
+        """The supported ways of constraining a model."""
         return frozenset({"schema"})
 
     def body(self, generation: Generation) -> dict[str, Any]:
-        """Return the request for a stream.
+        """Return the body of a streaming request.
 
-        A temperature of 0, and a `top_p` of 1, are refused there: they stand for their absence.
+        The server rejects a temperature of 0 and a `top_p` of 1. They are omitted, with the same
+        meaning.
         """
         sampling = generation.sampling
         asked: dict[str, Any] = {
@@ -58,11 +59,11 @@ class TGI(Upstream):
         return {"inputs": generation.prompt, "parameters": asked, "stream": True}
 
     def reader(self) -> Reader:
-        """Return what reads the events of one stream."""
+        """Return a reader of one stream's events."""
         return _read
 
     def tokenizing(self, text: str, model: str | None, *, special: bool) -> dict[str, Any]:
-        """Return the request to `/tokenize`."""
+        """Return the body of a request to `/tokenize`."""
         del model, special
         return {"inputs": text, "parameters": {}}
 

@@ -1,4 +1,4 @@
-"""What a kind of upstream is asked and what it answers, in the words of the gateway."""
+"""The interface of upstreams: requests and events, independent of the kind of server."""
 
 from __future__ import annotations
 
@@ -38,22 +38,23 @@ REASONS: dict[str, Reason] = {
     "cut": "length",
     "filtered": "content_filter",
 }
-"""The ways in which an output may end that is an answer."""
+"""Finish reasons of a successful generation."""
 
 
 MOST = 2**53
-"""A number of tokens is below it: greater ones clients do not read exactly."""
+"""Upper limit of token counts. JavaScript clients cannot represent greater numbers exactly."""
 
 Way = Literal["grammar", "triggers", "tag", "schema"]
-"""How an upstream holds a model: to a grammar from the start, to one from a trigger on, to a
-structural tag, or to JSON of a schema."""
+"""Ways of constraining a model: a grammar from the start, a lazy grammar with triggers, a
+structural tag, or JSON of a schema.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """What a model is held to, in one of the ways that its upstream has.
+    """A constraint for a model, in one way supported by the upstream.
 
-    calls: how the calls of such an output are written, as a parser is told.
+    calls: the notation of calls in the constrained output, passed to the parser.
     """
 
     grammar: Grammar | None = None
@@ -64,7 +65,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """What is to be generated: one choice of one request."""
+    """A request to an upstream, for one choice."""
 
     prompt: str
     model: str | None
@@ -73,17 +74,16 @@ class Generation:
 
 
 class Received(NamedTuple):
-    """What one event of an upstream says.
+    """The content of one upstream event.
 
-    text: more of the output.
-    tokens: how many tokens the text is, 0 if that is not said.
-    reason: why the output has ended, None if it goes on.
-    stop: the stop string at which it ended, or the id of the stop token; "" if it did so by itself,
-        None if that is not reported.
-    usage: numbers of tokens, in OpenAI's shape, so far or in all.
-    done: whether nothing follows.
-    ids: the tokens of the text, as far as they are said.
-    logprobs: an entry of OpenAI's `logprobs.content` for each token, where they were asked for.
+    text: more output.
+    tokens: the number of tokens of the text, 0 if not reported.
+    reason: the finish reason, None if the output continues.
+    stop: the matched stop string or the id of the stop token, "" for neither, None if not reported.
+    usage: token counts in OpenAI's form, either so far or final.
+    done: True for the last event.
+    ids: token ids of the text, if reported.
+    logprobs: an entry of OpenAI's `logprobs.content` for each token, if requested.
     """
 
     text: str = ""
@@ -97,7 +97,7 @@ class Received(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """The facts of an upstream that a request is understood by; see `Upstream`."""
+    """The facts about an upstream that are needed for parsing a request. See `Upstream`."""
 
     kind: str
     ways: frozenset[Way]
@@ -105,14 +105,14 @@ class Traits(NamedTuple):
 
 
 Reader = Callable[[Any], Received]
-"""Reads the events of one stream, which are JSON values."""
+"""Reads the events (JSON values) of one stream."""
 
 
 class Upstream(ABC):
-    """One kind of upstream. It keeps nothing of a request.
+    """One kind of upstream. It has no state of requests.
 
     Args:
-        adds_bos: whether it puts the BOS token before a prompt that is text.
+        adds_bos: True if the server adds a BOS token to a text prompt.
     """
 
     kind: ClassVar[str]
@@ -124,47 +124,47 @@ class Upstream(ABC):
     @property
     @abstractmethod
     def ways(self) -> frozenset[Way]:
-        """How it holds a model to what is asked."""
+        """The supported ways of constraining a model."""
 
     @property
     def traits(self) -> Traits:
-        """Facts about it, for another process."""
+        """The facts about the upstream for another process."""
         return Traits(self.kind, self.ways, self.adds_bos)
 
     @abstractmethod
     def body(self, generation: Generation) -> dict[str, Any]:
-        """Return the request for a stream."""
+        """Return the body of a streaming request."""
 
     @abstractmethod
     def reader(self) -> Reader:
-        """Return what reads the events of one stream.
+        """Return a reader of one stream's events.
 
-        It may raise anything where an event is not what this kind sends.
+        It may raise any exception for an invalid event.
         """
 
     @abstractmethod
     def tokenizing(self, text: str, model: str | None, *, special: bool) -> dict[str, Any]:
-        """Return the request to `/tokenize`; `special`: with what stands before every text."""
+        """Return the body of a request to `/tokenize`. `special` includes the initial tokens."""
 
 
 def token_count(answer: Any) -> int | None:
-    """Return how many tokens `/tokenize` says that there are, in the answer of any kind."""
+    """Return the number of tokens in a response of `/tokenize` of any kind."""
     tokens = answer.get("tokens") if isinstance(answer, Mapping) else answer
     return len(tokens) if isinstance(tokens, list) else None
 
 
 def is_count(value: Any) -> TypeGuard[int]:
-    """Return whether a value can be a number of tokens."""
+    """Return True if a value is a valid token count."""
     return type(value) is int and 0 <= value < MOST
 
 
 def read_stop(stop: Any) -> str | int:
-    """Return the stop string or the id of a stop token that an upstream reports, "" for neither."""
+    """Return the stop string or token id reported by an upstream, "" for neither."""
     return stop if type(stop) in (str, int) else ""
 
 
 def usage_of(read: Any, made: Any) -> dict[str, Any] | None:
-    """Return a usage of OpenAI's shape, None where the numbers are none."""
+    """Return a usage in OpenAI's form, None for invalid numbers."""
     if not is_count(made):
         return None
     if not is_count(read):
@@ -176,34 +176,34 @@ def logprob_entry(token: str, logprob: Any, top: Sequence[Any] | None = ()) -> d
     """Return an entry of OpenAI's `logprobs.content`.
 
     Args:
-        token: its text.
-        logprob: the logarithm of its probability.
-        top: entries of the likeliest tokens in its place; None for an entry that is one of those.
+        token: the text of the token.
+        logprob: its log probability.
+        top: entries of the top tokens at its position, None for an entry of that list.
 
     Raises:
-        TypeError: the text or the number is none.
+        TypeError: the text or the number is invalid.
     """
     if not isinstance(token, str):
-        raise TypeError("a token is text")
+        raise TypeError("a token must be a string")
     data = token.encode(errors="replace")
     entry = {"token": token, "logprob": float(logprob), "bytes": list(data)}
     return entry if top is None else entry | {"top_logprobs": list(top)}
 
 
 def read_reason(reason: Any) -> Reason:
-    """Read why an output ended.
+    """Read a finish reason.
 
     Raises:
-        Fault: it did not end well.
+        Fault: the generation failed.
     """
     found = REASONS.get(how_it_ended(reason)) if isinstance(reason, str) else None
     if found is None:
-        raise Fault(f"the upstream ended the answer: {reason!r:.80}", status=502)
+        raise Fault(f"the upstream ended the response with reason {reason!r:.80}", status=502)
     return found
 
 
 def plain_usage(usage: Any) -> dict[str, Any] | None:
-    """Return the numbers of tokens in a usage of OpenAI's shape, None where there are none."""
+    """Return the token counts of a usage in OpenAI's form, None if there are none."""
     if not isinstance(usage, Mapping):
         return None
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -216,7 +216,7 @@ def plain_usage(usage: Any) -> dict[str, Any] | None:
 
 
 def error_text(value: Any) -> str | None:
-    """Return the words of an error in any server's shape, None where it is none."""
+    """Return the error message in a server's response, None if it is not an error."""
     if not isinstance(value, Mapping):
         return None
     error = value.get("error") or (value if value.get("object") == "error" else None)

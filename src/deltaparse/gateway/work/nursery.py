@@ -1,8 +1,8 @@
-"""The code of worker processes: the nursery that forks them, and the loop that each runs.
+"""The code of worker processes: the nursery and the loop of a worker.
 
-The worker ignores the signals that stop a service. It ends when the gateway closes its socket or
-kills it, or by itself if a job takes longer than it may: the timer is a thread of C, which needs
-no lock of the interpreter.
+A worker ignores the stop signals of a service. It ends when the gateway closes its socket or kills
+it. It also ends by itself if a job exceeds its limit. This timer is a C thread and works without
+the interpreter lock.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from .tasks import warm
 __all__ = ["alone", "main"]
 
 MEMORY = 1 << 30
-"""Bytes that a worker may allocate, where the system can limit them."""
+"""Limit of allocated bytes in a worker, on systems with such limits."""
 
 
 WARMING = 5.0
-"""Seconds in which what all workers share must be ready."""
+"""Seconds for preparing the shared state of all workers."""
 
 
 def main(number: int) -> None:
-    """Do what the socket of this number asks for, until it is closed.
+    """Execute the commands of a socket until it is closed.
 
-    "w" comes with another socket, for which a worker is forked. "m" comes with the length and the
-    bytes of what a gateway serves: it is made ready here, so that no worker has to.
+    "w" is sent with another socket, for a new worker. "m" is followed by the length and the bytes
+    of a
+    gateway's data. The nursery prepares it once for all workers.
     """
     _ignore_stops()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps the workers
@@ -72,7 +73,7 @@ def _warm(gateway: bytes) -> None:
 
 
 def alone() -> None:
-    """Be the one worker of this process, over its standard input and output."""
+    """Run one worker in this process, over standard input and output."""
     _ignore_stops()
     reading, writing = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
@@ -80,9 +81,9 @@ def alone() -> None:
 
 
 def serve(reading: IO[bytes], writing: IO[bytes]) -> None:
-    """Run the jobs that are read, one after another, until the end of the input."""
+    """Run jobs one after another, until the end of the input."""
     _limit_memory()
-    quiet = Path(os.devnull).open("w")  # noqa: SIM115 - for as long as the process
+    quiet = Path(os.devnull).open("w")  # noqa: SIM115 - open as long as the process runs
     send(writing, ("pid", os.getpid()))
     while True:
         try:
@@ -96,7 +97,7 @@ def serve(reading: IO[bytes], writing: IO[bytes]) -> None:
             send(writing, ("fault", fault))
         except MemoryError:
             send(writing, ("fault", Fault("the request needs too much memory", status=413)))
-        except Exception as error:  # noqa: BLE001 - the gateway says so
+        except Exception as error:  # noqa: BLE001 - the gateway reports it
             with suppress(OSError):
                 send(writing, ("failed", _failure(error)))
         finally:
@@ -104,13 +105,13 @@ def serve(reading: IO[bytes], writing: IO[bytes]) -> None:
 
 
 def send(writing: IO[bytes], message: tuple[str, Any]) -> None:
-    """Write a message; one that cannot be pickled writes nothing."""
+    """Write a message. If it cannot be pickled, the stream stays unchanged."""
     writing.write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
     writing.flush()
 
 
 def _failure(error: Exception) -> tuple[str, list[str]]:
-    """Return the type of an exception and its places; its words may be those of a request."""
+    """Return the type and locations of an exception. Its message may contain data of a request."""
     frames = traceback.extract_tb(error.__traceback__)
     where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return type(error).__name__, where

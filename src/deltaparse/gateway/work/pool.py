@@ -1,9 +1,8 @@
-"""Fair use of the workers: deadlines, and turns by client.
+"""Fair scheduling of the workers, with deadlines.
 
-Jobs share the processors, and one that has taken `SHARE` seconds is slow: it goes on with the
-lowest priority. So a request that takes long keeps no short one waiting. If all places are taken
-and somebody waits, the client with the most jobs loses its oldest slow one. Clients that wait are
-served in turns, however many requests each has.
+A job is slow after `SHARE` seconds of processor time, and continues at the lowest priority. So slow
+requests do not delay short ones. If all places are taken and another client waits, the client with
+the most jobs loses its oldest slow one. Waiting clients take turns, however many requests each has.
 """
 
 from __future__ import annotations
@@ -22,31 +21,31 @@ from .worker import Idle, Worker, WorkerDied
 __all__ = ["Pool"]
 
 SHARE = 0.1
-"""Seconds of the processor after which a job is slow."""
+"""Seconds of processor time after which a job is slow."""
 
 MOST = 32
-"""Places for jobs that run."""
+"""Number of places for running jobs."""
 
 LARGE = 2 << 20
 MOST_OF_ONE = 8
-"""A job takes a place more for each `LARGE` bytes, up to that number: they need memory."""
+"""A job takes one more place per `LARGE` bytes, up to this number, because it needs more memory."""
 
 WAITING = 30.0
 """Seconds for which a job may wait for a worker."""
 
 TICK = 0.05
 BY_THE_CLOCK = 3
-"""So many times as long as its processor time may a job take, beside other processes."""
+"""Limit of wall-clock time, as a multiple of the processor time."""
 
 ENDING = 1.0
-"""Seconds behind the deadline after which a worker ends by itself."""
+"""Seconds after the deadline until a worker ends by itself."""
 
 IDLE = Idle()
 
 
 @dataclass(eq=False)
 class Turn:
-    """A job that waits for so many places."""
+    """A waiting job and its number of places."""
 
     places: int
     comes: asyncio.Future[None]
@@ -54,7 +53,7 @@ class Turn:
 
 @dataclass(eq=False)
 class Job:
-    """A job that runs."""
+    """A running job."""
 
     client: str
     worker: Worker
@@ -67,7 +66,7 @@ class Pool:
     """Runs functions in worker processes, for one event loop.
 
     Args:
-        seconds: how much time of the processor a job may take.
+        seconds: the limit of processor time for a job.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -80,19 +79,19 @@ class Pool:
     async def run(
         self, client: str, param: str | None, function: Callable[..., Any], *args: Any
     ) -> Any:
-        """Run a function of a module in a worker, and return its result.
+        """Run a module-level function in a worker, and return its result.
 
-        A task that is cancelled ends its worker at once.
+        If the task is cancelled, the worker is killed immediately.
 
         Args:
-            client: whose job it is.
-            param: the member of the request that the job works on, as long as it reports no other.
-            function: the function; its first argument reports the member that it works on.
-            args: its other arguments.
+            client: the client of the job.
+            param: the member of the request in progress, until the function reports another one.
+            function: the function. Its first argument is a callback for the member in progress.
+            args: the other arguments.
 
         Raises:
-            Fault: the function raised it, it took too long, or no worker was free in time.
-            WorkerFailed: the function raised something else.
+            Fault: the function raised it, exceeded its time, or no worker was free in time.
+            WorkerFailed: the function raised another exception.
         """
         size = sum(len(arg) for arg in args if isinstance(arg, bytes | str))
         places = min(1 + size // LARGE, MOST_OF_ONE)
@@ -110,7 +109,7 @@ class Pool:
             raise
         finally:
             if job.is_slow:
-                job.worker.kill()  # its priority stays low
+                job.worker.kill()  # a lowered priority cannot be raised again
             IDLE.give(job.worker)
             if job in self._running:
                 self._running.remove(job)
@@ -118,11 +117,11 @@ class Pool:
 
     @staticmethod
     def prepare(gateway: bytes) -> None:
-        """Start a worker before the first request waits for it."""
+        """Start a worker before the first request."""
         IDLE.prepare(gateway)
 
     def close(self) -> None:
-        """Let the threads end; workers that still run are ended."""
+        """Stop the threads, and kill running workers."""
         for job in self._running:
             job.worker.kill()
         if self._threads is not None:
@@ -156,14 +155,14 @@ class Pool:
         except WorkerDied as error:
             if job.is_given_up:
                 raise given_up(worker.at or param) from error
-            message = "the request ended the process that worked on it"
+            message = "the worker process ended while processing the request"
             raise Fault(message, status=500, param=worker.at or param) from error
 
     async def _admitted(self, client: str, places: int) -> None:
-        """Wait until a job of this client may run; its places are taken then.
+        """Wait until a job of this client may run, and take its places.
 
         Raises:
-            Fault: that takes too long.
+            Fault: the waiting time is exceeded.
         """
         turn = Turn(places, asyncio.get_running_loop().create_future())
         self._waiting.setdefault(client, deque()).append(turn)
@@ -181,7 +180,7 @@ class Pool:
             raise
 
     def _leave(self, client: str, turn: Turn) -> None:
-        """Wait no longer."""
+        """Remove a job from the queue."""
         self._waiting[client].remove(turn)
         if not self._waiting[client]:
             del self._waiting[client]
@@ -192,7 +191,7 @@ class Pool:
         self._admit()
 
     def _admit(self) -> None:
-        """Let those who wait run, as long as there are places for them, client after client."""
+        """Start waiting jobs while there are free places, client after client."""
         waiting = deque(self._waiting)
         while waiting:
             client = waiting.popleft()
@@ -209,13 +208,14 @@ class Pool:
             turn.comes.set_result(None)
 
     def _has_places(self, places: int) -> bool:
-        """Return whether so many are free, giving up slow jobs for them if need be."""
+        """Return True if enough places are free, killing slow jobs if necessary."""
         slow = [job for job in self._running if job.is_slow]
         if self._taken + places - sum(job.places for job in slow) > MOST:
             return False
         while self._taken + places > MOST:
             jobs = Counter(job.client for job in self._running)
-            job = max(slow, key=lambda job: jobs[job.client])  # the first of equals: the oldest
+            # Max returns the first of equals, the oldest
+            job = max(slow, key=lambda job: jobs[job.client])
             job.is_given_up = True
             job.worker.kill()
             slow.remove(job)
@@ -225,23 +225,25 @@ class Pool:
 
 
 def _looked_at(answer: asyncio.Future[Any]) -> None:
-    """Retrieve the exception of an answer that nobody waits for any more."""
+    """Retrieve the exception of an abandoned job, so that asyncio does not log it."""
     if not answer.cancelled():
         answer.exception()
 
 
 def busy() -> Fault:
-    """Return the fault of a request for which there is no worker."""
+    """Return the fault for a request without a free worker."""
     return Fault("too many requests at a time", status=503, retry_after="1")
 
 
 def too_long(param: str | None, seconds: float) -> Fault:
-    """Return the fault of a request whose work takes too long."""
+    """Return the fault for a request that exceeds its processing time."""
     message = f"{param or 'the request'} takes more than {seconds:g} seconds to process"
     return Fault(message, param=param, code="too_complex")
 
 
 def given_up(param: str | None) -> Fault:
-    """Return the fault of a request that was given up for others."""
-    message = f"{param or 'the request'} takes long to process, and other requests wait: try later"
+    """Return the fault for a request that was cancelled in favor of others."""
+    message = (
+        f"{param or 'the request'} takes long to process while other requests wait; try again later"
+    )
     return Fault(message, status=429, param=param, retry_after="1")

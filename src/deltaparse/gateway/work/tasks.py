@@ -1,4 +1,4 @@
-"""What the workers do: understand a request, and make the grammar for the rest of a turn."""
+"""The tasks of workers: parsing a request, and building the grammar for the rest of a turn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["constrain", "served", "understand", "warm"]
 
 
 def served(model: Model, upstream: Upstream, settings: Settings) -> bytes:
-    """Return what a worker must know of a gateway: no key, and nothing of the upstream's state."""
+    """Return the pickled data of a gateway for workers, without keys and connections."""
     known = replace(settings, api_key="", upstream_key="")
     return pickle.dumps((Model(model.template, model.fmt), upstream.traits, known))
 
@@ -29,16 +29,16 @@ def warm(gateway: bytes) -> None:
 
 
 def understand(at: Callable[[str], None], gateway: bytes, path: str, body: bytes) -> dict[str, Any]:
-    """Understand the request in a body, and return what `Asked.portable` does.
+    """Parse the request in a body, and return `ParsedRequest.portable()`.
 
     Args:
-        at: is called with the member that is worked on.
-        gateway: what `served` returned.
-        path: which protocol it is.
+        at: a callback for the member in progress.
+        gateway: the result of `served`.
+        path: the path of the protocol.
         body: the JSON.
 
     Raises:
-        Fault: the request is refused.
+        Fault: the request is rejected.
     """
     model, traits, settings = _known(gateway)
     read = read_body(body, settings.max_values)
@@ -48,16 +48,16 @@ def understand(at: Callable[[str], None], gateway: bytes, path: str, body: bytes
 def constrain(
     at: Callable[[str], None], gateway: bytes, understood: dict[str, Any], prompt: str
 ) -> Constraint | None:
-    """Return what a model is held to behind a prompt that the turn goes on from.
+    """Return the constraint for the rest of a turn.
 
     Args:
-        at: is called with the member that is worked on.
-        gateway: what `served` returned.
-        understood: what `understand` returned.
-        prompt: the prompt.
+        at: a callback for the member in progress.
+        gateway: the result of `served`.
+        understood: the result of `understand`.
+        prompt: the prompt, with the output so far.
 
     Raises:
-        Fault: it cannot be held to what was asked.
+        Fault: the upstream does not support a suitable constraint.
     """
     del at
     model, traits, _ = _known(gateway)

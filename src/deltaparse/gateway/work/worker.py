@@ -1,12 +1,12 @@
-"""Worker processes: each runs one function at a time, and can be killed while it does.
+"""Worker processes: each runs one function at a time, and can be killed meanwhile.
 
-A thread cannot be ended from outside, a process can. On systems with `fork` one process, the
-nursery, imports the code once and forks the workers, so a new worker is there within milliseconds
-and shares most of its memory. The gateway itself has threads and must not fork. Elsewhere each
-worker is a new interpreter.
+Threads cannot be killed, processes can. On systems with `fork`, one process (the nursery) imports
+the code once and forks the workers. So a new worker starts within milliseconds and shares most of
+its memory. The gateway itself has threads and must not fork. On other systems each worker is a new
+interpreter.
 
-Gateways of one process share the nursery and the idle workers. All messages are pickles between
-processes of the same program; nothing that a client sends is unpickled.
+All gateways of a process share the nursery and the idle workers. All messages are pickles between
+processes of this program. Data from clients is never unpickled.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from typing import IO, Any, cast
 __all__ = ["Idle", "Worker", "WorkerDied", "WorkerFailed"]
 
 MOST_IDLE = 4
-"""Idle workers that are kept for the next requests."""
+"""Number of idle workers kept for further requests."""
 
 LARGE = 1 << 20
-"""Bytes of a job, after which its worker is not used again: it keeps memory that it needed."""
+"""Size of a job in bytes above which its worker is not reused, because it keeps the memory."""
 
 LOWEST = 19
 """The lowest priority of a process."""
 
 TELLS = Path("/proc/self/stat").exists()
 GUESS = 2
-"""A system that does not tell processor time is taken to give a job one part in so many."""
+"""Assumed ratio of wall-clock time to processor time, on systems that do not report the latter."""
 
 FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds")
 START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
@@ -48,15 +48,15 @@ ALONE = START + "from deltaparse.gateway.work.nursery import alone; alone()"
 
 
 class WorkerDied(Exception):
-    """The process ended before it answered: it was killed, or it crashed."""
+    """The process ended before it responded: it was killed, or it crashed."""
 
 
 class WorkerFailed(Exception):
-    """The function raised an exception that is not a fault of the request.
+    """The function raised an exception other than a fault.
 
     Args:
-        kind: the name of the exception's type.
-        where: the places in the code, the innermost last.
+        kind: the type name of the exception.
+        where: the code locations, innermost last.
     """
 
     def __init__(self, kind: str, where: list[str]) -> None:
@@ -68,7 +68,7 @@ class WorkerFailed(Exception):
 class Worker:
     """One worker process.
 
-    `at` is the member of the request that it works on, as the running function reports it.
+    `at` is the member of the request in progress, as reported by the running function.
     """
 
     def __init__(self) -> None:
@@ -92,17 +92,17 @@ class Worker:
             self._writing = cast("IO[bytes]", self._process.stdin)
 
     def ask(self, seconds: float, function: Callable[..., Any], *args: Any) -> Any:
-        """Run a function in the process and return its result; this blocks.
+        """Run a function in the process and return its result. The call blocks.
 
         Args:
-            seconds: after that time the process ends by itself, even if this one is gone.
-            function: a function of a module; its first argument is called with the member of the
-                request that it works on.
+            seconds: the time after which the process ends by itself, even without this process.
+            function: a module-level function. Its first argument is a callback for the member in
+                progress.
             args: the other arguments.
 
         Raises:
             Fault: the function raised it.
-            WorkerFailed: the function raised something else.
+            WorkerFailed: the function raised another exception.
             WorkerDied: the process ended.
         """
         self.at, self._asking = None, True
@@ -128,19 +128,19 @@ class Worker:
         return value
 
     def seconds(self) -> float:
-        """Return how much processor time the running job has taken, or about that."""
+        """Return the processor time of the running job, estimated on some systems."""
         if not TELLS:
             return (time.monotonic() - self._began) / GUESS
         return self._processor_time() - self._spent_before
 
     def step_back(self) -> None:
-        """Leave the processor to others that want it; the process cannot be used again then."""
+        """Lower the priority of the process. It must not be reused afterwards."""
         with contextlib.suppress(OSError, AttributeError):
             if self._pid is not None:
                 os.setpriority(os.PRIO_PROCESS, self._pid, LOWEST)
 
     def kill(self) -> None:
-        """End the process, whatever it does; a thread that waits in `ask` raises `WorkerDied`."""
+        """Kill the process. A thread waiting in `ask` raises `WorkerDied`."""
         if self.is_dead:
             return
         self.is_dead = True
@@ -151,12 +151,12 @@ class Worker:
             if self._pid is not None:
                 with contextlib.suppress(OSError):
                     os.kill(self._pid, signal.SIGKILL)
-            # Wakes the thread that waits; a process that was not started yet reads the end.
+            # Wakes the waiting thread. A process that has not started yet reads the end.
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the connection, unless a thread uses it, which closes it then."""
+        """Close the connection. If a thread is using it, that thread closes it."""
         if not self._asking:
             for one in (self._writing, self._reading, self._socket):
                 with contextlib.suppress(OSError):
@@ -174,7 +174,7 @@ class Worker:
                 return kind, value
 
     def _processor_time(self) -> float:
-        """Return the processor time of the process; 0 where it is not known."""
+        """Return the processor time of the process, 0 if unknown."""
         if self._pid is None:
             return 0.0
         try:
@@ -185,14 +185,14 @@ class Worker:
 
 
 class Idle:
-    """Workers that wait for work, for all gateways of this process."""
+    """Idle workers, shared by all gateways of this process."""
 
     def __init__(self) -> None:
         self._workers: list[Worker] = []
         self._process = os.getpid()
 
     def prepare(self, gateway: bytes) -> None:
-        """Start a worker that is ready for a gateway's requests, if that is possible."""
+        """Start a prepared worker for a gateway, if possible."""
         with contextlib.suppress(OSError):
             if FORKS:
                 NURSERY_OF_PROCESS.warm(gateway)
@@ -200,7 +200,7 @@ class Idle:
 
     def take(self) -> Worker:
         """Return an idle worker, or a new one."""
-        if self._process != os.getpid():  # a fork: these are the other process's workers
+        if self._process != os.getpid():  # after a fork, the workers belong to the parent
             self._workers, self._process = [], os.getpid()
         try:
             return self._workers.pop()
@@ -208,7 +208,7 @@ class Idle:
             return Worker()
 
     def give(self, worker: Worker) -> None:
-        """Take a worker back."""
+        """Keep a worker for reuse, or end it."""
         if worker.is_dead or len(self._workers) >= MOST_IDLE:
             worker.kill()
             worker.close()
@@ -217,9 +217,9 @@ class Idle:
 
 
 class Nursery:
-    """The process that forks the workers; it is started with the first one, and again if it dies.
+    """The process that forks the workers. It is started on first use, and restarted if it dies.
 
-    It ends when this process does, for it reads the end of its socket then.
+    It ends with this process, because its socket is closed then.
     """
 
     def __init__(self) -> None:
@@ -229,7 +229,7 @@ class Nursery:
         self._owner = os.getpid()
 
     def worker(self) -> socket.socket:
-        """Return a socket at whose other end is a new worker.
+        """Return a socket connected to a new worker.
 
         Raises:
             OSError: no process can be started.
@@ -239,13 +239,13 @@ class Nursery:
             with theirs:
                 try:
                     socket.send_fds(self._started(), [b"w"], [theirs.fileno()])
-                except OSError:  # it died
+                except OSError:  # the nursery died
                     again = self._started(again=True)
                     socket.send_fds(again, [b"w"], [theirs.fileno()])
             return ours
 
     def warm(self, gateway: bytes) -> None:
-        """Let the workers that come share what a gateway serves.
+        """Prepare the data of a gateway for future workers.
 
         Raises:
             OSError: no process can be started.
@@ -267,15 +267,16 @@ class Nursery:
 
 
 def started(code: str, *args: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Start an interpreter that runs `code` with the modules that are found here.
+    """Start an interpreter that runs `code` with this process's module path.
 
-    It is not `multiprocessing`, which would import the program's main module again. The process
-    has a session of its own: Ctrl-C is for the gateway, which ends its answers first.
+    `multiprocessing` is not used, because it would import the program's main module again. The
+    process
+    has its own session: Ctrl-C stops only the gateway, which first completes its responses.
     """
     executable = os.fsdecode(spawn.get_executable())
     command = [executable, "-I", "-c", code, json.dumps(sys.path), *args]
     chosen = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **options}
-    return subprocess.Popen(  # noqa: S603 - no word of it is a client's
+    return subprocess.Popen(  # noqa: S603 - the command contains no input of clients
         command, start_new_session=os.name == "posix", **chosen
     )
 

@@ -25,7 +25,7 @@ def read_chat_completions(chunks: Objects, *, index: int = 0) -> Message:
 
     Args:
         chunks: mappings, objects of a client, or the text or bytes of server-sent events, cut
-            anywhere; or a complete response.
+            anywhere, or a complete response.
         index: the choice to read.
     """
     reader = ChatReader(index)

@@ -30,7 +30,7 @@ class Draft:
         self.text.write(text)
 
     def is_another(self, call_id: Any, name: Any) -> bool:
-        """Return True if id or name are of another call; some servers reuse an index."""
+        """Return True if id or name are of another call. Some servers reuse an index."""
         return bool(call_id and name and self.call_id and str(call_id) != self.call_id)
 
     def identify(self, call_id: Any, name: Any) -> None:

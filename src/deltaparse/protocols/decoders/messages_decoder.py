@@ -35,7 +35,7 @@ def read_messages(events: Objects) -> Message:
 
     Args:
         events: mappings, objects of a client, or the text or bytes of server-sent events, cut
-            anywhere; or a complete message.
+            anywhere, or a complete message.
     """
     reader = MessageReader()
     read_objects(events, reader.read, "event of Messages")

@@ -24,7 +24,7 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 def read_objects(given: Objects, read: Callable[[Mapping[str, Any]], None], what: str) -> None:
-    """Read all objects of the input; `what` names them in errors.
+    """Read all objects of the input. `what` names them in errors.
 
     Raises:
         UsageError: an object is not a mapping.
@@ -100,7 +100,7 @@ class Lines:
 
 
 def _loads(data: str) -> Any:
-    """Read the data of an event; None if the stream was truncated in it."""
+    """Read the data of an event. None if the stream was truncated in it."""
     try:
         return json.loads(data)
     except ValueError:

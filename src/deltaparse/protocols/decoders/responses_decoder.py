@@ -34,7 +34,7 @@ def read_responses(events: Objects) -> Message:
 
     Args:
         events: mappings, objects of a client, or the text or bytes of server-sent events, cut
-            anywhere; or a complete response.
+            anywhere, or a complete response.
     """
     reader = ResponseReader()
     read_objects(events, reader.read, "event of Responses")
@@ -60,7 +60,7 @@ class Item:
         return self._drafts.setdefault(("call", 0), Draft(ToolCall))
 
     def drafts(self) -> Iterator[Draft]:
-        """Iterate over the drafts in order; a reasoning text replaces its summary."""
+        """Iterate over the drafts in order. A reasoning text replaces its summary."""
         has_text = any(
             what == "reasoning" and draft.text.tell() for (what, _), draft in self._drafts.items()
         )
@@ -128,7 +128,7 @@ class ResponseReader:
                 item.text(kind, index).replace(event[member])
 
     def _read_response(self, response: Mapping[str, Any]) -> None:
-        """Read the response in an event; the last event has the complete one."""
+        """Read the response in an event. The last event has the complete one."""
         status = response.get("status")
         if how_it_ended(status) == "unknown":
             return  # the response is not finished

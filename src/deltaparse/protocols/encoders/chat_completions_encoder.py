@@ -42,17 +42,17 @@ DONE = b"data: [DONE]\n\n"
 
 
 class ChatCompletions(Encoder):
-    """Encoder for the chunks of Chat Completions; one encoder for each choice.
+    """Encoder for the chunks of Chat Completions. One encoder for each choice.
 
     Args:
         id: the id of the response, the same in all chunks.
         model: the model name for clients.
         created: the time of the response, in seconds since 1970.
-        index: the index of the choice. Several choices share all other arguments; all but the last
+        index: the index of the choice. Several choices share all other arguments. All but the last
             one to finish pass `last_choice=False`.
-        system_fingerprint: the server's fingerprint; None leaves it out.
+        system_fingerprint: the server's fingerprint. None leaves it out.
         reasoning: the member with reasoning: "reasoning_content", "reasoning", "both", or "none".
-        logprobs: called with each delta; returns the log probabilities of its tokens, a list of
+        logprobs: called with each delta. Returns the log probabilities of its tokens, a list of
             OpenAI's `{"token", "logprob", "bytes", "top_logprobs"}`, or None.
         role_alone: write the role in a chunk of its own, which `start` returns, instead of in the
             first delta.

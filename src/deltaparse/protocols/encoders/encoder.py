@@ -172,7 +172,7 @@ class Encoder(ABC):
             stop_sequence: the stop string that ended the turn, for protocols that report it.
 
         Raises:
-            UsageError: the call precedes `start` or follows `finish`, or there is no reason.
+            UsageError: the call precedes `start` or follows `finish`, or the reason is missing.
         """
         self._check_open()
         open_call = self._kind == "call"
@@ -193,7 +193,7 @@ class Encoder(ABC):
     def error(self, message: str, *, type: str = "server_error", code: str = "") -> list[Event]:
         """Return the events that end the response with an error, instead of `finish`.
 
-        `type` and `code` are those of the protocol's own errors.
+        `type` and `code` are as in the protocol's own errors.
         """
         if self._phase == "ended":
             self._check_open()
@@ -208,7 +208,7 @@ class Encoder(ABC):
     def events(
         self, deltas: Iterable[Delta], finish_reason: WhenEnded, usage: Usage = None
     ) -> Iterator[Event]:
-        """Iterate over all events of a response; a function is called for the reason at the end."""
+        """Iterate over all events of a response. A function is called for the reason at the end."""
         yield from self.start()
         for delta in deltas:
             yield from self.push(delta)
@@ -237,7 +237,7 @@ class Encoder(ABC):
     ) -> dict[str, Any]:
         """Return the complete response, for a request without streaming.
 
-        It equals the response that a client builds from the stream. Arguments are those of
+        It equals the response that a client builds from the stream. Arguments are the same as in
         `finish`.
         """
 
@@ -296,7 +296,7 @@ class Encoder(ABC):
         return events + self._opened(kind, None, text)
 
     def _open_call(self, delta: ToolCallDelta) -> list[Event]:
-        """Close the open part, and open a call; a call that is closed may be complete."""
+        """Close the open part, and open a call. A call that is closed may be complete."""
         self._check_open()
         if delta.name is None:
             if delta.arguments:

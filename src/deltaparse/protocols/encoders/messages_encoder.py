@@ -44,10 +44,10 @@ class AnthropicMessages(Encoder):
     Args:
         id: the id of the message.
         model: the model name for clients.
-        created: ignored, because the protocol has no such member.
+        created: ignored, because the protocol lacks this member.
         usage: the usage known at the start, which has the input tokens: in the shape of any
             protocol, or a function that returns it.
-        reasoning: write thinking blocks; False drops reasoning.
+        reasoning: write thinking blocks. False drops reasoning.
         signature: signs the text of each thinking block at its end, so that the server recognizes
             it when a client sends it back. With it, the text of the open block is kept.
         fields: additional members of the message.

@@ -56,12 +56,12 @@ class Responses(Encoder):
     """Encoder for the events of Responses.
 
     Args:
-        id: the id of the response; item ids are made from it, `msg_..._0` for "resp_...".
+        id: the id of the response. Item ids are made from it, `msg_..._0` for "resp_...".
         model: the model name for clients.
         created: the time of the response, in seconds since 1970.
         reasoning: the form of reasoning: the "text" of its item, its "summary", or "none" to drop
             it. Clients of OpenAI's own models show summaries.
-        logprobs: called with each delta; returns the log probabilities of its tokens, a list of
+        logprobs: called with each delta. Returns the log probabilities of its tokens, a list of
             OpenAI's `{"token", "logprob", "bytes", "top_logprobs"}`, or None.
         fields: additional members of the response that repeat the request: `tools`, `tool_choice`,
             `instructions`, `temperature`, `metadata` and so on.

@@ -76,7 +76,7 @@ def read_request(
     template: Template | None,
     state: Sequence[str] = STATE,
 ) -> Request:
-    """Read the body of a request; images and documents get the template's shape.
+    """Read the body of a request. Images and documents get the template's shape.
 
     Raises:
         UsageError: the request does not follow its protocol, or has an unsupported member.
@@ -102,7 +102,7 @@ def kept_elsewhere(name: str) -> str:
 
 
 def read_role(message: Mapping[str, Any], roles: Sequence[str]) -> str:
-    """Return the role of a message; most templates drop messages of unknown roles.
+    """Return the role of a message. Most templates drop messages of unknown roles.
 
     Raises:
         UsageError: the role is not one of the protocol's roles.

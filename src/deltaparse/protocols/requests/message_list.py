@@ -39,7 +39,7 @@ class Turns:
 
 
 def call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
-    """Return a call in the form of Chat Completions; the arguments are JSON text."""
+    """Return a call in the form of Chat Completions. The arguments are JSON text."""
     return {
         "id": call_id,
         "type": "function",

@@ -26,7 +26,7 @@ def read_messages_request(body: Any, *, template: Template | None = None) -> Req
     Args:
         body: the request, as JSON.
         template: the template that will render it. Images and documents get the shape that it
-            accepts; a document of plain text is text.
+            accepts. A document of plain text is text.
 
     Raises:
         UsageError: the request has an unsupported member, such as server state or a block of
