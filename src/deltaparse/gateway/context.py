@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from .choice_stream import Turn
 from .faults import Fault
-from .headers_and_ids import Names
 from .metrics import Metrics
 from .model import Model
+from .model_names import ModelNames
 from .settings import Settings
 from .turn_log import Records
 from .uploads import Uploads
@@ -50,7 +50,7 @@ class Shared:
         self.client = client
         self.settings = settings
         self.metrics = Metrics()
-        self.names = Names(client, settings)
+        self.names = ModelNames(client, settings)
         self.records = records or Records(latest=settings.inspect)
         self.turns: set[Turn] = set()
         self.open = 0

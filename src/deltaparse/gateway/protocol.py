@@ -21,10 +21,10 @@ from deltaparse.protocols import (
 from deltaparse.protocols.requests.chat_request import STATE, kept_elsewhere, state_member
 from deltaparse.protocols.requests.responses_request import RESPONSES_STATE
 
-from .error_bodies import CHAT, MESSAGES, RESPONSES, check_shape
 from .faults import Fault, refusing
 from .logprobs import TokenTexts
 from .model import Thinking
+from .request_shapes import CHAT, MESSAGES, RESPONSES, check_shape
 from .sampling_parameters import Sampling, flag, mapping, member, read_sampling, whole_number
 
 __all__ = ["PROTOCOLS", "Protocol"]

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from .settings import Settings
 from .upstreams.http_client import HttpClient
 
-__all__ = ["Names"]
+__all__ = ["ModelNames"]
 
 # Seconds to wait for the list, and seconds until it may be requested again.
 PATIENCE = 5.0
 FRESH = 10.0
 
 
-class Names:
+class ModelNames:
     """The upstream's model names, requested on first use and again for an unknown name.
 
     An upstream without a list accepts any name. If clients forward their own keys, the list is not
