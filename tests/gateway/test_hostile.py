@@ -380,7 +380,7 @@ def test_unknown_model_is_refused_for_concurrent_first_requests(upstream):
 
 def test_model_list_of_one_client_is_hidden_from_others(upstream):
     """Clients may forward different keys to the upstream."""
-    before, asked_by = upstream.documents, []
+    before = upstream.documents
     upstream.documents = {"/v1/models": {"data": [{"id": "secret"}]}}
     gateway = Running(upstream, forward_authorization=True)
     try:
@@ -391,7 +391,6 @@ def test_model_list_of_one_client_is_hidden_from_others(upstream):
     finally:
         upstream.documents = before
         gateway.stop()
-    assert asked_by == []
 
 
 def test_client_disconnect_is_recorded_as_cancelled(upstream):
