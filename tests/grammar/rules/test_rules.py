@@ -75,7 +75,7 @@ def test_no_rule_begins_with_itself():
     left, right = book.reserve("left"), book.reserve("right")
     book.define(left, choice(A, seq(optional(B), right)))
     book.define(right, choice(B, left))
-    with pytest.raises(UsageError, match="refers to itself"):
+    with pytest.raises(UsageError, match="refers only to itself"):
         book.grammar(left)
 
 

@@ -199,7 +199,7 @@ def test_what_is_not_expressed_is_told(schema, expected):
         ({"items": {"enum": 1}}, "#/items/enum", "must be a list"),
         ({"$ref": "#/$defs/x"}, "#/$defs/x", "not there"),
         ({"$ref": "#"}, "#", "no finite text"),
-        ({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, "#", "refers to itself"),
+        ({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, "#", "refers only to itself"),
         ({"allOf": [{"$ref": "#"}, {"type": "null"}]}, "#/allOf/0", "joins itself"),
         (False, "#", "no finite text"),
         ({"properties": {"next": {"$ref": "#"}}, "required": ["next"]}, "#", "no finite text"),
