@@ -426,7 +426,7 @@ class TestErrors:
             gbnf(fmt, TOOLS, **options)
 
     def test_required_without_tools(self):
-        with pytest.raises(UsageError, match="there are no tools"):
+        with pytest.raises(UsageError, match="needs at least one tool"):
             gbnf(HERMES, [], tool_choice="required")
 
 

@@ -7,10 +7,10 @@ group count against the limit of 2,000.
 The output also has the same meaning in xgrammar. In a class, xgrammar treats `-` as a range unless
 it is last, even if escaped, and a leading `^` as negation, even if escaped. After `\xHH`, it reads
 further hexadecimal digits as part of the escape. Therefore `^` and `-` are last in a class, after
-escaped characters, and are never a class by themselves. A literal is split after a character
-xgrammar escapes this way, such as `é`, if a digit follows.
+escaped characters, and are never a class by themselves. A literal is split after characters
+xgrammar escapes this way (for example `é`) if a digit follows.
 
-xgrammar has constructs for special tokens, and for text without some markers. In GBNF such text is
+xgrammar has constructs for special tokens, and for text without some markers. In GBNF the latter is
 an automaton with one rule for each state, and xgrammar would run its whole vocabulary over these
 rules.
 """

@@ -143,8 +143,7 @@ class _Writer:
         return self._tokens[body]
 
     def _bracketed(self, body: Expr) -> str:
-        """Write an expression in brackets, or as a rule or terminal of its own if nested too deep.
-        """
+        """Write an expression in brackets, or as a rule of its own if nested too deep."""
         if self._levels < MAX_LEVELS:
             self._levels += 1
             text = f"({self._rule(body)})"
@@ -159,8 +158,7 @@ class _Writer:
 
 
 def _quoted(text: str) -> str:
-    """Write a literal. Unprintable characters like DEL are escaped, since llguidance refuses them.
-    """
+    """Write a literal, with unprintable characters escaped, since llguidance refuses them."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(
         char if char.isprintable() or ord(char) > 0xFFFF else f"\\u{ord(char):04x}"
@@ -188,7 +186,7 @@ def _raw(raw: TextUntil | TextWithout) -> str:
 
 def _until(until: TextUntil) -> str:
     """Write raw text up to a marker, with the marker or a suffix of it only at its end."""
-    # One combined pattern: engines give up on many patterns at a time.
+    # One combined pattern: engines abort if they must match many patterns at a time.
     ended = [text for text in until.others if until.marker.endswith(text)]
     wrong = [f"(?:{'|'.join(map(_regex, [until.marker, *ended]))})(?s:.)"]
     wrong += [_regex(text) for text in until.others if text not in ended]

@@ -63,6 +63,6 @@ def spend(steps: int, path: str = "") -> None:
     if work.steps > MAX_WORK:
         where = f"{path}: " if path else ""
         raise UsageError(
-            f"{where}the schema takes too much work; use fewer or smaller combinations of allOf,"
+            f"{where}the schema takes too much work, use fewer or smaller combinations of allOf,"
             " anyOf, oneOf, enum and pattern"
         )
