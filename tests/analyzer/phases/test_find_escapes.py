@@ -60,10 +60,10 @@ def test_escapes_are_found_and_undone(spelled, found):
 )
 def test_what_a_template_loses_of_names_is_an_issue(place, spelled, odd):
     fmt = analyze(calls(**{place: f'"{spelled.replace("NAME", place)}"'}))
-    whose = {"name": "functions whose names", "key": "arguments whose names"}[place]
+    whose = {"name": "function names", "key": "argument names"}[place]
     (issue,) = fmt.issues
     assert not fmt.verified
-    assert f"{whose} have {odd} did not come back: " in issue
+    assert f"calls with {odd} in {whose} did not round-trip: " in issue
 
 
 def test_a_name_that_is_escaped_in_json_is_an_issue():

@@ -137,7 +137,7 @@ def test_switched_reasoning_without_header_is_not_understood():
     thought = THOUGHT.replace("'<t>'", "('<u>' if bare else '<t>')")
     source = turns("HEADER" + thought + "{{ m.content }}")
     fmt = analyze(source.replace("<me>HEADER", "{{ '<me>' if not bare }}"))
-    assert any("did not come back (with bare=true)" in issue for issue in fmt.issues)
+    assert any("did not round-trip (with bare=true)" in issue for issue in fmt.issues)
     assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ())
 
 
@@ -148,7 +148,7 @@ def test_switched_reasoning_that_hides_content_has_own_markers():
     source = turns(said + "{{ m.content or '' }}{% endif %}" + CALLS)
     fmt = analyze("{{ tools | tojson if tools }}" + source)
     assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ("<u>", "\n</u>"))
-    assert any("content did not come back (with deep=true)" in issue for issue in fmt.issues)
+    assert any("content did not round-trip (with deep=true)" in issue for issue in fmt.issues)
 
 
 def test_whitespace_does_not_open_reasoning_before_calls():

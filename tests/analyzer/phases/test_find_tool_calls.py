@@ -83,7 +83,7 @@ def test_calls_outside_of_the_turn_are_said_to_be_there(space):
 
 def test_calls_that_are_read_and_not_shown_are_said_to_be_so():
     issue = issue_of_calls(turns(PLAIN + "{{ m.tool_calls | length if m.tool_calls }}"))
-    assert "it reads the tool_calls of a message, and shows none" in issue
+    assert "it reads the tool_calls of a message, but does not render them" in issue
 
 
 SCHEMAS = (
@@ -166,7 +166,7 @@ def test_tools_are_supported_where_calls_are_not_understood():
 ANSWERED = (
     "{% if m.tool_calls and loop.last %}{{ raise_exception('results must follow') }}{% endif %}"
 )
-NO_END = "nothing says where that begins"
+NO_END = "the start of the result is unknown"
 
 
 @pytest.mark.parametrize(
@@ -286,8 +286,8 @@ def test_what_is_said_of_a_template_that_shows_no_calls():
     reads = turns.replace("MORE", "{% if m.tool_calls %}!{% endif %}")
     for source, words in (
         (turns.replace("MORE", ""), "never reads the tool_calls of a message"),
-        (reads, "reads the tool_calls of a message, and shows none"),
-        (reads.replace("{{ tools | tojson if tools }}", ""), "and shows none"),
+        (reads, "reads the tool_calls of a message, but does not render them"),
+        (reads.replace("{{ tools | tojson if tools }}", ""), "but does not render them"),
     ):
         [issue] = analyze(source).issues
         assert words in issue

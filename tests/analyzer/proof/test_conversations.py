@@ -132,14 +132,14 @@ def test_what_is_left_out_is_plain():
 
 def test_what_a_turn_says_where_it_has_no_content():
     said = {turn.label: turn.said for turn in TURNS if turn.without}
-    assert said == {"a call beside null": None, "a call beside no content": ABSENT}
+    assert said == {"a call with null content": None, "a call without content": ABSENT}
     assert Turn("content", "words").said == "words"
     assert Turn("a call").said == ""
 
 
 def test_where_turns_stand_and_which_are_parsed_by_characters():
     assert [turn.label for turn in TURNS if turn.behind_result] == [
-        turn.label for turn in TURNS if turn.label.endswith(" behind a result")
+        turn.label for turn in TURNS if turn.label.endswith(" after a result")
     ]
     assert [turn.label for turn in TURNS if turn.later] == [
         turn.label for turn in TURNS if turn.label.endswith(" in a later turn")
@@ -203,12 +203,12 @@ def test_markers_that_any_text_may_hold_are_put_into_texts():
 def test_words_and_fences_that_are_markers_are_put_into_texts():
     found = [*turns_in_doubt(["\nAction: ", "```json\n", "</call>"], reasoning=True)]
     labels = [turn.label for turn in found]
-    assert labels.count("content that holds 'Action:'") == 2
-    assert labels.count("reasoning that holds 'Action:'") == 2
-    assert labels.count("content that holds '```json'") == 3
+    assert labels.count("content containing 'Action:'") == 2
+    assert labels.count("reasoning containing 'Action:'") == 2
+    assert labels.count("content containing '```json'") == 3
     assert not [label for label in labels if "</call>" in label]
     assert any("```json\n{" in turn.content for turn in found)
-    assert labels.count("reasoning that holds '```json'") == 3
+    assert labels.count("reasoning containing '```json'") == 3
 
 
 def test_a_tool_has_the_type_of_each_argument():

@@ -7,7 +7,7 @@ import pytest
 from deltaparse import WireFormat
 from deltaparse.analyzer.probes import call
 from deltaparse.analyzer.proof.conversations import Turn
-from deltaparse.analyzer.proof.expected_output import _behind, _says_else, wire_for
+from deltaparse.analyzer.proof.expected_output import _after_prompt, _has_reasoning, wire_for
 from deltaparse.analyzer.proof.proved_turn import Wire
 
 
@@ -22,8 +22,8 @@ from deltaparse.analyzer.proof.proved_turn import Wire
     ],
 )
 def test_whether_something_stands_between_the_markers_of_reasoning(body, says):
-    assert _says_else("<t>\n", "\n</t>", body) is says
-    assert not _says_else("", "</t>", body)
+    assert _has_reasoning("<t>\n", "\n</t>", body) is says
+    assert not _has_reasoning("", "</t>", body)
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,15 @@ def test_whether_something_stands_between_the_markers_of_reasoning(body, says):
     ],
 )
 def test_what_is_not_yet_in_the_prompt(so_far, body, left):
-    assert _behind(so_far, body, WireFormat()) == left
+    assert _after_prompt(so_far, body, WireFormat()) == left
 
 
 def test_a_turn_without_the_end_of_reasoning_does_not_begin_in_the_prompt():
     fmt = WireFormat().replace(reasoning={"mode": "DELIMITER", "end": "</t>\n"})
-    assert _behind("", "why", fmt) is None
-    assert _behind("", "why</t>", fmt) == "why</t>"
+    assert _after_prompt("", "why", fmt) is None
+    assert _after_prompt("", "why</t>", fmt) == "why</t>"
     tags = fmt.replace(reasoning={"mode": "TAG_BASED", "start": "<t>"})
-    assert _behind("", "why", tags) == "why"
+    assert _after_prompt("", "why", tags) == "why"
 
 
 def wire_of(turn, body, prompt, answer=None, behind=None, **reasoning):
@@ -223,7 +223,7 @@ def test_without_headers_a_turn_has_no_prompt():
 
 @pytest.mark.parametrize(("start", "end"), [("\n", "</t>"), ("<t>", "\n"), ("<t>", "")])
 def test_white_space_is_no_marker_of_reasoning(start, end):
-    assert not _says_else(start, end, "<t>\nwhy</t>\n")
+    assert not _has_reasoning(start, end, "<t>\nwhy</t>\n")
 
 
 def test_content_behind_the_end_of_a_turn_in_which_is_nothing_may_be_spelled_otherwise():

@@ -104,7 +104,7 @@ def test_values_are_proved(change):
 def test_a_template_that_spoils_values_is_not_verified():
     fmt = analyze(TAGGED.replace("VALUE", "(value | string | lower)"))
     assert not fmt.verified
-    assert any("a call did not come back: argument 'text' " in issue for issue in fmt.issues)
+    assert any("a call did not round-trip: argument 'text' " in issue for issue in fmt.issues)
 
 
 NULLS = (
@@ -120,7 +120,7 @@ def test_arguments_that_are_null_may_be_left_out():
     assert analyze(NULLS.replace("VALUES", "v is not none")).verified
     for left_out in ("v", "v != ''", "v is not boolean"):
         fmt = analyze(NULLS.replace("VALUES", left_out))
-        assert any(issue.startswith("a call did not come back") for issue in fmt.issues)
+        assert any(issue.startswith("a call did not round-trip") for issue in fmt.issues)
 
 
 def test_what_came_back_is_counted_and_what_did_not_is_said_once():
@@ -163,9 +163,9 @@ def proved(source):
 
 def test_markers_that_any_text_may_hold_are_put_into_texts():
     labels = proved(TAGGED.replace("VALUE", JSON_OR_TEXT).replace("</arg>", "|"))
-    held = [label for label in labels if "that holds" in label]
-    assert held == ["content that holds '|'", "a value that holds '|'"]
-    assert not [label for label in proved(OWN.json_list_behind_words) if "that holds" in label]
+    held = [label for label in labels if "containing" in label]
+    assert held == ["content containing '|'", "a value containing '|'"]
+    assert not [label for label in proved(OWN.json_list_behind_words) if "containing" in label]
 
 
 SWITCHED = OWN.reasoning_beside_calls_only + "{% if brief %}[brief]{% endif %}"
@@ -193,9 +193,9 @@ def test_it_is_said_what_calls_are_written_like_under_a_switch():
     two = SwitchSetting((("deep", True), ("mode", "x")), ("calls",))
     content, _, called, *_ = TURNS
     for turn, first, words in (
-        (called, False, "calls are written in another way: analyze(template, deep=True, mode='x')"),
-        (called, True, "a call did not come back: why"),
-        (content, False, "content did not come back (with deep=true, mode=x): why"),
+        (called, False, "calls are written in another way: use analyze(template, deep=True, mode='x')"),
+        (called, True, "a call did not round-trip: why"),
+        (content, False, "content did not round-trip (with deep=true, mode=x): why"),
     ):
         made = Proof()
         made.add(turn, None, "why", two, tools=False, first=first)
@@ -203,12 +203,12 @@ def test_it_is_said_what_calls_are_written_like_under_a_switch():
 
 
 def test_a_cause_is_told_once():
-    same = [f"{name} did not come back: the parser reports x, from {name!r}" for name in "abc"]
-    told = [same[0], "d did not come back: why", *same[1:], "too long"]
-    assert [*by_cause(told)] == [f"{same[0]}; so it is with 2 other turns", told[1], "too long"]
-    assert [*by_cause(same[:2])] == [f"{same[0]}; so it is with 1 other turn"]
+    same = [f"{name} did not round-trip: the parser reports x, from {name!r}" for name in "abc"]
+    told = [same[0], "d did not round-trip: why", *same[1:], "too long"]
+    assert [*by_cause(told)] == [f"{same[0]} (same cause: 2 other turns)", told[1], "too long"]
+    assert [*by_cause(same[:2])] == [f"{same[0]} (same cause: 1 other turn)"]
     assert [*by_cause(["too long", "refused"])] == ["too long", "refused"]
-    switched = "a did not come back (with deep=true): the parser reports x, from 'a'"
+    switched = "a did not round-trip (with deep=true): the parser reports x, from 'a'"
     assert [*by_cause([same[0], switched])] == [same[0], switched]
 
 
@@ -234,7 +234,7 @@ def test_what_comes_back_in_one_place_only_is_not_proved():
     assert "content" not in labels
     assert labels[0] == "a call"
     assert len(labels) == len(set(labels))
-    assert [text for text in failed if text.startswith("content did not come back: ")]
+    assert [text for text in failed if text.startswith("content did not round-trip: ")]
 
 
 def test_it_is_said_under_which_setting_a_turn_does_not_come_back():
@@ -243,7 +243,7 @@ def test_it_is_said_under_which_setting_a_turn_does_not_come_back():
     trace = Trace()
     fmt = analyze(spoilt, trace=trace)
     assert not fmt.verified
-    told = "reasoning and content did not come back (with loud=true): "
+    told = "reasoning and content did not round-trip (with loud=true): "
     assert any(issue.startswith(told) for issue in fmt.issues)
     assert "a call" in trace.proved
 
@@ -310,4 +310,4 @@ def test_a_call_alone_is_tried_under_each_switch_where_a_turn_has_one_at_most():
     calls = "{% for c in m.tool_calls or [] %}{{ '<d>' if other else '<c>' }}"
     calls += "{{ c.function | tojson }}</c>{% endfor %}"
     [issue] = analyze(turns(one + "{{ m.content or '' }}" + calls)).issues
-    assert issue.startswith("content and a call did not come back (with other=true): ")
+    assert issue.startswith("content and a call did not round-trip (with other=true): ")

@@ -168,7 +168,7 @@ def test_what_is_written_at_the_end_of_each_conversation_under_a_switch():
         (Turn("reasoning and content", "a", "b"), (True, True, True)),
         (Turn("some other content", "a"), (True, False, False)),
         (CALLED, (False, True, True)),
-        (Turn("content behind a result", "a", behind_result=True), (False, True, True)),
+        (Turn("content after a result", "a", behind_result=True), (False, True, True)),
     ],
 )
 def test_which_turns_are_tried(turn, asked):
@@ -393,7 +393,7 @@ def test_a_turn_without_content_is_tried_where_calls_are_shown_beside_no_other()
     trace, calls = Trace(), "m.tool_calls or []"
     fmt = analyze(PLAIN.replace(calls, f"({calls}) if m.content is undefined"), trace=trace)
     assert (fmt.verified, fmt.content.requires_nonnull) == (True, True)
-    assert "a call beside no content" in trace.proved
+    assert "a call without content" in trace.proved
 
 
 def test_a_question_that_is_shown_twice_says_nothing_of_where_the_turn_is():
