@@ -70,7 +70,7 @@ def test_a_name_that_is_escaped_in_json_is_an_issue():
     call = '{"name": "{{ c.function.name | e }}", "arguments": {{ c.function.arguments | tojson }}}'
     made = "{{ m.content }}{% for c in m.tool_calls or [] %}<c>" + call + "</c>{% endfor %}"
     (issue,) = analyze(turns(made)).issues
-    assert "calls of functions whose names have '\"', '&', \"'\", '<', '>'" in issue
+    assert "calls with '\"', '&', \"'\", '<', '>'" in issue
 
 
 TEXT = "{% if c.function.arguments is string %}BEFORE{{ c.function.arguments }}BEHIND{% else %}"

@@ -54,7 +54,7 @@ def test_what_is_wrong_with_what_comes_back():
         return difference(turn, Wire(**given | wire), fmt, tools=False, streamed=True)
 
     said = Turn("content", "words")
-    assert "does not show it" in wrong(said, text="other")
+    assert "does not render it" in wrong(said, text="other")
     assert wrong(said, text="words", content="words") == ""
     assert wrong(said, text="words", content="others").startswith("content ")
     assert wrong(Turn("nothing")) == ""
@@ -72,7 +72,7 @@ HERMES = get_format("hermes")
         ('"arguments": {"zz": 1}, "strict": true', "the parser reports unused_member"),
         ('"arguments": {"zz": 1, "xx": null}', ""),
         ('"arguments": {"zz": 2}', "argument 'zz' "),
-        ('"arguments": {}', "no argument 'zz'"),
+        ('"arguments": {}', "missing argument 'zz'"),
     ],
 )
 def test_what_is_wrong_with_a_call_that_comes_back(members, wrong):
@@ -337,7 +337,7 @@ def test_an_id_that_does_not_come_back_is_a_problem():
     made = replace(trial(PLAIN), fmt=TAGGED.replace(call_id=brackets))
     wire = Wire("", f"<do {name}>[abc:</do>", "", "", "", 1)
     _, problem = made._first(CALLED, iter([wire]), tools=True, streamed=False)
-    assert problem.startswith("id 'functions.f:0': ':' in it would end it")
+    assert problem.startswith("id 'functions.f:0' contains the end marker ':'")
     # Where no ids are written, words may be what ids are.
     words = CALLED.calls[0]["id"]
     wire = Wire("", f"{words}<do {name}></do>", "", words, "", 1)
