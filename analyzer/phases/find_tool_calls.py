@@ -38,7 +38,8 @@ __all__ = ["find_tool_calls", "not_rendered", "not_understood", "showing_calls"]
 
 NOT_RENDERED = "the template does not render tool calls: {what}; {advice}"
 ADVICE = (
-    "describe them with fmt.replace(tools=..., function=..., arguments=...), or use a built-in format"
+    "describe them with fmt.replace(tools=..., function=..., arguments=...), "
+    "or use a built-in format"
 )
 NOT_READ = "it renders the tools, but never reads the tool_calls of a message"
 NOT_SHOWN = (

@@ -105,7 +105,7 @@ def check(fmt, request, grammar, text):
 
 @in_families()
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_a_whole_turn_comes_back_as_it_was_asked_for(family, data, request, seed):
+def test_eager_grammar_samples_parse_as_requested(family, data, request, seed):
     fmt, _ = data.draw(family.texts)
     grammar = grammar_of(fmt, *request, lazy=False)
     assume(grammar.rules is not None)
@@ -114,7 +114,7 @@ def test_a_whole_turn_comes_back_as_it_was_asked_for(family, data, request, seed
 
 @in_families()
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_what_a_lazy_grammar_allows_comes_back(family, data, request, seed):
+def test_lazy_grammar_samples_parse_as_requested(family, data, request, seed):
     fmt, _ = data.draw(family.texts)
     tools, choice, more = request
     more = {**more, "response_schema": None}
@@ -141,7 +141,7 @@ ENGINES = {
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @settings(max_examples=8)
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_what_an_engine_samples_comes_back(family, engine, data, request, seed):
+def test_engine_samples_parse_as_requested(family, engine, data, request, seed):
     installed, engine_of = ENGINES[engine]
     if installed() is None:
         pytest.skip(f"{engine} is not installed")
@@ -157,7 +157,7 @@ def test_what_an_engine_samples_comes_back(family, engine, data, request, seed):
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @settings(max_examples=8)
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_the_engines_take_what_the_rules_say(family, data, request, seed):
+def test_engines_accept_samples_of_the_rules(family, data, request, seed):
     fmt, _ = data.draw(family.texts)
     grammar = grammar_of(fmt, *request, lazy=False)
     assume(grammar.rules is not None)
@@ -178,7 +178,7 @@ def changed(random, text, parts):
 @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
 @in_families()
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_what_is_broken_the_grammar_rejects(family, data, request, seed):
+def test_grammar_rejects_broken_turns(family, data, request, seed):
     fmt, _ = data.draw(family.texts)
     grammar = grammar_of(fmt, *request, lazy=False)
     assume(grammar.rules is not None)

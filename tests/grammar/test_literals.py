@@ -46,7 +46,7 @@ def test_a_string_that_only_nullable_confuses_with_null_is_expressed(schema):
     assert gbnf("qwen3_coder", [{"name": "f", "parameters": parameters}]).not_expressed == ()
 
 
-def test_python_words_are_offered_where_the_format_writes_them():
+def test_python_words_are_accepted_in_formats_with_python_literals():
     tools = [{"name": "f", "parameters": {"properties": {"a": {"type": ["boolean", "null"]}}}}]
     for name in list_formats():
         fmt = get_format(name)

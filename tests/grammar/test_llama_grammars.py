@@ -52,7 +52,7 @@ STRICT = [
 
 @pytest.mark.parametrize("request_", REQUESTS)
 @pytest.mark.parametrize("name", NAMED)
-def test_what_a_request_allows_llama_cpp_takes(name, request_):
+def test_llama_cpp_accepts_samples_of_each_request(name, request_):
     grammar = gbnf(get_format(name), TOOLS, **REQUESTS[request_])
     engine = Llama(grammar.text)
     for seed in range(3):

@@ -59,7 +59,7 @@ def test_llguidance_accepts_turns_with_names_like_reserved_words(request, lazy, 
 
 @pytest.mark.parametrize("name", ["search", "selfie", "sel", "comm", "commentary_x", "us", "users"])
 @pytest.mark.parametrize("choice", ["auto", "required"])
-def test_reasoning_is_accepted_beside_a_tool_with_the_same_beginning(name, choice):
+def test_reasoning_is_accepted_with_a_tool_of_the_same_prefix(name, choice):
     grammar = gbnf("muse_glimmer", tools([name]), tool_choice=choice, lazy=False)
     head = "<atem:function_calls>\n<atem:invoke name="
     call = f' to={name}<|message|>{head}"{name}">\n\n</atem:invoke>\n</atem:function_calls>'
@@ -90,7 +90,7 @@ HEADERS = [
 ]
 
 
-def test_headers_with_spaces_and_forms_are_accepted_by_all_engines_and_the_parser():
+def test_engines_and_parser_accept_headers_with_spaces_and_forms():
     offered = tools(["f", "f_x"])
     rules = gbnf("gpt_oss", offered, tool_choice="required").rules
     engines = [Gbnf(rules), Lark(rules)]

@@ -87,7 +87,7 @@ def spellings(fmt, text):
 @pytest.mark.costly
 @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
 @pytest.mark.parametrize("name", names())
-def test_a_grammar_takes_what_its_template_renders(name):
+def test_grammar_accepts_turns_of_its_template(name):
     trace = Trace()
     source = SOURCES[name] if name in SOURCES else corpus.template(name)
     fmt = analyze(ChatTemplate(source), trace=trace)
@@ -112,6 +112,6 @@ def test_a_grammar_takes_what_its_template_renders(name):
 
 
 @pytest.mark.parametrize("name", sorted(NO_GRAMMAR))
-def test_where_no_grammar_is_made_it_is_said(name):
+def test_values_without_closing_markers_are_refused(name):
     with pytest.raises(UsageError, match="argument values have no closing marker"):
         gbnf(analyze(ChatTemplate(SOURCES[name])), PROOF_TOOLS)

@@ -188,7 +188,7 @@ def fits(accepts, text):
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_grammar_takes_what_its_template_renders_and_nothing_broken(name):
+def test_grammar_accepts_rendered_calls_but_not_broken_ones(name):
     fmt = analyze(template_of(name))
     grammar = gbnf(fmt, TOOLS)
     assert grammar.lazy
@@ -212,7 +212,7 @@ def test_a_grammar_takes_what_its_template_renders_and_nothing_broken(name):
 
 
 @pytest.mark.parametrize("name", names())
-def test_what_its_grammar_allows_comes_back(name):
+def test_template_grammar_samples_parse_back(name):
     fmt = analyze(template_of(name))
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, TOOLS, tool_choice=choice)
@@ -251,7 +251,7 @@ def takes(accepts_text, fmt, body):
     return any(fits(accepts_text, way) or fits(accepts_text, way.lstrip()) for way in ways)
 
 
-def test_what_a_grammar_writes_otherwise_than_the_template_is_said():
+def test_values_spelled_unlike_the_template_are_reported():
     fmt = analyze(template_of("elements_in_elements"))
     schemas = {
         "open": {"type": "object"},

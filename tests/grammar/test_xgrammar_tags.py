@@ -62,7 +62,7 @@ def check_tag(name, vocabulary, request):
 
 @pytest.mark.parametrize("request_", REQUESTS)
 @pytest.mark.parametrize("name", NAMED)
-def test_what_a_request_allows_xgrammar_takes(name, request_):
+def test_xgrammar_accepts_samples_of_each_request(name, request_):
     check_tag(name, small(), REQUESTS[request_])
 
 

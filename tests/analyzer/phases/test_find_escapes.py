@@ -58,7 +58,7 @@ def test_escapes_are_found_and_undone(spelled, found):
         ("name", "{{ NAME | urlencode }}", "'é', '你', '😀'"),
     ],
 )
-def test_what_a_template_loses_of_names_is_an_issue(place, spelled, odd):
+def test_lost_characters_of_names_are_an_issue(place, spelled, odd):
     fmt = analyze(calls(**{place: f'"{spelled.replace("NAME", place)}"'}))
     whose = {"name": "function names", "key": "argument names"}[place]
     (issue,) = fmt.issues
@@ -66,7 +66,7 @@ def test_what_a_template_loses_of_names_is_an_issue(place, spelled, odd):
     assert f"calls with {odd} in {whose} did not round-trip: " in issue
 
 
-def test_a_name_that_is_escaped_in_json_is_an_issue():
+def test_escaped_name_in_json_is_an_issue():
     call = '{"name": "{{ c.function.name | e }}", "arguments": {{ c.function.arguments | tojson }}}'
     made = "{{ m.content }}{% for c in m.tool_calls or [] %}<c>" + call + "</c>{% endfor %}"
     (issue,) = analyze(turns(made)).issues

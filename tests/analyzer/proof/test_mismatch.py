@@ -52,7 +52,7 @@ def test_calls_may_differ_in_their_names_or_in_their_number():
     assert calls_part([one, other], [one, other], elements=False) == ""
 
 
-def test_of_long_texts_is_shown_where_they_part():
+def test_long_texts_are_shown_from_their_first_difference():
     assert texts_part("a b", "ab") == "'a b', not 'ab'"
     assert texts_part(" a\n", "a") == texts_part("a", " a\n") == ""
     short = "x" * (LONGEST_QUOTE - 1)

@@ -77,7 +77,7 @@ TAGGED = (
 JSON_OR_TEXT = "(value if value is string else value | tojson)"
 
 
-def test_a_template_that_trims_its_values_is_believed_what_it_renders():
+def test_trimmed_values_are_accepted():
     trimmed = TAGGED.replace("VALUE", JSON_OR_TEXT.replace("value if", "value | trim if"))
     fmt = analyze(trimmed)
     assert fmt.verified, fmt.issues
@@ -123,7 +123,7 @@ def test_arguments_that_are_null_may_be_left_out():
         assert any(issue.startswith("a call did not round-trip") for issue in fmt.issues)
 
 
-def test_what_came_back_is_counted_and_what_did_not_is_said_once():
+def test_successes_are_counted_and_failures_listed_once():
     made, turn = Proof(), TURNS[2]
     wire = Wire("", "text", "", "content", "", 1)
     default, switched = SwitchSetting(), SwitchSetting((("deep", True),), ("prompt",))
@@ -146,7 +146,7 @@ def test_what_came_back_is_counted_and_what_did_not_is_said_once():
     assert made.failed == [OTHERWISE.format(label="deep=true", given="deep=True")]
 
 
-def test_a_proof_that_takes_too_long_is_given_up_and_says_so(monkeypatch):
+def test_slow_proof_is_aborted_with_an_issue(monkeypatch):
     monkeypatch.setattr("deltaparse.analyzer.proof.proof.MAX_SECONDS", -1.0)
     proved, failed = proof(
         OWN.reasoning_beside_calls_only, analyze(OWN.reasoning_beside_calls_only)
@@ -189,7 +189,7 @@ def test_all_turns_are_tried_under_the_first_setting_and_few_under_others(monkey
     assert not any(is_first for (is_first, _), _ in others)
 
 
-def test_it_is_said_what_calls_are_written_like_under_a_switch():
+def test_failure_names_the_switch_that_changes_calls():
     two = SwitchSetting((("deep", True), ("mode", "x")), ("calls",))
     content, _, called, *_ = TURNS
     for turn, first, words in (
@@ -202,7 +202,7 @@ def test_it_is_said_what_calls_are_written_like_under_a_switch():
         assert words in made.failed[0]
 
 
-def test_a_cause_is_told_once():
+def test_failures_of_the_same_cause_are_merged():
     same = [f"{name} did not round-trip: the parser reports x, from {name!r}" for name in "abc"]
     told = [same[0], "d did not round-trip: why", *same[1:], "too long"]
     assert [*by_cause(told)] == [f"{same[0]} (same cause: 2 other turns)", told[1], "too long"]
@@ -212,7 +212,7 @@ def test_a_cause_is_told_once():
     assert [*by_cause([same[0], switched])] == [same[0], switched]
 
 
-def test_a_turn_counts_as_proved_where_its_reasoning_came_back():
+def test_turn_is_proved_only_with_its_reasoning():
     both = TURNS[1]
     for first, reasoning, labels in (
         (True, "why", [both.label]),
@@ -226,7 +226,7 @@ def test_a_turn_counts_as_proved_where_its_reasoning_came_back():
         assert len(made.shown) == 1
 
 
-def test_what_comes_back_in_one_place_only_is_not_proved():
+def test_turn_correct_in_one_place_only_is_not_proved():
     fmt = analyze(TAGGED.replace("VALUE", JSON_OR_TEXT))
     louder = "{{ (m.content | upper if tools else m.content) or '' }}"
     spoilt = TAGGED.replace("VALUE", JSON_OR_TEXT).replace("{{ m.content or '' }}", louder)
@@ -237,7 +237,7 @@ def test_what_comes_back_in_one_place_only_is_not_proved():
     assert [text for text in failed if text.startswith("content did not round-trip: ")]
 
 
-def test_it_is_said_under_which_setting_a_turn_does_not_come_back():
+def test_failure_names_the_setting():
     louder = "{{ (m.content | upper if loud else m.content) or '' }}"
     spoilt = TAGGED.replace("VALUE", JSON_OR_TEXT).replace("{{ m.content or '' }}", louder)
     trace = Trace()
@@ -264,7 +264,7 @@ def contexts(monkeypatch, source):
     return {context: len(labels) for context, labels in asked.items()}
 
 
-def test_no_more_pairs_are_tried_where_much_was_rendered(monkeypatch):
+def test_pairs_are_skipped_after_many_renderings(monkeypatch):
     more = SWITCHED + "{% if long and not brief %}[long]{% endif %}"
     usual = contexts(monkeypatch, more)
     monkeypatch.setattr("deltaparse.analyzer.proof.proof.MOST_RENDERINGS", 0)
@@ -295,7 +295,7 @@ NAMED = (
 )
 
 
-def test_arguments_that_have_names_of_markers_are_proved_where_no_value_is_lost():
+def test_marker_named_arguments_need_lossless_values():
     source = turns("{{ m.content or '' }}" + NAMED)
     render = Renderer(ChatTemplate(source))
     made = Turns(render, find_frame(render))
@@ -305,7 +305,7 @@ def test_arguments_that_have_names_of_markers_are_proved_where_no_value_is_lost(
         assert (NAMED_AS_MARKERS in found.labels) is not bool(lost)
 
 
-def test_a_call_alone_is_tried_under_each_switch_where_a_turn_has_one_at_most():
+def test_single_call_is_tested_under_each_switch():
     one = "{{ raise_exception('one call') if m.tool_calls and m.tool_calls | length > 1 }}"
     calls = "{% for c in m.tool_calls or [] %}{{ '<d>' if other else '<c>' }}"
     calls += "{{ c.function | tojson }}</c>{% endfor %}"

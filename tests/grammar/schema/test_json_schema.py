@@ -30,7 +30,7 @@ def fits(schema, *texts, **options):
 
 
 @given(CASES, st.data(), SPELLINGS)
-def test_what_is_valid_fits(case, data, spelling):
+def test_valid_values_match_the_rules(case, data, spelling):
     schema, values = case
     value = data.draw(values)
     assert valid(schema, value)
@@ -38,7 +38,7 @@ def test_what_is_valid_fits(case, data, spelling):
 
 
 @given(CASES, st.integers())
-def test_what_fits_is_valid(case, seed):
+def test_sampled_texts_are_valid(case, seed):
     found = schema_rules(case[0])
     text = Sampler(found.grammar()).text(random.Random(seed))
     assert accepts(found.grammar(), text)
@@ -47,7 +47,7 @@ def test_what_fits_is_valid(case, seed):
 
 
 @given(CASES, CASES, st.data())
-def test_what_fits_another_schema_is_valid_or_does_not_fit(case, other, data):
+def test_values_of_another_schema_match_only_if_valid(case, other, data):
     found = schema_rules(case[0])
     value = data.draw(other[1])
     fitting = accepts(found.grammar(), json.dumps(value))
@@ -186,7 +186,7 @@ def test_white_space(spacing, expected):
         ({"minProperties": 1, "maxProperties": 3}, []),
     ],
 )  # fmt: skip
-def test_what_is_not_expressed_is_told(schema, expected):
+def test_unexpressed_keywords_are_reported(schema, expected):
     assert list(schema_rules(schema).not_expressed) == expected
 
 
@@ -210,7 +210,7 @@ def test_what_is_not_expressed_is_told(schema, expected):
         ({"const": "\ud800"}, "#/const", "not Unicode"),
     ],
 )  # fmt: skip
-def test_a_bad_schema_is_an_error_that_says_where(schema, at, what):
+def test_invalid_schema_error_begins_with_its_pointer(schema, at, what):
     with pytest.raises(UsageError, match=what) as error:
         schema_rules(schema)
     assert str(error.value).startswith(f"{at}: ")

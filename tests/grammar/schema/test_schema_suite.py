@@ -76,19 +76,19 @@ def test_the_page_has_a_row_for_each_keyword(tool, suite):
 
 @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
 @pytest.mark.parametrize("keyword", KEYWORDS)
-def test_a_row_of_the_page_is_what_an_engine_says(tool, suite, keyword):
+def test_page_rows_equal_the_engines_results(tool, suite, keyword):
     assert tool.line(f"`{keyword}`", tool.counted(suite[keyword])) in PAGE.splitlines()
 
 
 @pytest.mark.parametrize("keyword", KEYWORDS)
 @pytest.mark.parametrize("judge", [own, engine])
-def test_nothing_is_wrong_unsaid(tool, suite, judge, keyword):
+def test_standard_mode_reports_all_deviations(tool, suite, judge, keyword):
     if judge is engine and xgrammar() is None:
         pytest.skip("xgrammar is not installed")
     assert failures(tool, suite[keyword], judge, standard=True) == []
 
 
 @pytest.mark.parametrize("keyword", KEYWORDS)
-def test_by_default_nothing_is_wider_in_silence(tool, suite, keyword):
+def test_default_mode_is_never_silently_wider(tool, suite, keyword):
     kinds = {kind for kind, *_ in failures(tool, suite[keyword], own, standard=False)}
     assert kinds <= {"narrower"}

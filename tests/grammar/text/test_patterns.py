@@ -35,14 +35,14 @@ PARTS = st.recursive(
 @given(
     PARTS, st.sampled_from(["", "^"]), st.sampled_from(["", "$"]), st.text("abc1.]\\", max_size=5)
 )
-def test_patterns_are_found_where_python_finds_them(pattern, start, end, text):
+def test_patterns_match_the_same_texts_as_python(pattern, start, end, text):
     pattern = f"{start}{pattern}{end}"
     grammar = grammar_of(pattern_text(pattern))
     assert accepts(grammar, text) == bool(re.search(pattern, text, re.ASCII))
 
 
 @given(st.sampled_from(PATTERNS) | PARTS, st.integers())
-def test_in_what_is_made_the_pattern_is_found(pattern, seed):
+def test_generated_strings_match_the_pattern(pattern, seed):
     text = Sampler(grammar_of(pattern_text(pattern))).text(random.Random(seed))
     assert re.search(pattern, text)
     low, high = lengths(pattern_text(pattern))
@@ -61,7 +61,7 @@ def test_what_is_not_translated(pattern):
 
 
 @given(st.sampled_from(sorted(FORMATS)), st.integers())
-def test_formats_are_what_they_are_called(name, seed):
+def test_generated_strings_conform_to_their_format(name, seed):
     text = Sampler(grammar_of(format_text(name)), 1_000).text(random.Random(seed))
     checker = Draft202012Validator.FORMAT_CHECKER
     assert checker.conforms(text, name), text

@@ -38,7 +38,7 @@ def test_white_space_is_all_there_is():
 
 @settings(max_examples=200)
 @given(case=cases(), data=st.data())
-def test_the_grammar_takes_what_the_parser_reads(case, data):
+def test_grammar_accepts_ids_the_parser_reads(case, data):
     """But for ids with what markers are made of, some of which the parser reads too."""
     fmt, tools, turn = case
     assume(writes_ids(fmt))

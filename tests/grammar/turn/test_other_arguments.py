@@ -82,7 +82,7 @@ def check(fmt, one, seed):
 
 @settings(max_examples=200)
 @given(st.sampled_from(FORMATS), st.data(), st.integers(0, 2**16))
-def test_what_is_written_is_valid(name, data, seed):
+def test_written_arguments_are_valid(name, data, seed):
     fmt = get_format(name)
     is_python = fmt.tools.format.name == "PYTHONIC"
     check(fmt, data.draw(tools(SHORT if is_python else tuple(NAMED))), seed)
@@ -91,13 +91,13 @@ def test_what_is_written_is_valid(name, data, seed):
 @settings(max_examples=20)
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @given(data=st.data(), one=tools(SHORT), seed=st.integers(0, 2**16))
-def test_in_formats_that_nobody_has_seen(family, data, one, seed):
+def test_other_arguments_in_generated_formats(family, data, one, seed):
     fmt, _ = data.draw(family.texts)
     check(fmt, one, seed)
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_map_is_filled_or_it_is_said(name):
+def test_maps_are_filled_or_reported(name):
     fmt, maps = get_format(name), tool(None, additionalProperties={"type": "string"})
     grammar = gbnf(fmt, [maps], tool_choice="required")
     drawn = (Sampler(grammar.rules).text(random.Random(seed)) for seed in range(30))
@@ -160,7 +160,7 @@ def test_names_in_python(text, right):
         check_back("pythonic", [one], text)
 
 
-def test_none_where_a_schema_has_none():
+def test_closed_schema_accepts_no_other_arguments():
     shut = [tool({}, additionalProperties=False), tool({})]
     for one in shut:
         grammar = gbnf("qwen3_coder", [one], tool_choice="required")

@@ -89,7 +89,7 @@ def test_arguments_that_no_schema_names(name):
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_gbnf_says_the_same(name, deep):
+def test_gbnf_with_tokens_accepts_the_same_texts(name, deep):
     for choice in (REQUIRED, FREE):
         grammar = gbnf(get_format(name), TOOLS, vocabulary=small(), **choice)
         again = read_gbnf(grammar.text, grammar.rules.tokens)
@@ -136,7 +136,7 @@ def deep():
 HERMES = '<tool_call>\n{"name": "look_up", "arguments": {"q": "x"}}\n</tool_call>'
 
 
-def test_a_grammar_of_characters_takes_none_of_the_tokens_of_a_call():
+def test_character_grammar_rejects_call_tokens():
     ids = spelled(small(), HERMES)
     fmt = get_format("hermes")
     assert TokenLark(gbnf(fmt, TOOLS, tool_choice="required"), small()).taken(ids) == 0
@@ -168,7 +168,7 @@ def test_in_gbnf_no_text_of_a_token_is_raw_text(parts):
     assert accepts(again, text) == ("<tool_call>" not in text)
 
 
-def test_triggers_are_tokens_where_calls_begin_with_one():
+def test_trigger_of_a_special_token_is_a_token():
     def triggers(name, vocabulary):
         return gbnf(get_format(name), TOOLS, vocabulary=vocabulary).triggers
 
@@ -182,7 +182,7 @@ def test_triggers_are_tokens_where_calls_begin_with_one():
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_what_is_preserved_are_texts(name):
+def test_preserved_tokens_are_texts(name):
     known = gbnf(get_format(name), TOOLS, vocabulary=small())
     assert known.preserved_tokens == gbnf(get_format(name), TOOLS).preserved_tokens
     assert not has_tokens("".join(trigger.value for trigger in known.triggers))
@@ -222,11 +222,11 @@ def test_xgrammar_takes_them_token_by_token(name):
         assert free.accepts(ids)
 
 
-def test_no_tools_constrain_nothing():
+def test_empty_tools_yield_an_empty_grammar():
     assert gbnf(get_format("hermes"), [], vocabulary=small(), lazy=False).text == ""
 
 
-def test_rules_without_tokens_have_none():
+def test_rules_without_a_vocabulary_have_an_empty_token_map():
     grammar = gbnf(get_format("hermes"), TOOLS)
     assert grammar.rules == GrammarRules(grammar.rules.rules)
 
