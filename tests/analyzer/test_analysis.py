@@ -111,7 +111,7 @@ def test_it_is_a_pure_function_of_the_template():
     assert "</s>" in analyze(ChatTemplate(OWN.json_list_behind_words, eos_token="</s>")).turn.ends
 
 
-def test_it_takes_a_template():
+def test_argument_must_be_a_template():
     with pytest.raises(TemplateError):
         analyze("{% for %}")
     with pytest.raises(UsageError, match="takes a ChatTemplate or its source, not NoneType"):
@@ -323,7 +323,7 @@ def test_empty_proof_is_an_issue():
     assert [*found] == [NOTHING, analysis.NO_END]
 
 
-def test_that_there_was_no_time_for_all_of_it_is_a_doubt():
+def test_incomplete_analysis_is_an_issue():
     render = Renderer(ChatTemplate(OWN.json_list_behind_words))
     render._left[0] = 0.0
     given = render, WireFormat(), Proof(labels=["content"])

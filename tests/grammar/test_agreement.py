@@ -1,9 +1,8 @@
-"""The parser and the grammar agree: what a request lets a model write comes back as it asks.
+"""Tests that parser and grammar agree: permitted turns parse as the request asks.
 
-For all families of formats and all that a request may say: which functions may be called and
-whether one must be, how many, which are strict, a schema of the content, a budget of reasoning. The
-turns are drawn from the rules, and from what engines allow, each where it is installed. Where
-`not_expressed` is empty the calls validate; whatever is drawn, nothing in it is broken.
+They cover all format families and all options of a request: permitted and required functions, their
+number, strictness, a content schema, and a budget of reasoning. Turns are sampled from the rules,
+and from installed engines. Calls are valid if `not_expressed` is empty, and turns are never broken.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ ASKED = {"named": NAMED, "allowed": ALLOWED, "one of the allowed": {**ALLOWED, "
 MUST = ("required", "named", "one of the allowed")
 ANSWER = {"type": "object", "properties": {"zq": {"type": "integer"}}, "required": ["zq"]}
 HINTS = {"lost_marker", "unknown_tool"}
-"""What is said of content that looks like a call, and may be one."""
+"""Issues of content that resembles a call."""
 STRICT = st.sampled_from([{}, {"strict": True}, {"strict": False}])
 
 
 @st.composite
 def requests(draw):
-    """The tools of a request, which of them may be called in words, and what else it says."""
+    """Return the tools of a request, a description of the permitted ones, and other options."""
     keys = draw(key_sets([key for key in SCHEMA["properties"] if " " not in key]))
     tools = tools_of(*NAMES, keys=keys)
     for tool in tools:
@@ -66,13 +65,13 @@ def grammar_of(fmt, tools, choice, more, **options):
         return gbnf(fmt, tools, tool_choice=ASKED.get(choice, choice), **more, **options)
     except UsageError as error:
         assume("cannot be written" not in str(error))
-        assume("no tool calls" not in str(error))
-        assume("only what follows them ends" not in str(error))
+        assume("no tool-call syntax" not in str(error))
+        assume("no closing marker" not in str(error))
         raise
 
 
 def check(fmt, request, grammar, text):
-    """A turn comes back as the request asks for it."""
+    """Check that a turn parses as the request asks."""
     tools, choice, more = request
     asked = {key: more[key] for key in ("parallel_tool_calls", "response_schema")}
     options = {"tool_choice": ASKED.get(choice, choice), **asked}
@@ -84,8 +83,8 @@ def check(fmt, request, grammar, text):
             assert not message.tool_calls
             continue
         if issue.kind == "ambiguous_marker":
-            continue  # read with a doubt: what came of it is looked at below
-        # What is not held to its schema may be of another type than that says, and broken JSON.
+            continue  # ambiguous, but the result is checked below
+        # Arguments without an enforced schema may have other types, and may be broken JSON.
         assert issue.kind in ("repaired_arguments", "malformed_arguments")
         assert any(repr(name) in issue.detail for name in loose)
     calls = message.tool_calls
@@ -167,7 +166,7 @@ def test_engines_accept_samples_of_the_rules(family, data, request, seed):
 
 
 def changed(random, text, parts):
-    """A turn with a part left out, put in, or written twice: broken, most of the time."""
+    """Return a turn with a part removed, inserted or repeated, and therefore usually broken."""
     low, high = sorted(random.randrange(len(text) + 1) for _ in range(2))
     high = min(high, low + random.choice([0, 0, 1, 3, 30]))
     piece = random.choice([*parts, text[low:high] * 2, ""])

@@ -1,7 +1,6 @@
-"""llguidance and xgrammar load the grammar of each built-in format, and accept turns of it.
+"""Tests that llguidance and xgrammar accept turns of each built-in format.
 
-The tools have names that begin as reserved words of headers do: an engine with a lexer must not
-take the beginning of the one for the other.
+Tool names begin like reserved words of headers. An engine with a lexer must not confuse the two.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ def tools(names):
 
 
 def reserved(fmt):
-    """The words that headers of a format have a meaning for, and some that others have."""
+    """Return the reserved words of a format's headers, and some of other formats."""
     return sorted({*fmt.channels.reasoning, *fmt.channels.readers, *WORDS})
 
 
 @st.composite
 def requests(draw):
-    """A format, and tools with names that share beginnings with reserved words and each other."""
+    """Return a format, and tools with names that share prefixes with reserved words."""
     fmt = draw(st.sampled_from(FORMATS))
     words = st.sampled_from(reserved(get_format(fmt)))
     begun = st.tuples(words, st.integers(1, 12), st.sampled_from(["", "_x", "arch", "ie"]))

@@ -1,4 +1,4 @@
-"""How a template spells characters of names, keys and strings, and that it is undone."""
+"""Tests of escapes in names, keys and strings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WITH_BACKSLASH = "replace('\\\\', '\\\\\\\\') | replace('\"', '\\\\\"')"
 
 
 def calls(name='"{{ name }}"', key='"{{ key }}"', value="{{ value }}"):
-    """A template of calls with these spellings."""
+    """Return a template with these spellings in calls."""
     return turns(
         "{{ m.content }}{% for c in m.tool_calls or [] %}{% set name = c.function.name %}"
         f"<do name={name}>"

@@ -366,7 +366,7 @@ def test_template_may_reject_prompts_or_a_reasoning_key(refused, switch):
     assert (fmt.verified, fmt.reasoning.mode) == (False, ReasoningMode.NONE)
 
 
-def test_header_that_is_a_marker_pair_requests_no_reasoning():
+def test_header_resembling_a_marker_pair_requests_no_reasoning():
     source = "{{ 'Think.' if deep }}" + turns("{{ m.content }}").replace("<me>", "<i></i>")
     assert analyze(source).reasoning.mode is ReasoningMode.NONE
 

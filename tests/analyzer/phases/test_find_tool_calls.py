@@ -1,4 +1,4 @@
-"""In which style of messages a template shows calls, and what is said where it shows none."""
+"""Tests of styles of messages with calls, and of issues without rendered calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def turns(body: str) -> str:
     ("condition", "content"),
     [("m.content is none", None), ("m.content", CONTENT), ("m.content == ''", "")],
 )
-def test_the_style_is_the_one_in_which_calls_are_shown(condition, content):
+def test_style_is_the_first_with_rendered_calls(condition, content):
     source = turns(PLAIN + "{% if " + condition + " %}" + CALLS + "{% endif %}")
     style = showing_calls(Renderer(ChatTemplate(source))).style
     assert style.content == content
@@ -39,13 +39,13 @@ def test_the_style_is_the_one_in_which_calls_are_shown(condition, content):
         ("call_0_", "call_{at}_{id}"),
     ],
 )
-def test_the_style_has_the_ids_that_a_template_asks_for(start, ids):
+def test_style_has_the_ids_of_the_template(start, ids):
     condition = "m.tool_calls and m.tool_calls[0].id.startswith('" + start + "')"
     source = turns(PLAIN + "{% if " + condition + " %}" + CALLS + "{% endif %}")
     assert showing_calls(Renderer(ChatTemplate(source))).style.ids == ids
 
 
-def test_a_template_that_reads_no_calls_is_not_asked_for_any():
+def test_template_without_tool_calls_key_is_not_rendered():
     render = Renderer(ChatTemplate(turns(PLAIN)))
     before = render.trace.rendered.copy()
     assert showing_calls(render) is render
@@ -178,7 +178,7 @@ NO_END = "the start of the result is unknown"
     ],
 )
 def test_calls_that_must_be_answered_end_before_the_result(end, returned, issue):
-    """Before what begins a result that answers no calls too, or what ends the turn."""
+    """They end before a result without calls would begin, or at the turn end."""
     said = "<assistant>{{ m.content or '' }}{% for c in m.tool_calls or [] %}"
     said += "<f>{{ c.function | tojson }}</f>{% endfor %}{% if not m.tool_calls "
     said += "and (loop.last or loop.nextitem.role != 'tool') %}<stop>{% endif %}"
@@ -213,7 +213,7 @@ OTHER = "<|m|>{{ m.role }}<|c|>{{ m.content }}<|e|>"
 
 
 def messages(header=HEADER, of_calls=HEADER, other=OTHER, prompt="<|m|>assistant"):
-    """A template whose turns are messages, with a recipient in the header of each."""
+    """Return a template with messages in turns, each with a recipient in its header."""
     tags = "<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}"
     tags += "<a={{ k }}>{{ v if v is string else v | tojson }}</a>{% endfor %}</f>"
     thought = header.replace("NAME", "thoughts") + "{{ m.reasoning_content }}<|e|>"

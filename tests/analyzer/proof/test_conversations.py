@@ -1,4 +1,4 @@
-"""The turns that prove a format."""
+"""Tests of the turns for the proof of a format."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_calls_are_of_one_function_and_of_both():
         ("escapes", {"integer", "empty", "postcode", "said_true", "said_null", "uniCode", "yes"}),
     ],
 )
-def test_which_values_a_template_loses(lost, left):
+def test_lost_kinds_are_removed_from_arguments(lost, left):
     [_, _, called, *_] = turns_without([], [lost])
     given = called.calls[0]["function"]["arguments"]
     assert left <= given.keys()
@@ -223,7 +223,7 @@ def test_a_tool_has_the_type_of_each_argument():
     ]
 
 
-def test_the_tools_of_a_turn_have_all_names_that_stand_in_it():
+def test_tools_of_a_turn_have_all_its_names():
     for given in ({}, {"text": "a"}, conversations.KNOWN):
         assert tools_for(Turn("", calls=(call(0, given),))) is PROOF_TOOLS
     (schema, _) = (
@@ -264,7 +264,7 @@ def test_texts_in_doubt_contain_the_placeholder():
     ],
 )
 @pytest.mark.parametrize("reasoning", [False, True])
-def test_the_turns_that_hold_a_marker_which_any_text_may(marker, texts, reasoning):
+def test_turns_in_doubt_contain_the_marker(marker, texts, reasoning):
     turns = list(turns_in_doubt([f" {marker}\n", ""], reasoning=reasoning))
     words = [text.replace("MARKER", marker) for text in texts]
     assert [turn.content for turn in turns if not turn.reasoning and not turn.calls] == words

@@ -1,4 +1,4 @@
-"""What a model writes where a history has a turn."""
+"""Tests of the expected output for turns of a history."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_turn_without_the_end_of_reasoning_does_not_begin_in_the_prompt():
 
 
 def wire_of(turn, body, prompt, answer=None, behind=None, **reasoning):
-    """The only wire of a turn, and what should come back of it."""
+    """Return the only wire of a turn."""
     turns = {"headers": ("<a>",), "ends": ("</a>",)}
     marks = {"mode": "TAG_BASED", "start": "<t>", "end": "</t>"} | reasoning
     fmt = WireFormat().replace(turn=turns, reasoning=marks)
@@ -68,7 +68,7 @@ CALLED = Turn("content and a call", "words", calls=(call(),))
 @pytest.mark.parametrize(
     ("turn", "body", "prompt", "wanted"),
     [
-        # What stands in the prompt is not written again.
+        # Text of the prompt is not repeated.
         (SAID, "words", "<a>", ("<a>", "words", "words", "")),
         (SAID, "words", None, ("<a>", "words", "words", "")),
         (BOTH, "<t>why</t>words", "<a>", ("<a>", "<t>why</t>words", "words", "why")),
@@ -78,14 +78,14 @@ CALLED = Turn("content and a call", "words", calls=(call(),))
         (BOTH, "<T>why</t>words", "<a><t>", ("<a><t>", "why</t>words", "words", "why")),
         (SAID, "<t></t>words", "<a><t>", ("<a><t>", "</t>words", "words", "")),
         (SAID, "<t></t>words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
-        # A pair of markers that is written otherwise is none the less there.
+        # A pair of markers with different whitespace is recognized.
         (SAID, "words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
         (SAID, "<t>\n</t>words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
         (BOTH, "words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
-        # A prompt that says what is not in the history is not its prompt.
+        # A prompt with text outside of the history is replaced.
         (BOTH, "<t>why</t>words", "<a><t></t>", ("<a>", "<t>why</t>words", "words", "why")),
         (BOTH, "<t>WHY</t>words", "<a><t></t>", ("<a>", "<t>WHY</t>words", "words", "")),
-        # Content that is shown as reasoning.
+        # Content rendered as reasoning.
         (CALLED, "<t>words</t>call", "<a>", ("<a>", "<t>words</t>call", "", "words")),
     ],
 )
@@ -105,7 +105,7 @@ def test_wire_of_turns_with_reasoning_markers(turn, body, prompt, wanted):
         (SAID, "<t>words", "<a><t>", "So be it</t>words", "So be it"),
     ],
 )
-def test_reasoning_that_the_template_drops_is_put_back(turn, body, prompt, text, reasoning):
+def test_dropped_reasoning_is_inserted(turn, body, prompt, text, reasoning):
     wire = wire_of(turn, body, prompt)
     assert wire == Wire(prompt, text, "</a>", "words", reasoning, 0, put_back=True)
 

@@ -1,4 +1,4 @@
-"""Where what came back parts from what should have."""
+"""Tests of descriptions of the first difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proof finds a format that is wrong."""
+"""Tests that the proof detects wrong formats."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_right_format_is_proved_on_every_turn_the_template_renders():
         analyze(OWN.reasoning_beside_calls_only),
     )
     assert failed == []
-    # Reasoning beside content is not shown by this template, so nothing of it is proved.
+    # This template does not render reasoning with content, so it is not proved.
     assert proved == [
         turn.label for turn in TURNS if not turn.label.startswith("reasoning and content")
     ]
@@ -249,7 +249,7 @@ def test_failure_names_the_setting():
 
 
 def contexts(monkeypatch, source):
-    """The switches under which turns are tried, with the number of turns."""
+    """Return the tested switches, with the number of turns."""
     asked = {}
     is_asked = RoundTrip.is_asked
 

@@ -1,4 +1,4 @@
-"""One turn of the proof: what is compared, and how."""
+"""Tests of rendering, parsing and comparing single turns."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_difference_of_calls_is_described(members, wrong):
     assert again == ("" if "parser reports" in wrong else words)
 
 
-def test_strings_that_stand_in_no_quotes_may_be_trimmed():
+def test_unquoted_strings_may_be_trimmed():
     [function] = [call(0, {"text": "  a  "})]
     for value in ("a", "  a  ", " a"):
         text = f"<do {function['function']['name']}><in text>{value}</in></do>"
@@ -105,7 +105,7 @@ PLAIN = (
 NO_END = PLAIN.replace("{{ '</' ~", "{% if loop.last or m.role != 'assistant' %}{{ '</' ~").replace(
     "~ '>' }}{% endfor %}{% if", "~ '>' }}{% endif %}{% endfor %}{% if"
 )
-"""The same, where only the last turn has an end."""
+"""The same, with an end only for the last turn."""
 
 
 def trial(source, *, key="", **switches):
@@ -116,7 +116,7 @@ def trial(source, *, key="", **switches):
 
 
 def bodies(source, turn):
-    """The texts and ends of a turn in each place of a conversation that shows it."""
+    """Return the texts and ends of a turn for each place of the conversation."""
     places = trial(source)._wires(turn, tools=bool(turn.calls))
     return [[(wire.text, wire.end) for wire in written] for _, written in places]
 
@@ -163,7 +163,7 @@ def test_trailer_is_the_text_a_switch_appends():
 @pytest.mark.parametrize(
     ("turn", "asked"),
     [
-        # Without tools, with them in the first trial, with them in others.
+        # Without tools, with tools in the first trial, with tools in later trials.
         (Turn("content", "a"), (True, True, False)),
         (Turn("reasoning and content", "a", "b"), (True, True, True)),
         (Turn("some other content", "a"), (True, False, False)),
@@ -171,11 +171,11 @@ def test_trailer_is_the_text_a_switch_appends():
         (Turn("content after a result", "a", behind_result=True), (False, True, True)),
     ],
 )
-def test_which_turns_are_tried(turn, asked):
+def test_selection_of_tested_turns(turn, asked):
     places = ((False, True), (True, True), (True, False))
     made = trial(PLAIN)
     assert asked == tuple(made.is_asked(turn, tools=tools, first=first) for tools, first in places)
-    # What was not understood is not tried: an issue says so.
+    # Parts that were not understood are skipped, since an issue reports them.
     without = replace(made, fmt=WireFormat())
     unknown = replace(made, reasoning=replace(made.reasoning, issues=("unknown",)))
     described = replace(unknown, fmt=made.fmt.replace(reasoning=MARKED))
@@ -221,7 +221,7 @@ def test_end_markers_within_usual_ids_are_found():
     assert [*_ends_in_ids(TAGGED)] == []
     in_json = analyze(PLAIN).replace(tools={"separator": ":"}, call_id=colon["call_id"])
     assert in_json.tools.format is ToolFormat.JSON_NATIVE
-    assert [*_ends_in_ids(in_json)] == []  # there ids stand in quotes
+    assert [*_ends_in_ids(in_json)] == []  # JSON ids have quotes
     named = {"call_id": {"position": "PRE_FUNC_NAME", "suffix": ":", "holds_name": True}}
     assert [*_ends_in_ids(TAGGED.replace(**named))] == []
 
@@ -241,7 +241,7 @@ def test_first_correct_wire_is_returned(monkeypatch):
         Wire(prompt, text, "", "words", "", 0) for text in ("first", "second", "words")
     )
     assert first(SAID, iter([wrong, right, other]), tools=False, streamed=True) == (right, "")
-    assert streams == [True, False]  # to go through it by the character takes long
+    assert streams == [True, False]  # parsing by characters takes long
     streams.clear()
     assert first(SAID, iter([wrong, right]), tools=False, streamed=False) == (right, "")
     assert streams == [False, False]
@@ -321,7 +321,7 @@ def test_one_wire_of_a_turn_is_parsed_by_characters(monkeypatch, thorough, strea
     assert wire is wires[came.index(True)]
     assert problem == ("" if all(came) else "first is wrong")
     made.outcome(turn, tools=False, thorough=thorough)
-    assert streams == asked  # what was parsed is remembered
+    assert streams == asked  # parsed turns are cached
 
 
 def test_first_error_of_two_places_is_returned(monkeypatch):
@@ -338,7 +338,7 @@ def test_changed_id_is_an_error():
     wire = Wire("", f"<do {name}>[abc:</do>", "", "", "", 1)
     _, problem = made._first(CALLED, iter([wire]), tools=True, streamed=False)
     assert problem.startswith("id 'functions.f:0' contains the end marker ':'")
-    # Where no ids are written, words may be what ids are.
+    # If ids are not written, words may equal ids.
     words = CALLED.calls[0]["id"]
     wire = Wire("", f"{words}<do {name}></do>", "", words, "", 1)
     turn = replace(CALLED, content=words)
@@ -358,7 +358,7 @@ def test_unconfirmed_reasoning_is_not_counted(put_back, issues):
 
 
 def wires_of(source, turn, **switches):
-    """What is written of a turn in each place, with what it is known by."""
+    """Return the wires of a turn for each place, with its key."""
     places = trial(source, **switches)._wires(turn, tools=bool(turn.calls or turn.behind_result))
     return [(key, [*written]) for key, written in places]
 

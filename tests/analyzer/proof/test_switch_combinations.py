@@ -1,4 +1,4 @@
-"""The settings that the proof tries beside those that phases found."""
+"""Tests of the additional settings for the proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GBNF: read back as llama.cpp reads it, it says the same; the engines agree."""
+"""Tests of GBNF: read back like llama.cpp, it has the same meaning, and the engines agree."""
 
 from __future__ import annotations
 

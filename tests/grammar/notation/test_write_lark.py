@@ -1,4 +1,4 @@
-"""Lark, as llguidance reads it."""
+"""Tests of Lark in llguidance's dialect."""
 
 from __future__ import annotations
 

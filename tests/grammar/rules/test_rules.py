@@ -1,4 +1,4 @@
-"""Expressions keep small, and rules become a grammar only if engines can read it."""
+"""Tests of rules: expressions stay small, and only readable rules become a grammar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON Schema as rules: what fits is valid, and what is valid and in order fits."""
+"""Tests of JSON Schema as rules: matches are valid, and ordered valid values match."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ TREE = {
 }
 
 
-def test_a_schema_that_refers_to_itself():
+def test_recursive_schema():
     texts = [
         '{"value": 1}',
         '{"value": 1, "children": [{"value": 2, "children": []}]}',
@@ -263,7 +263,7 @@ def test_schemas_are_joined():
     ) == [True, True, False, False]
 
 
-def test_keys_that_are_not_described():
+def test_undescribed_keys():
     long = "k" * 200
 
     def with_key(key):
@@ -281,7 +281,7 @@ def test_keys_that_are_not_described():
 
 
 @pytest.mark.parametrize("engine", [Lark, Gbnf])
-def test_keys_that_are_not_described_in_the_engines(engine):
+def test_undescribed_keys_in_the_engines(engine):
     schema = {"properties": {"ab": {"type": "null"}}, "additionalProperties": True}
     grammar = engine(schema_rules(schema).grammar())
     found = [grammar.accepts(f'{{"{key}": 1}}') for key in ("a", "abc", "b", "ab")]

@@ -1,6 +1,6 @@
-"""The official test suite of JSON Schema: nothing wider in silence, nothing left out unsaid.
+"""Tests with the official JSON Schema test suite: all deviations are reported.
 
-`make` puts the suite beside the virtual environment; the environment variable
+`make` puts the suite next to the virtual environment. The environment variable
 DELTAPARSE_SCHEMA_SUITE names another folder.
 """
 
@@ -43,7 +43,7 @@ def suite(tool):
 
 
 def own(grammar):
-    """Our own matcher, of the rules as GBNF says them."""
+    """Return our own matcher of the rules, as GBNF writes them."""
     again = read_gbnf(to_gbnf(grammar))
     return lambda text: accepts(again, text)
 
@@ -53,7 +53,7 @@ def engine(grammar):
 
 
 def failures(tool, cases, judge, *, standard):
-    """The instances for which the grammar is wrong without saying so."""
+    """Return the instances with silently wrong results."""
     return [
         (verdict.kind, case.what, verdict.what)
         for case in cases
@@ -70,7 +70,7 @@ def test_the_page_has_a_row_for_each_keyword(tool, suite):
         rows[keyword] = Counter(dict(zip(tool.COLUMNS, counted, strict=True)))
     assert rows.keys() == suite.keys()
     assert tool.page(rows) == PAGE
-    # The suite has much that no keyword speaks of.
+    # Many instances of the suite are unrelated to any keyword.
     assert sum(row["by default"] for row in rows.values()) > 100
 
 

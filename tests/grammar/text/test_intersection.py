@@ -1,4 +1,4 @@
-"""Several expressions at once: what a text has to fit, and what it must not."""
+"""Tests of intersections and differences of expressions."""
 
 from __future__ import annotations
 

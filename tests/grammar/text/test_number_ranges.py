@@ -1,4 +1,4 @@
-"""Numbers between bounds."""
+"""Tests of numbers between bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns and formats of strings."""
+"""Tests of patterns and formats of strings."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_generated_strings_match_the_pattern(pattern, seed):
      "a{9999}", "a{2,1}", "[b-a]", "\\", "[[a]]", "x" * 2_000,
      "(" * 50 + ")" * 50, "\\u12", "{1}", "a{x}"],
 )  # fmt: skip
-def test_what_is_not_translated(pattern):
+def test_unsupported_patterns_are_refused(pattern):
     with pytest.raises(NotRegular):
         pattern_text(pattern)
 

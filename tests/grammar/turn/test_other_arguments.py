@@ -1,4 +1,4 @@
-"""Arguments that no schema names, where it allows them: written and read back, in all families."""
+"""Tests of arguments outside the schema: written and parsed back in all format families."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ OTHERS = st.sampled_from(
 
 
 def tool(properties, **more):
-    """A tool whose arguments have these properties, none at all if that is None."""
+    """Return a tool with these properties, or without any if None."""
     named = {} if properties is None else {"properties": properties}
     return {"name": "f", "parameters": {"type": "object", **named, **more}}
 
 
 @st.composite
 def tools(draw, names=tuple(NAMED)):
-    """A tool that may have more arguments than it names; two schemas, now and then."""
+    """Return a tool that permits additional arguments, sometimes with two schemas."""
     some = draw(st.sets(st.sampled_from(names)))
     properties = {name: NAMED[name] for name in names if name in some}
     others = draw(OTHERS)
@@ -62,13 +62,13 @@ def tools(draw, names=tuple(NAMED)):
 
 
 def check(fmt, one, seed):
-    """What the rules of a tool allow comes back as calls that are valid."""
+    """Check that the rules of a tool generate valid calls."""
     try:
         grammar = gbnf(fmt, [one], tool_choice="required")
     except UsageError as error:
         assume("cannot be written" not in str(error))
-        assume("no tool calls" not in str(error))
-        assume("only what follows them ends" not in str(error))
+        assume("no tool-call syntax" not in str(error))
+        assume("no closing marker" not in str(error))
         raise
     text = Sampler(grammar.rules).text(random.Random(seed))
     assert accepts(grammar.rules, text)

@@ -1,4 +1,4 @@
-"""What a request may ask of a grammar: strictness of tools, a budget of reasoning, and order."""
+"""Tests of request options: strict tools, a budget of reasoning, and the order of arguments."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class TestStrict:
 
 class TestOrder:
     @pytest.mark.parametrize(("loop", "is_sorted"), [("|dictsort", True), (".items()", False)])
-    def test_arguments_come_as_the_template_writes_them(self, loop, is_sorted):
+    def test_arguments_follow_the_order_of_the_template(self, loop, is_sorted):
         source = (
             "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}"
             "{% for c in m.tool_calls or [] %}<call {{ c.function.name }}>"
@@ -158,7 +158,7 @@ class TestBudget:
 
     @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
     @pytest.mark.parametrize(("tokens", "taken"), [(5, True), (6, False)])
-    def test_it_counts_those_of_a_message_of_reasoning(self, tokens, taken):
+    def test_budget_counts_tokens_of_a_reasoning_message(self, tokens, taken):
         import llguidance as engine
 
         special = ["<|channel|>", "<|message|>", "<|end|>", "<|start|>", "<|call|>", "<|return|>"]
@@ -227,7 +227,7 @@ class TestReasoning:
         assert not takes("<plan>hm</think>\n\n" + call({"zeta": 1}))
 
     @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
-    def test_the_pair_that_the_prompt_opened_is_the_only_one(self):
+    def test_only_the_pair_opened_by_the_prompt_is_accepted(self):
         prompt = "<|im_start|>assistant\n<plan>"
         takes = Lark(gbnf(self.PAIRS, [TOOL], tool_choice="required", prompt=prompt).rules).accepts
         assert takes("hm</plan>" + call({"zeta": 1}))

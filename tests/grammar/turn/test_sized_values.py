@@ -1,4 +1,4 @@
-"""Bounds of strings between markers: held to where rules can count, and otherwise said."""
+"""Tests of length limits between markers: enforced if countable, otherwise reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grammars of turns case by case: where they begin, what stands before calls, what is refused."""
+"""Tests of turn grammars case by case: triggers, text before calls, and refusals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NOW = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
 
 
 def begins(grammar, text):
-    """Where a lazy grammar begins in a text, as llama.cpp looks for it; -1 for nowhere."""
+    """Return the position at which llama.cpp would start a lazy grammar, or -1."""
     found = []
     for trigger in grammar.triggers:
         pattern = trigger.value if trigger.kind == "pattern" else f"({re.escape(trigger.value)})"
@@ -74,7 +74,7 @@ def parameter(schema, fmt=TAGGED, **options):
 
 
 def one(values):
-    """A call in tags with this value of its argument `x`."""
+    """Return a tagged call with this value of its argument `x`."""
     return "<tool_call>\n<function=f>\n<p=x>" + values + "</p>\n</function>\n</tool_call>"
 
 
@@ -300,7 +300,7 @@ class TestArgumentsInTags:
     def test_unexpressed_keywords_of_arguments_are_listed(self, schema, keyword):
         assert parameter(schema).not_expressed == (("f#/properties/x", keyword),)
 
-    def test_the_parser_sees_through_a_schema_that_combines_others(self):
+    def test_combined_schema_is_expanded_as_in_the_parser(self):
         tools = [{"name": "f", "parameters": {"allOf": [CITY]}}]
         grammar = gbnf(TAGGED, tools, tool_choice="required")
         text = "<tool_call>\n<function=f>\n<p=city>5</p>\n</function>\n</tool_call>"
@@ -339,7 +339,7 @@ def python_cases(draw):
 
 @settings(max_examples=30)
 @given(python_cases(), st.integers())
-def test_python_calls_come_back(case, seed):
+def test_python_calls_parse_back(case, seed):
     fmt, tools = case
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, tools, tool_choice=choice)
@@ -351,7 +351,7 @@ def test_python_calls_come_back(case, seed):
 
 @settings(max_examples=30)
 @given(wire_channels.channel_formats(), key_sets(), st.integers())
-def test_calls_in_channels_come_back(fmt, keys, seed):
+def test_calls_in_channels_parse_back(fmt, keys, seed):
     tools = tools_of("get_weather", "f", keys=keys)
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, tools, tool_choice=choice)
@@ -400,7 +400,7 @@ class TestErrors:
             with pytest.raises(UsageError, match=re.escape(words)):
                 make(fmt, tools)
 
-    def test_names_that_a_format_cannot_write(self):
+    def test_unwritable_names_are_refused(self):
         with pytest.raises(UsageError, match="tool 'a>b'"):
             gbnf(TAGGED, [{"name": "a>b"}])
         with pytest.raises(UsageError, match="tool 'a b': this name cannot be written in Python"):
@@ -431,7 +431,7 @@ class TestErrors:
 
 
 class TestSpellings:
-    """How formats spell arguments that are neither JSON nor text."""
+    """Tests of arguments that are neither JSON nor raw text."""
 
     TOOLS = (
         {
@@ -494,7 +494,7 @@ def test_arguments_as_text():
 
 
 def test_a_line_end_before_a_quote_in_arguments_as_text():
-    """Both begin with a backslash there."""
+    """Both begin with a backslash in the string."""
     fmt = HERMES.replace(tools={"arguments_as_text": True})
     grammar = gbnf(fmt, TOOLS, tool_choice="required", spacing="flexible")
     for space in ("", " ", "\n", "\n    "):
@@ -517,7 +517,7 @@ def test_a_line_end_before_a_quote_in_arguments_as_text():
         ("all >>>now\n{}", None),
     ],
 )
-def test_a_word_that_content_begins_with_ends(text, content):
+def test_word_shared_with_content_must_end(text, content):
     grammar = gbnf(RECIPIENT, TOOLS, lazy=False)
     assert accepts(grammar.rules, text) is (content is not None)
     if content is not None:

@@ -1,4 +1,4 @@
-"""The grammar of a turn and its parser agree: what the one allows, the other reads back."""
+"""Tests that the parser reads back all turns of the grammar."""
 
 from __future__ import annotations
 
