@@ -47,9 +47,7 @@ NOT_SHOWN = (
     "and arguments"
 )
 REFUSED = "it refuses {what}: {words}"
-OUTSIDE = (
-    "it renders them outside of the assistant's turn, which begins with {header!r}"
-)
+OUTSIDE = "it renders them outside of the assistant's turn, which begins with {header!r}"
 NO_END_BEFORE_RESULT = (
     "it renders them only before a tool's result, and the start of the result is unknown"
 )

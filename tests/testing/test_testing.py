@@ -313,7 +313,7 @@ def test_hand_written_format_of_unsupported_template_is_verified():
     )
     assert check_template(PONDERS, fmt=mine) is mine
     wrong = mine.replace(tools={"per_call_end": "</used>"})
-    with pytest.raises(AssertionError, match=r"not that of the template: a call did not round-trip"):
+    with pytest.raises(AssertionError, match=r"not that of the template: a call did not round"):
         check_template(PONDERS, fmt=wrong)
 
 

@@ -193,9 +193,7 @@ def test_dropped_reasoning_is_inserted_after_the_prompt(body, prompt, text):
         ("<t>x</t>words", "<a><t></t>\n", {"end": "</t>\n"}, "<t>x</t>words"),
     ],
 )
-def test_empty_pair_in_the_prompt_ignores_whitespace(
-    body, prompt, reasoning, text
-):
+def test_empty_pair_in_the_prompt_ignores_whitespace(body, prompt, reasoning, text):
     wire = wire_of(SAID, body, prompt, **reasoning)
     assert (wire.prompt, wire.text) == (prompt if text == "words" else "<a>", text)
 

@@ -193,7 +193,11 @@ def test_failure_names_the_switch_that_changes_calls():
     two = SwitchSetting((("deep", True), ("mode", "x")), ("calls",))
     content, _, called, *_ = TURNS
     for turn, first, words in (
-        (called, False, "calls are written in another way: use analyze(template, deep=True, mode='x')"),
+        (
+            called,
+            False,
+            "calls are written in another way: use analyze(template, deep=True, mode='x')",
+        ),
         (called, True, "a call did not round-trip: why"),
         (content, False, "content did not round-trip (with deep=true, mode=x): why"),
     ):
