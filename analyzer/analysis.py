@@ -58,7 +58,7 @@ __all__ = ["analyze", "prove_format"]
 PARTS = ("content", "reasoning", "calls")
 NEEDS_EOS_TOKEN = (
     "the template ends turns with eos_token, but none was given: pass it, "
-    "JinjaTemplate(source, eos_token=...), or load the tokenizer, JinjaTemplate.load(...)"
+    "ChatTemplate(source, eos_token=...), or load the tokenizer, ChatTemplate.load(...)"
 )
 IN_CONTENTS = (
     "the template reads {keys} of a content that is an object: calls or other parts that it "

@@ -1,6 +1,7 @@
 """The chat template of a model, with the operations that need its wire format.
 
-`ChatTemplate` stands above the analysis, and `JinjaTemplate`, which the analysis renders, below it.
+`ChatTemplate` is a layer above the analysis. `JinjaTemplate`, used by the analysis, is a layer
+below.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def whole(output, reasoning="", content="Dry.", calls=(LOOK, SAY), ids=()):
 
 NOT_UNDERSTOOD = (
     "tool calls are rendered, but their syntax was not understood, {shown!r}: describe it with "
-    "fmt.replace(tools=..., function=..., arguments=...), or take a named format"
+    "fmt.replace(tools=..., function=..., arguments=...), or use a built-in format"
 )
 FORMS = {
     # Calls in JSON.

@@ -54,7 +54,7 @@ NUMBERS = ("0", "1", "2")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsFinding:
-    """How a template writes calls: groups of the wire format, and unresolved issues.
+    """The syntax of calls in a template: groups of the wire format, and unresolved issues.
 
     Attributes:
         format: the tools group of the wire format.

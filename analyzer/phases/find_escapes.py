@@ -1,7 +1,7 @@
-"""Phase A3: how characters of names, of keys and of strings are spelled, if not as themselves.
+"""Phase A3: find the escapes of characters in names, keys and strings.
 
-One call is rendered whose name, key and value have every character that markup is made of, each
-between two words. So what stands between two words is what became of the character.
+One call is rendered with every markup character in its name, key and value, each between two words.
+The text between two words is therefore the spelling of the character.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .call_texts import ToolsFinding
 __all__ = ["with_escapes"]
 
 CHARACTERS = (*string.punctuation, " ", "\t", "\n")
-"""The characters whose spelling is looked for. Of other letters there are too many for a table."""
+"""The tested characters. A table cannot list all other letters."""
 
 TAGGED = (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED)
 
 
 def with_escapes(found: ToolsFinding, render: Renderer) -> ToolsFinding:
-    """The same with the spellings of what stands between markers of its own."""
+    """Return the finding with the escapes of names, keys and strings in markers of their own."""
     if found.format.format not in TAGGED:
         return found
     odd = call(0, {_spread("k"): _spread("v")})
@@ -51,13 +51,13 @@ def _word(letter: str, at: int) -> str:
 
 
 def _spread(letter: str) -> str:
-    """A text with all characters, each between two words that are made of a letter."""
+    """Return a text with all characters, each between two words made of a letter."""
     parts = (_word(letter, at) + char for at, char in enumerate(CHARACTERS))
     return "".join(parts) + _word(letter, len(CHARACTERS))
 
 
 def _spelled(shown: str, letter: str) -> tuple[str, ...]:
-    """The table of the spellings that stand in a rendering, without those that cannot be undone."""
+    """Return the table of escapes in a rendering, without irreversible ones."""
     spelled: dict[str, str] = {}
     _, found, rest = shown.partition(_word(letter, 0))
     for at, char in enumerate(CHARACTERS, 1):
@@ -73,7 +73,7 @@ def _spelled(shown: str, letter: str) -> tuple[str, ...]:
 
 
 def _lost(table: Mapping[str, str], spelled: Mapping[str, str]) -> set[str]:
-    """The characters of a table because of whose spellings some text would be read as another."""
+    """Return the characters with an ambiguous spelling."""
     escapes = Escapes([text for pair in table.items() for text in pair])
     wrong = {char: text for char, text in spelled.items() if escapes.read(text) not in ("", char)}
     return {

@@ -95,9 +95,9 @@ def tagged_arguments(
 def _with_object(
     arguments: ArgumentsFormat, prefix: str, behind: str, calls: CallTexts
 ) -> ArgumentsFormat:
-    """The same with the markers round arguments that are given as a text, if there are some.
+    """Return the format with the markers around arguments given as text, if there are any.
 
-    `prefix` stands before the first argument in a call, `behind` behind the last.
+    `prefix` precedes the first argument in a call, and `behind` follows the last.
     """
     before = calls(call()).partition(FUNCTIONS[0])[2].partition(ARGUMENT)[0]
     made = call()

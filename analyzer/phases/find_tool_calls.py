@@ -1,4 +1,4 @@
-"""Phases T1 to T7, A1 and A2: how a template writes tool calls, and in which family of ways."""
+"""Phases T1 to T7, A1 and A2: find the syntax of tool calls, and its format family."""
 
 from __future__ import annotations
 
@@ -38,36 +38,35 @@ __all__ = ["find_tool_calls", "not_rendered", "not_understood", "showing_calls"]
 
 NOT_RENDERED = "the template does not render tool calls: {what}; {advice}"
 ADVICE = (
-    "describe them with fmt.replace(tools=..., function=..., arguments=...), or take a named format"
+    "describe them with fmt.replace(tools=..., function=..., arguments=...), "
+    "or use a built-in format"
 )
-NOT_READ = "it shows the tools to the model, and never reads the tool_calls of a message"
+NOT_READ = "it renders the tools, but never reads the tool_calls of a message"
 NOT_SHOWN = (
-    "it reads the tool_calls of a message, and shows none, whatever content, ids and arguments "
-    "they had"
+    "it reads the tool_calls of a message, but does not render them with any tried content, ids "
+    "and arguments"
 )
 REFUSED = "it refuses {what}: {words}"
-OUTSIDE = (
-    "what it shows of them stands outside of the assistant's turn, which begins with {header!r}"
-)
+OUTSIDE = "it renders them outside of the assistant's turn, which begins with {header!r}"
 NO_END_BEFORE_RESULT = (
-    "it shows them before what a tool returned only, and nothing says where that begins"
+    "it renders them only before a tool's result, and the start of the result is unknown"
 )
 NOT_UNDERSTOOD = (
     "tool calls are rendered, but their syntax was not understood{shown}: describe it with "
-    "fmt.replace(tools=..., function=..., arguments=...), or take a named format"
+    "fmt.replace(tools=..., function=..., arguments=...), or use a built-in format"
 )
 LONGEST_SHOWN = 200
-"""Characters of a call that an issue shows."""
+"""Most characters of a call shown in an issue."""
 
 
 def not_understood(found: ToolsFinding) -> ToolsFinding:
-    """What is left of a finding of which no format can be made."""
+    """Return a finding without a format, after a failed analysis."""
     tools = ToolsFormat(supports_tools=found.format.supports_tools)
     return ToolsFinding(format=tools, issues=(NOT_UNDERSTOOD.format(shown=""),))
 
 
 def not_rendered(what: str) -> str:
-    """The issue of a template that shows no calls: what it does of them."""
+    """Return the issue of a template without rendered calls, with its reason."""
     return NOT_RENDERED.format(what=what, advice=ADVICE)
 
 
@@ -77,15 +76,16 @@ STYLES = tuple(
     for ids in ("{id}", "call_{id}", "functions.{name}:{at}", "call_{at}_{id}")
     for content in ("", None, ABSENT, CONTENT)
 )
-"""The ways in which messages with calls are made, until a template shows one."""
+"""Styles of messages with calls, tried until the template renders one."""
 
 
 @phase("T1")
 def showing_calls(render: Renderer) -> Renderer:
-    """The renderer with the style of messages in which the template shows calls, if there is one.
+    """Return the renderer with a style of messages for which the template renders calls.
 
-    Some show them only where the content is null, or there is some; or only the id, which holds
-    the name; some refuse calls without results, or tools of which little is said.
+    Some templates render calls only with null content, or only with content. Some render only the
+    id, with the name in it. Some refuse calls without results, or tools with few members. Without
+    such a style, the renderer is unchanged.
     """
     if "tool_calls" not in render.template.keys:
         return render
@@ -103,13 +103,12 @@ def showing_calls(render: Renderer) -> Renderer:
 def find_tool_calls(
     turns: Turns, reasoning: ReasoningFormat, content: ContentFormat
 ) -> ToolsFinding:
-    """Find how calls are written, if the template shows any.
+    """Find the syntax of calls, if the template renders any.
 
-    JSON is looked for first, for it is certain: what is read off is checked by a parser. Then
-    calls in Python, of which the signs are few; anything else is a name and its arguments with
-    markers round them.
+    JSON is tried first, because a parser verifies the result. Python calls are tried next, since
+    they have few signs. Any other syntax is a name and arguments between markers.
     """
-    # Some show the tools in the system's message only, and to no model that has none.
+    # Some templates render tools only within a system message.
     shown = [turns.render(chat, tools=TOOLS) or "" for chat in ([user()], [told(), user()])]
     supports = any(all(name in text for name in FUNCTIONS) for text in shown)
     none = ToolsFinding(format=ToolsFormat(supports_tools=supports))
@@ -137,7 +136,7 @@ def find_tool_calls(
 
 
 def _with_own_end(found: ToolsFinding, turns: Turns) -> ToolsFinding:
-    """The same where what closes the section begins as a turn ends: there it is another end."""
+    """Return the finding, with a section end that resembles a turn end as a turn end."""
     tools = found.format
     closed = first_marker(tools.section_end)
     if closed not in map(first_marker, turns.frame.turn.ends):
@@ -148,7 +147,7 @@ def _with_own_end(found: ToolsFinding, turns: Turns) -> ToolsFinding:
 
 
 def _refused(render: Renderer) -> str:
-    """What of tools and calls a template refuses, with its words; "" where it takes both."""
+    """Return the template's refusal of tools or calls, with its message, or ""."""
     chats = {"tools": [user()], "calls": [user(), assistant("", calls=[call()])]}
     for what, chat in chats.items():
         if words := render.refusal(chat, TOOLS):
@@ -157,7 +156,7 @@ def _refused(render: Renderer) -> str:
 
 
 def _sorts(calls: CallTexts) -> bool:
-    """Whether arguments come sorted by their names, though they were not given so."""
+    """Return True if the template sorts arguments by name."""
     given = dict(zip(reversed(ARGUMENTS), VALUES, strict=True))
     text = calls.turn(call(0, given))
     first, last = (text.find(value) for value in VALUES)
@@ -165,7 +164,7 @@ def _sorts(calls: CallTexts) -> bool:
 
 
 def _shown(calls: CallTexts) -> str:
-    """A call as the template writes it, with words for what is in it."""
+    """Return a rendered call, with placeholders for its parts."""
     text = calls(call())
     words = {FUNCTIONS[0]: "NAME", ARGUMENT: "KEY", VALUE: "VALUE", CALL_IDS[0]: "ID"}
     for probe, word in words.items():
@@ -174,7 +173,7 @@ def _shown(calls: CallTexts) -> str:
 
 
 def _header_of_calls(calls: CallTexts) -> re.Pattern[str] | None:
-    """What begins the message of a call, where its header names the function as the call does."""
+    """Return a pattern for call headers, if the header names the function like the call."""
     marks = header_marks(calls.reasoning, calls.content)
     before, _, body = calls.turn(call()).partition(FUNCTIONS[0])
     named = marks and before.endswith(marks.prefix.lstrip()) and body.startswith(marks.suffix)

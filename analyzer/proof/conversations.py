@@ -1,9 +1,9 @@
-"""The turns that prove a format: none of them is a probe, and all are as awkward as they may be.
+"""Turns for the proof of a format, distinct from the probes and deliberately difficult.
 
-Text has what formats are made of: quotes, backslashes, braces, markup, white space at its edges.
-Values are of every type, and some strings look like values of other types, so that only the schema
-says what they are. A text in which a marker of the format stands is replaced, a value left out:
-no parser could know that it is not the marker.
+Texts contain common syntax of formats: quotes, backslashes, braces, markup, and whitespace at their
+edges. Values have every type. Some strings look like values of other types, so only the schema
+determines their type. Texts with a marker of the format are replaced, and values with one are
+omitted, because parsers cannot distinguish them from markers.
 """
 
 from __future__ import annotations
@@ -78,17 +78,17 @@ COUNT = "a"
 WORDS = "Some words"
 NAME = re.compile(r"[^\W\d]\w*")
 IN_DOUBT = ("Some words MARKER and more", 'Two MARKER 3, {a: [b]} and "so on", MARKER x(1)')
-"""Texts in which a marker stands that any text may hold."""
+"""Texts with a marker that may occur in any text."""
 IN_A_LINE = (IN_DOUBT[0], "The best MARKER go")
 """The same for a marker of words."""
 IN_FENCE = 'Two lines:\nMARKER\n{"name": "left-pad", "version": "1.0"}\n```\nand more'
 """The same for a marker that is a code fence."""
 
-NAMED_AS_MARKERS = "arguments that have names of markers"
+NAMED_AS_MARKERS = "arguments with names from markers"
 """The label of `turns_named_so`."""
 
 AWKWARD = "'\"\\\n\t"
-"""What must be escaped in a string."""
+"""Characters that need escapes in a string."""
 
 TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array"} | {
     dict: "object",
@@ -109,16 +109,23 @@ def _tools(
 
 
 PROOF_TOOLS = _tools(KNOWN)
-"""The functions that are called, as the parser gets them: each value has its type."""
+"""The called functions, as declared to the parser. Each value has its type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is in a turn, and so what must come back; `label` names it for people.
+    """The expected parts of a turn.
 
-    `without` says how content is left out: "" for an empty text, "null", "absent". `behind_result`:
-    it answers what a tool returned, not the user; `later`: another turn was before the user's last
-    message. `streamed`: it is parsed by the character too. `in_doubt`: its text may be a marker.
+    Attributes:
+        label: a name for people.
+        content: the content.
+        reasoning: the reasoning.
+        calls: the tool calls.
+        without: the form of empty content: "" for an empty text, "null" or "absent".
+        behind_result: True if the turn answers a tool's result, not the user.
+        later: True if another turn precedes the user's last message.
+        streamed: True to parse it by characters, too.
+        in_doubt: True if its text may be a marker.
     """
 
     label: str
@@ -133,7 +140,7 @@ class Turn:
 
     @property
     def said(self) -> str | None:
-        """The content as the message has it."""
+        """The content of the message."""
         return {"null": None, "absent": ABSENT}.get(self.without, self.content)
 
 
@@ -148,13 +155,11 @@ TURNS = (
     Turn("the same function twice", calls=(call(0, {COUNT: 1}), call(0, {COUNT: 2}))),
     Turn("three calls", calls=(call(1, {}), call(0, {COUNT: 1}), call(1, SOME))),
     Turn("reasoning, content and two calls", SHORT, THOUGHT, (call(0, {}), call(1, SOME))),
-    Turn("a call beside null", calls=(call(1, SOME),), without="null"),
-    Turn("a call beside no content", calls=(call(0, SOME),), without="absent"),
-    Turn("content behind a result", SAID, behind_result=True, streamed=False),
-    Turn(
-        "reasoning and content behind a result", SAID, THOUGHT, behind_result=True, streamed=False
-    ),
-    Turn("a call behind a result", calls=(call(1, SOME),), behind_result=True, streamed=False),
+    Turn("a call with null content", calls=(call(1, SOME),), without="null"),
+    Turn("a call without content", calls=(call(0, SOME),), without="absent"),
+    Turn("content after a result", SAID, behind_result=True, streamed=False),
+    Turn("reasoning and content after a result", SAID, THOUGHT, behind_result=True, streamed=False),
+    Turn("a call after a result", calls=(call(1, SOME),), behind_result=True, streamed=False),
     Turn("content in a later turn", SAID, later=True, streamed=False),
     Turn(
         "reasoning and a call in a later turn",
@@ -170,24 +175,25 @@ FEW = (
     "reasoning and content",
     "reasoning, content and two calls",
     "two calls",
-    "reasoning and content behind a result",
+    "reasoning and content after a result",
 )
-"""The turns that are rendered under each switch, and with tools where they have no calls."""
+"""Turns rendered under each switch. Those without calls are rendered with tools too."""
 
 AT_THE_END = ("reasoning and content", "two calls")
-"""Those of them that are rendered with tools under each switch as the last of a conversation."""
+"""Turns of `FEW` rendered with tools only at the end of a conversation."""
 
 ALONE = "content and a call"
-"""Is rendered under each of them too where a turn has one call at most."""
+"""Also rendered under each switch, if a turn has at most one call."""
 
 TWO = ("reasoning and content", "reasoning, content and two calls")
-"""Those of them for pairs of switches, and values that were seen to change nothing else."""
+"""Turns of `FEW` for pairs of switches, and for values without any other known effect."""
 
 
 def turns_without(markers: Iterable[str], lost: Collection[str] = ()) -> list[Turn]:
-    """The turns, with no text or value in them in which one of the markers stands.
+    """Return the turns, without texts and values that contain one of the markers.
 
-    Without the values too that a template loses, which are `lost`: "strings", "escapes", "numbers".
+    `lost` lists the kinds of values the template does not render: "strings", "escapes", "numbers".
+    These values are removed too.
     """
     cores = {marker.strip() for marker in markers} - {""}
 
@@ -224,10 +230,14 @@ def turns_without(markers: Iterable[str], lost: Collection[str] = ()) -> list[Tu
 
 
 def turns_in_doubt(markers: Iterable[str], *, reasoning: bool) -> Iterator[Turn]:
-    """Yield turns whose texts hold a marker that any text may; `reasoning`: that may too.
+    """Yield turns with markers that may also be ordinary text.
 
-    One without a letter, of words alone, a code fence, or of the proof's own. Only the parser can
-    say of such a marker whether it is one.
+    These are markers without letters, markers of words, code fences, and markers in the texts of
+    the proof. Only the parser can decide if the text is a marker.
+
+    Args:
+        markers: the markers of the format.
+        reasoning: True to put the markers into reasoning, too.
     """
     known = "\n".join(_strings([SAID, SHORT, THOUGHT, VALUES]))
     cores = sorted({marker.strip() for marker in markers} - {""})
@@ -238,19 +248,19 @@ def turns_in_doubt(markers: Iterable[str], *, reasoning: bool) -> Iterator[Turn]
             texts = IN_A_LINE if in_prose else (*IN_DOUBT, IN_FENCE) if fence else IN_DOUBT
             for text in texts:
                 words = text.replace("MARKER", core)
-                label = f"content that holds {core!r}"
+                label = f"content containing {core!r}"
                 yield Turn(label, words, streamed=False, in_doubt=True)
                 if reasoning:
-                    label = f"reasoning that holds {core!r}"
+                    label = f"reasoning containing {core!r}"
                     yield Turn(label, PLAIN, words, streamed=False, in_doubt=True)
-            label = f"a value that holds {core!r}"
+            label = f"a value containing {core!r}"
             yield Turn(label, calls=(call(0, value),), streamed=False, in_doubt=True)
 
 
 def turns_named_so(fmt: WireFormat) -> Iterator[Turn]:
-    """Yield a turn whose arguments have the names that stand in the markers of calls.
+    """Yield a turn with arguments named after the words in call markers.
 
-    Where arguments stand in tags, `<name>` may be the function's or that of an argument.
+    If arguments are in tags, `<name>` may name the function or an argument.
     """
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
         markers = (*fmt.derived.openers, fmt.function.name_prefix, fmt.function.name_suffix)
@@ -260,7 +270,7 @@ def turns_named_so(fmt: WireFormat) -> Iterator[Turn]:
 
 
 def tools_for(turn: Turn) -> list[dict[str, Any]]:
-    """The functions that are called in a turn, with all arguments that they have there."""
+    """Return the functions called in a turn, with all arguments in the turn."""
     functions = [made["function"] for made in turn.calls]
     named = {name: WORDS for function in functions for name in function["arguments"]}
     called = [function["name"] for function in functions]
@@ -270,7 +280,7 @@ def tools_for(turn: Turn) -> list[dict[str, Any]]:
 
 
 def _strings(value: Any) -> list[str]:
-    """The texts in a value."""
+    """Return all strings in a value."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):

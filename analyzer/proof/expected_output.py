@@ -1,10 +1,10 @@
-"""What a model writes, behind a prompt that the template makes, where a history has its turn.
+"""Expected output of a model, reconstructed from a history with its turn.
 
-A history is not what was written, and a prompt is not the beginning of a history. Templates drop
-the reasoning of earlier turns, trim texts, and write an empty pair of markers where there was no
-reasoning; a prompt opens reasoning or closes it, as a switch says. So a turn of the history is
-laid against the prompt: what of it stands in the prompt is not written again, what the prompt
-leaves open is closed.
+The output differs from the history, and the history does not begin with the prompt. Templates drop
+the reasoning of earlier turns, trim texts, and write an empty pair of markers for missing
+reasoning. Prompts open or close reasoning, depending on a switch. The turn of the history is
+therefore aligned with the prompt. Text already in the prompt is removed, and reasoning opened by
+the prompt is closed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORDS = re.compile(r"\w+(?: \w+)*")
 
 
 def answer_in(rendered: str, behind: str) -> str:
-    """All that a history has between what stands before a turn and what follows it."""
+    """Return the text of a history between `behind` and the message after the turn."""
     answer = after(rendered, behind)
     for following in (RESULT, NEXT_USER):
         answer = answer.partition(following)[0]
@@ -42,35 +42,42 @@ def wire_for(
     fmt: WireFormat,
     behind: str | None = None,
 ) -> Wire:
-    """What a model writes where the history has `body`, which shows so many calls.
+    """Return the expected output for `body`, a turn of a history.
 
-    `answer` is all that stands between the user's message and the next: content that is shown
-    behind the end of the turn is shown all the same.
+    The output follows the template's own `prompt`. If the prompt contains text that is not in the
+    history, the output follows only a header.
 
-    That is behind the template's own `prompt`, or, where that says what is not in the history,
-    behind a header alone. `behind` is the turn as it stands behind the prompt, where the history
-    begins with that.
+    Args:
+        turn: the expected parts.
+        body: the rendered turn.
+        end: the rendered end of the turn.
+        answer: all text between two user messages, since content may be rendered after the end of
+            the turn.
+        calls: the number of calls in `body`.
+        prompt: the rendered prompt, None if it could not be rendered.
+        fmt: the format.
+        behind: the turn after the prompt, if the history begins with the prompt.
     """
     header = fmt.turn.headers[0] if fmt.turn.headers else ""
     content, thought = _shown(turn.content, answer), _shown(turn.reasoning, body)
     if not content and _words_of(turn.content) in answer.replace(body, ""):
-        content = turn.content  # spelled otherwise, behind the end of the turn
+        content = turn.content  # escaped, and after the end of the turn
     if prompt is None:
         prompt = header
     so_far = fmt.derived.turn_so_far(prompt)
     mode, (start, closing) = fmt.reasoning.mode, fmt.derived.reasoning_in(so_far)
     if turn.calls and start.strip() and content and not thought and start + content in body:
-        # The template shows content as reasoning, beside calls.
+        # The template renders content as reasoning in turns with calls.
         content, thought = "", content
-    dropped = turn.reasoning and not thought and not _says_else(start, closing, body)
+    dropped = turn.reasoning and not thought and not _has_reasoning(start, closing, body)
     unknown = bool(so_far.strip()) and not _opened(so_far, fmt)
     if dropped and not unknown and fmt.derived.has_reasoning and not _closed(so_far, fmt):
-        # The template drops reasoning from history: put it where the model writes it.
+        # The template drops reasoning from history, so it is inserted as the model writes it.
         first = "" if _opened(so_far, fmt) else start
         text = first + turn.reasoning + closing + without_reasoning(body, fmt.reasoning)
         return Wire(prompt, text, end, content, turn.reasoning, calls, put_back=True)
     opened, plain = _opened(so_far, fmt), without_reasoning(body, fmt.reasoning)
-    written = _behind(so_far, body, fmt)
+    written = _after_prompt(so_far, body, fmt)
     if written is not None and behind is not None:
         written = behind
     if written is not None and not (opened and not thought and closing.strip() not in body):
@@ -82,7 +89,7 @@ def wire_for(
     if not thought and empty and fmt.derived.has_reasoning and _closed(so_far, fmt):
         return Wire(prompt, plain, end, content, "", calls)
     if opened and not thought:
-        # The template drops reasoning: put it where the model writes it.
+        # The template drops reasoning, so it is inserted as the model writes it.
         thought = turn.reasoning or "So be it"
         return Wire(prompt, thought + closing + plain, end, content, thought, calls, put_back=True)
     if mode is ReasoningMode.DELIMITER and not thought:
@@ -93,17 +100,17 @@ def wire_for(
 
 
 def _shown(text: str, body: str) -> str:
-    """What of a text a turn has: all of it, or what is left when it is trimmed."""
+    """Return the part of a text found in a turn: all of it, the trimmed text, or ""."""
     return next((part for part in (text, text.strip()) if part and part in body), "")
 
 
 def _words_of(text: str) -> str:
-    """The longest words in a row of a text, which are spelled alike in all notations."""
+    """Return the longest run of words in a text, spelled alike in all notations."""
     return max(WORDS.findall(text), key=len, default=text)
 
 
-def _says_else(start: str, end: str, body: str) -> bool:
-    """Whether a turn has something between the markers of reasoning."""
+def _has_reasoning(start: str, end: str, body: str) -> bool:
+    """Return True if a turn has text between its reasoning markers."""
     if not (start.strip() and end.strip()):
         return False
     _, opened, rest = body.partition(start.strip())
@@ -111,8 +118,8 @@ def _says_else(start: str, end: str, body: str) -> bool:
     return bool(opened and closed and inner.strip())
 
 
-def _behind(so_far: str, body: str, fmt: WireFormat) -> str | None:
-    """What of a turn is not yet in the prompt; None if the prompt is not its beginning."""
+def _after_prompt(so_far: str, body: str, fmt: WireFormat) -> str | None:
+    """Return the part of a turn after the prompt, or None if it does not begin with the prompt."""
     if fmt.reasoning.mode is ReasoningMode.DELIMITER and fmt.reasoning.end.strip() not in body:
         return None
     if body.startswith(so_far):
@@ -124,12 +131,12 @@ def _behind(so_far: str, body: str, fmt: WireFormat) -> str | None:
 
 
 def _opened(so_far: str, fmt: WireFormat) -> bool:
-    """Whether a prompt ends in reasoning that it opened."""
+    """Return True if a prompt ends within reasoning it opened."""
     start, end = map(str.strip, fmt.derived.reasoning_in(so_far))
     return bool(start) and start in so_far and end not in so_far.rpartition(start)[2]
 
 
 def _closed(so_far: str, fmt: WireFormat) -> bool:
-    """Whether a prompt ends behind reasoning that is closed, or has none."""
+    """Return True if a prompt ends after closed or absent reasoning."""
     end = fmt.derived.reasoning_in(so_far)[1].strip()
     return so_far.rstrip().endswith(end)

@@ -1,4 +1,4 @@
-"""Where what came back parts from what should have, in words."""
+"""Descriptions of the first difference between actual and expected parts of a message."""
 
 from __future__ import annotations
 
@@ -11,19 +11,24 @@ from ..abbreviate import quoted
 __all__ = ["calls_part", "texts_part"]
 
 LONGEST_QUOTE = 80
-"""Characters of a text that are shown."""
+"""Most characters shown of a text."""
 
 BEFORE = 20
-"""Characters that are shown of what two long texts begin with alike."""
+"""Characters shown of the common prefix of two long texts."""
 
 
 def calls_part(
     got: Sequence[tuple[str, object]], want: Sequence[tuple[str, object]], *, elements: bool
 ) -> str:
-    """Say where calls differ first, each a name and arguments; "" if they do not.
+    """Describe the first difference between two lists of calls, "" if they are equal.
 
-    Values that are written as `elements` do not show all: there an empty text, an empty object and
-    an empty list are alike, and null may be left out.
+    With `elements`, arguments are nested elements, which lose some distinctions. An empty text, an
+    empty object and an empty list are then equal, and null may be omitted.
+
+    Args:
+        got: the parsed calls, as names and arguments.
+        want: the expected calls.
+        elements: True if values are written as nested elements.
     """
     for (name, given), (wanted, arguments) in zip(got, want, strict=False):
         if name != wanted:
@@ -35,9 +40,10 @@ def calls_part(
 
 
 def texts_part(got: str, want: str) -> str:
-    """Say how two texts differ, long ones from where they do.
+    """Describe the difference between two texts, "" if they are equal.
 
-    White space at their edges makes no difference, for it is the template's; "" if nothing does.
+    Long texts are shown from their first difference on. Whitespace at their edges is ignored, since
+    the template adds or trims it.
     """
     got, want = got.strip(), want.strip()
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(got, want, strict=False)))
@@ -47,7 +53,7 @@ def texts_part(got: str, want: str) -> str:
 
 
 def _arguments_part(got: object, want: object, path: tuple[str, ...] = ()) -> str:
-    """Say where two values differ first, in the innermost object."""
+    """Describe the first difference between two values, in the innermost object."""
     if isinstance(got, Mapping) and isinstance(want, Mapping):
         return _members_part(got, want, path)
     place = f"argument {'.'.join(path)!r}" if path else "arguments"
@@ -57,20 +63,20 @@ def _arguments_part(got: object, want: object, path: tuple[str, ...] = ()) -> st
 
 
 def _members_part(got: Mapping[str, Any], want: Mapping[str, Any], path: tuple[str, ...]) -> str:
-    """Say where two objects differ first: a member that is missing, too many, or not the same."""
+    """Describe the first missing, additional or different member of two objects."""
     more = [repr(".".join((*path, key))) for key in got if key not in want]
     for key in want:
         if key not in got:
-            return f"no argument {'.'.join((*path, key))!r}" + "".join(
+            return f"missing argument {'.'.join((*path, key))!r}" + "".join(
                 f", but {one}" for one in more[:1]
             )
         if got[key] != want[key]:
             return _arguments_part(got[key], want[key], (*path, key))
-    return f"an argument {more[0]} too many"
+    return f"unexpected argument {more[0]}"
 
 
 def _kept(value: Any) -> Any:
-    """A value without what elements do not show."""
+    """Return a value without distinctions lost in elements."""
     if isinstance(value, Mapping):
         parts = {key: _kept(part) for key, part in value.items()}
         return {key: part for key, part in parts.items() if part is not None} or ""

@@ -1,9 +1,9 @@
-"""Whether odd names come back: those of functions and of arguments that have markup in them.
+"""Test of odd names: functions and arguments with markup in their names.
 
-One call has them all, so that a right format costs one conversation. If that does not come back,
-each character is tried by itself, in either kind of name, and an issue says which are lost. The
-parser knows the names, as it does in an agent: without tools, nobody could tell `<parameter=a>b>`
-from an argument `a` that begins with `b>`.
+One call has all names, so a correct format costs one conversation. If it fails, parts of the names
+are tested separately, and an issue lists the lost characters. The parser knows the tools, as it
+does in an agent. Without tools, `<parameter=a>b>` is ambiguous: the argument may be `a>b`, or `a`
+with a value that begins with `b>`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .round_trip import RoundTrip, beside
 __all__ = ["lost_names"]
 
 ODD = (*string.punctuation, " ", "é", "你", "😀", "&amp;", "&quot;", "&#39;", "&lt;")
-"""What is in names: each character that markup is made of, other letters, and entities."""
+"""Characters in names: all ASCII punctuation, other letters, and entities."""
 
-OF_FUNCTIONS = "calls of functions whose names have {odd}"
-OF_ARGUMENTS = "calls with arguments whose names have {odd}"
+OF_FUNCTIONS = "calls with {odd} in function names"
+OF_ARGUMENTS = "calls with {odd} in argument names"
 
 
 def lost_names(trial: RoundTrip) -> Iterator[str]:
-    """Yield which odd names do not come back, and what comes instead."""
+    """Yield descriptions of odd names that are not parsed back."""
     fmt = trial.fmt
-    # In Python, a name is a word.
+    # Python names cannot contain most of the characters.
     python = fmt.tools.format is ToolFormat.PYTHONIC
     functions = [odd for odd in ODD if not python or is_python_call_name(_function(odd))]
     arguments = [odd for odd in ODD if not python or is_python_call_name(_argument(odd))]
@@ -43,11 +43,11 @@ def lost_names(trial: RoundTrip) -> Iterator[str]:
     for words, found in lost.items():
         if found:
             shown = ", ".join(map(repr, found))
-            yield f"{words.format(odd=shown)} did not come back: {next(iter(found.values()))}"
+            yield f"{words.format(odd=shown)} did not round-trip: {next(iter(found.values()))}"
 
 
 def _lost(odd: Sequence[str], problem: Callable[[Sequence[str]], str]) -> dict[str, str]:
-    """What is wrong with each that has a problem: halves are tried, for most have none."""
+    """Return the error of each failing name. Tests halves, since most names do not fail."""
     found = problem(odd) if odd else ""
     if not found or len(odd) == 1:
         return dict.fromkeys(odd, found) if found else {}
@@ -64,9 +64,9 @@ def _argument(odd: str) -> str:
 
 
 def _problem(trial: RoundTrip, functions: Sequence[str], arguments: Sequence[str]) -> str:
-    """What is wrong with a call of such names that comes back, "" if nothing is.
+    """Return the error of a call with these names, or "".
 
-    Nor if the template does not show it.
+    A call the template does not render is not an error.
     """
     made = call(0, dict.fromkeys(map(_argument, arguments), WORDS))
     if functions:

@@ -1,4 +1,4 @@
-"""The proof of a format: render conversations that were no probes, parse the turns, compare."""
+"""Proof of a format: render conversations other than the probes, parse the turns, compare."""
 
 from __future__ import annotations
 
@@ -23,57 +23,57 @@ from .switch_combinations import other_settings
 
 __all__ = ["Proof", "by_cause", "prove"]
 
-# A format is right if the parser reads with it what the model writes. There is no model here, but
-# the template writes down what models have written: so a turn that is rendered and parsed must
-# come back, to the character.
+# A format is correct if the parser reads the model's output with it. The analysis does not run a
+# model, but templates render past output of models. A rendered and parsed turn must therefore
+# be parsed back exactly.
 #
-# It must not be a probe. The phases would have to be very wrong for those not to come back; formats
-# fail on quotes, on a number among strings, on a second call, on no argument. So the turns are as
-# awkward as turns may be (`conversations`), and the only words that they share with the probes are
-# the names of the functions.
+# The turns are not probes, since probes are nearly always parsed correctly. Formats fail on quotes,
+# on a number among strings, on a second call, or on a call without arguments. The turns therefore
+# include all of these (`conversations`). They share only the names of functions with the probes.
 #
-# It must not lie. What the template shows must come back, whether or not a phase has seen it:
-# reasoning is given under every key that templates read, calls are given whether or not their
-# form was found, and all of it under each switch that changes a turn or its prompt, behind the
-# prompt that the template makes under that switch, with tools and without.
+# All rendered parts must be parsed back, even if the phases missed them. Reasoning is given under
+# every key templates read, and calls are given even if their syntax is unknown. Turns are rendered
+# under each switch with an effect on a turn or its prompt, after the prompt under that switch, and
+# both with tools and without.
 #
-# It must not ask for more than a template can show, or right formats would fail:
+# Correct formats must not fail because of the template's own limits:
 #
-# - A history is not what was written; `wires` says what was.
-# - The last turn and one in the middle differ in some templates, and only one of them is as the
-#   model writes it. It is enough if one comes back.
-# - What would be a marker of the format itself is left out of texts: no parser could know better.
+# - History differs from the model's output. `expected_output` reconstructs the output.
+# - Some templates render the last turn and earlier turns differently, and only one rendering
+#   equals the model's output. One correct rendering is sufficient.
+# - Texts exclude the format's own markers, because parsers cannot distinguish the two.
 #
-# Each turn is parsed with its end and without, as servers cut it off or do not. To go through it by
-# the character takes many times as long, so only the first rendering of each turn does.
+# Each turn is parsed with and without its end, since some servers strip the end. Parsing by
+# characters takes many times as long, so it is done only for the first rendering of each turn.
 
 MAX_SECONDS = 2.0
-"""Of processor time for the proof; that of real templates takes 0.1."""
+"""Most processor time for the proof. Real templates take 0.1 s."""
 
 TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for the proof"
-OTHERWISE = (
-    "with {label}, calls are written in another way: analyze(template, {given}) finds out which"
-)
+OTHERWISE = "with {label}, calls are written in another way: use analyze(template, {given})"
 FIRST_CALL = 6
-"""The number of the first call, in ids that have one."""
+"""Number of the first call, for numbered ids."""
 
 MOST_SETTINGS = 6
-"""Settings beside the first that are proved as a phase found them; real templates have six."""
+"""Most settings from the phases, besides the first. Real templates have six."""
 
 MOST_RENDERINGS = 160
-"""Renderings for a proof beyond which no more pairs of switches are tried."""
+"""Renderings after which combinations of switches are skipped."""
 
-NOT_BACK = " did not come back"
+NOT_BACK = " did not round-trip"
 
 
 @dataclass(slots=True)
 class Proof:
-    """What came back, and what did not.
+    """The turns parsed back correctly, and the failures.
 
-    `labels` are those of the turns that did, under the settings the format was found in; `failed`
-    say what is wrong with the others; `shown` are all turns that came back, under any setting. The
-    rest names for each part of a turn the settings under which it came back, and says in how many
-    conversations.
+    Attributes:
+        labels: the correct turns under the setting of the analysis.
+        failed: descriptions of all failures.
+        shown: all correct turns, under any setting.
+        content: the number of conversations with proved content, for each setting.
+        reasoning: the number of conversations with proved reasoning, for each setting.
+        calls: the number of conversations with proved calls, for each setting.
     """
 
     labels: list[str] = field(default_factory=list)
@@ -93,14 +93,14 @@ class Proof:
         tools: bool,
         first: bool,
     ) -> None:
-        """Note what came of a turn; `first`: under the setting the format was found in."""
+        """Record the result of a turn. `first` is True under the setting of the analysis."""
         if problem:
             where = "" if first else f" (with {setting.label})"
             words = f"{turn.label}{NOT_BACK}{where}: {problem}"
             if turn.calls and "calls" in setting.changes and not first:
                 words = OTHERWISE.format(label=setting.label, given=setting.given)
-            told = (words, f"{turn.label}{NOT_BACK}")
-            if not any(text.startswith(told) for text in self.failed):
+            known_failures = (words, f"{turn.label}{NOT_BACK}")
+            if not any(text.startswith(known_failures) for text in self.failed):
                 self.failed.append(words)
         if wire is not None:
             self.shown.append(Shown(turn, wire, tools))
@@ -110,7 +110,7 @@ class Proof:
                 self.labels.append(turn.label)
 
     def note(self, wire: Wire, setting: str) -> None:
-        """Note what came back in a turn, under a setting."""
+        """Record the proved parts of a turn, under a setting."""
         for text, places in ((wire.content, self.content), (wire.reasoning, self.reasoning)):
             if text:
                 places[setting] = places.get(setting, 0) + 1
@@ -127,11 +127,21 @@ def prove(
     others: Sequence[SwitchSetting],
     lost: Sequence[str] = (),
 ) -> Proof:
-    """Parse with a format what the template renders, under the setting it was found in and others.
+    """Parse rendered turns with a format, under the setting of the analysis and others.
 
-    The renderer of `turns` has that setting; `others` are rendered in its place, and then, where
-    they render something else, settings of which no phase saw a change, and pairs. `lost` is what
-    of arguments the template does not show.
+    Other settings are the given ones, then unseen switches and combinations with a different
+    rendering.
+
+    Args:
+        turns: access to rendered turns, with a renderer under the setting of the analysis.
+        reasoning: the reasoning found by the phases.
+        fmt: the format.
+        chosen: the setting of the analysis.
+        others: the other settings of the phases.
+        lost: the kinds of arguments the template does not render.
+
+    Returns:
+        The proof, incomplete if it takes more than `MAX_SECONDS`.
     """
     proof, start = Proof(), thread_time()
     markers = confusing(fmt)
@@ -146,7 +156,7 @@ def prove(
     )
     found = others[:MOST_SETTINGS]
     base = turns.render.unswitched()
-    # Other ids than those of the probes: a number in them is no part of a marker.
+    # Ids differ from the probes, so numbers in them cannot be parts of markers.
     base = base.styled(replace(base.settings.style, first=FIRST_CALL))
     known: dict[Hashable, tuple[Wire | None, str]] = {}
     rounds = chain(
@@ -176,11 +186,11 @@ def prove(
 
 
 def by_cause(failed: Sequence[str]) -> Iterator[str]:
-    """Yield of what a proof says is wrong the first for each cause, and how many others have it."""
+    """Yield the first failure for each cause, with the number of other failures."""
     alike: dict[str, list[str]] = {}
     for words in failed:
         cause = words.partition(NOT_BACK)[2].partition(", from ")[0]
         alike.setdefault(cause or words, []).append(words)
     for first, *others in alike.values():
         count = f"{len(others)} other turn{'s' * (len(others) > 1)}"
-        yield f"{first}; so it is with {count}" if others else first
+        yield f"{first} (same cause: {count})" if others else first

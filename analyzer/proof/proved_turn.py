@@ -1,4 +1,4 @@
-"""What a proof was made of: a turn as a model writes it, and that it came back."""
+"""Evidence of a proof: turns as a model writes them, with their expected parts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ __all__ = ["Shown", "Wire"]
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A turn as the model would write it, after a prompt, and what should come back of it.
+    """A turn as the model would write it after a prompt, and its expected parts.
 
-    `end` is the end of the turn as the template wrote it; `calls` the number of calls in it;
-    `put_back`: the template drops the reasoning, which stands where the model writes it.
+    Attributes:
+        prompt: the prompt before the turn.
+        text: the text of the turn.
+        end: the end of the turn, as rendered by the template.
+        content: the expected content.
+        reasoning: the expected reasoning.
+        calls: the number of calls.
+        put_back: True if the template drops the reasoning, and it was inserted as the model writes
+            it.
     """
 
     prompt: str
@@ -28,7 +35,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A turn that came back: what was said, how it is written, and whether there were tools."""
+    """A turn parsed back correctly, its wire text, and True if tools were given."""
 
     turn: Turn
     wire: Wire

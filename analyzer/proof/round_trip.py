@@ -1,4 +1,4 @@
-"""One setting of a template: turns rendered under it, parsed, and compared."""
+"""The proof under one setting of a template: render, parse and compare turns."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from .proved_turn import Wire
 __all__ = ["RoundTrip", "beside", "difference"]
 
 USUAL_IDS = ("functions.f:0", "call_a-1")
-"""Ids as servers and models make them: all that stands in one beside letters and digits."""
+"""Typical ids of servers and models, with all their punctuation."""
 
 LONGEST_STREAM = 6_000
-"""Characters of a turn that is parsed by the character; those of real templates have 2000."""
+"""Most characters of a turn parsed by characters. Real templates render 2,000."""
 
 LONGEST_QUOTE = 160
-"""Characters of a text that are shown when it did not come back."""
+"""Most characters quoted from a text that is not parsed back."""
 
 
 UNKNOWN = {"orphan_marker", "odd_member", "unused_member"}
-"""The issues that say that a format lacks something which the template writes."""
+"""Issues that indicate a gap in the format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class RoundTrip:
     known: dict[Hashable, tuple[Wire | None, str]] = field(default_factory=dict)
 
     def trailer(self, *, tools: bool) -> str:
-        """What is written at the end of each conversation here, and not under the first setting."""
+        """Return the additional text at the end of conversations under this setting."""
         given = TOOLS if tools else None
         plain, shown = (
             render([user()], tools=given) or "" for render in (self.turns.render, self.render)
@@ -70,19 +70,19 @@ class RoundTrip:
         return shown[len(plain) :] if shown.startswith(plain) else ""
 
     def is_asked(self, turn: Turn, *, tools: bool, first: bool) -> bool:
-        """Whether a turn is tried, with tools or without; more are in the first trial."""
+        """Return True if a turn is tested. The first setting has more turns."""
         no_calls = self.fmt.tools.format is ToolFormat.NONE
         if no_calls and (turn.calls or turn.behind_result):
-            return False  # an issue says that they were not understood
+            return False  # already reported by an issue
         if turn.reasoning and self.reasoning.issues and not self.fmt.derived.has_reasoning:
-            return False  # the same
+            return False  # already reported
         needed = bool(turn.calls) or turn.behind_result
         return needed is tools or (tools and turn.label in (FEW if first else AT_THE_END))
 
     def fault(self, turn: Turn) -> str:
-        """Render and parse a turn with tools: what is wrong with it, "" if it comes back.
+        """Render and parse a turn with tools, and return the error, or "".
 
-        It is enough if it does at one place of the conversation.
+        One successful place in the conversation is sufficient.
         """
         wrong = ""
         for _, written in self._wires(turn, tools=True):
@@ -93,10 +93,16 @@ class RoundTrip:
         return wrong
 
     def outcome(self, turn: Turn, *, tools: bool, thorough: bool) -> tuple[Wire | None, str]:
-        """Render and parse a turn: a wire that came back, and what is wrong with others, or "".
+        """Render and parse a turn.
 
-        In each place of the conversation one must come back. Where it is not `thorough`, some turns
-        are only tried at its end.
+        Args:
+            turn: the turn.
+            tools: True to render it with tools.
+            thorough: False tests some turns only at the end of the conversation.
+
+        Returns:
+            A correct wire or None, and the first error or "". In each place of the conversation,
+            one wire must be correct.
         """
         came, wrong = None, ""
         places = 1 if tools and not thorough and turn.label in AT_THE_END else 2
@@ -111,23 +117,25 @@ class RoundTrip:
     def _first(
         self, turn: Turn, written: Iterator[Wire], *, tools: bool, streamed: bool
     ) -> tuple[Wire | None, str]:
-        """The first of several wires that comes back, or what is wrong with the first."""
+        """Return the first correct wire, or the error of the first wire."""
         first = ""
         for wire in dict.fromkeys(written):
             problem = difference(turn, wire, self.fmt, tools, streamed=streamed and not first)
             problem = problem or self._other_ids(turn, wire)
             if not problem:
-                unknown = wire.put_back and self.reasoning.issues  # nothing shows that it is that
+                unknown = (
+                    wire.put_back and self.reasoning.issues
+                )  # reasoning is not confirmed by the template
                 return replace(wire, reasoning="") if unknown else wire, ""
             first = first or problem
         return None, first
 
     def _other_ids(self, turn: Turn, wire: Wire) -> str:
-        """What is wrong with the ids that come back where the model writes them, or ""."""
+        """Return the error of ids written by the model, or ""."""
         if not (wire.calls and self.fmt.derived.writes_ids):
             return ""
         for usual, end in _ends_in_ids(self.fmt):
-            return f"id {usual!r}: {end!r} in it would end it, from {_short(wire.text)}"
+            return f"id {usual!r} contains the end marker {end!r}, from {_short(wire.text)}"
         message = next(self.render.settings.style.applied([assistant("", calls=turn.calls)]))
         ids = [made["id"] for made in message["tool_calls"]]
         options: Any = {"finish_reason": "stop", "tools": tools_for(turn), "prompt": wire.prompt}
@@ -138,14 +146,14 @@ class RoundTrip:
         return ""
 
     def _wires(self, turn: Turn, *, tools: bool) -> Iterator[tuple[Hashable, Iterator[Wire]]]:
-        """The renderings of a turn, as the last of a conversation and before another.
+        """Yield the renderings of a turn, at the end of a conversation and within it.
 
-        Each with all of it that matters to the parser.
+        Each has a key of all its properties that matter to the parser.
         """
         given = TOOLS if tools else None
         no_text = self.render.settings.style.content == ""
         if turn.without and self.fmt.content.requires_nonnull and no_text:
-            return  # the template writes out that there is none, or refuses it
+            return  # the template renders or refuses missing content
         results = [result(at % len(FUNCTIONS)) for at in range(len(turn.calls))]
         asked, behind = [*(BEFORE if turn.later else ()), user()], USER
         if turn.behind_result:
@@ -155,16 +163,16 @@ class RoundTrip:
         for then in ([], [*results, user(NEXT_USER)]):
             rendered = self.render([*asked, self._message(turn), *then], tools=given)
             if rendered is None or rendered.count(behind) != 1:
-                continue  # results of its own are told apart from that before it by nothing
+                continue  # the turn's own results are indistinguishable from the earlier one
             rendered = rendered if then else rendered.removesuffix(trailer)
             answer = answer_in(rendered, behind)
             parts = [*self.turns.frame.bodies_and_ends(rendered, behind)]
             if then and not parts and not turn.calls:
-                # No end is known that stands here: it is all up to what begins the next message.
+                # The end is unknown here, so it is all text up to the start of the next message.
                 ends = self.fmt.channels.ends
                 parts = [*self.turns.frame.before_the_next(rendered, behind, ends)]
             own = rendered if then or not prompt else rendered.removeprefix(prompt)
-            begun = own != rendered and RESULT not in own  # behind calls that must be answered
+            begun = own != rendered and RESULT not in own  # not after calls with results
             own = own.removesuffix(self.turns.frame.trailer)
             tail = prompt and prompt.rpartition(behind)[2]
             key = turn.label, tools, tail, after(rendered, behind)
@@ -187,7 +195,7 @@ class RoundTrip:
             )
 
     def _message(self, turn: Turn) -> Mapping[str, Any]:
-        """The turn as a message, with its reasoning under every key that templates read."""
+        """Return the turn as a message, with its reasoning under every known key."""
         key = self.reasoning.key or REASONING_KEYS[0]
         said = assistant(turn.said, calls=turn.calls, reasoning=turn.reasoning, key=key)
         if turn.reasoning and "." not in key:
@@ -196,15 +204,18 @@ class RoundTrip:
 
 
 def beside(turn: Turn, render: Renderer) -> Turn:
-    """The turn, with content where the template shows calls only beside some."""
+    """Return the turn, with content if the template requires content with calls."""
     needs = turn.calls and not turn.content and render.settings.style.content
     return replace(turn, content=SHORT) if needs else turn
 
 
 def difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed: bool) -> str:
-    """What is wrong with what comes back, "" if nothing; `streamed`: parse by characters too."""
+    """Return the first difference after parsing, or "".
+
+    `streamed` is True to parse by characters, too.
+    """
     if turn.content and not turn.calls and not (wire.content or wire.reasoning):
-        return f"the template does not show it: {_short(wire.text)}"
+        return f"the template does not render it: {_short(wire.text)}"
     given = tools_for(turn) if tools else None
     options: Any = {"finish_reason": "stop", "tools": given, "prompt": wire.prompt}
     shown = (made["function"] for made in turn.calls[: wire.calls])
@@ -217,7 +228,7 @@ def difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed
             deltas = iter_deltas(wire.text + end, fmt, **options)
             deque(deltas, 0)
             if deltas.parser.message != whole:
-                return "whole and by characters, it is parsed differently"
+                return "parsing by characters gives a different message"
         calls = [(made.name, value_of(made.arguments)) for made in whole.tool_calls]
         for what, got, want in (
             ("reasoning", whole.reasoning_content, wire.reasoning),
@@ -234,9 +245,9 @@ def difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed
 
 
 def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict[str, Any]:
-    """The arguments as the template shows them: some leave out what is null.
+    """Return the arguments as rendered by the template.
 
-    And some trim strings that stand in no quotes.
+    Some templates omit null, and some trim unquoted strings.
     """
     plain = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED and not fmt.arguments.quoted_strings
     escapes = escapes_of(fmt.arguments.value_escapes)
@@ -257,7 +268,7 @@ def _short(value: object) -> str:
 
 
 def _ends_in_ids(fmt: WireFormat) -> Iterator[tuple[str, str]]:
-    """The usual ids in which a marker stands that ends ids, each with the marker."""
+    """Yield typical ids with an id end marker in them, each with the marker."""
     if fmt.tools.format is not ToolFormat.JSON_NATIVE and not fmt.call_id.holds_name:
         ends = tagged_markers(fmt).id_ends.literals
         yield from ((usual, end) for usual in USUAL_IDS for end in ends if end in usual)

@@ -1,8 +1,8 @@
-"""Under which settings a template is rendered for the proof, beside those that phases found.
+"""Settings for the proof, in addition to those found by the phases.
 
-A phase looks at few conversations. So under any other value of a switch, all that change nothing
-by themselves together, and any pair of settings, with which a conversation that has all that one
-can have is not rendered as it was before.
+Phases render only a few conversations. The proof therefore tries every other value of a switch, all
+switches without an effect together, and all pairs of settings. Only settings that change the
+rendering of a complete conversation are used.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..renderer import Renderer
 __all__ = ["other_settings"]
 
 MOST_SWITCHES, MOST_VALUES = 12, 4
-"""Switches, and texts for each, that are tried where no phase saw a change."""
+"""Most switches, and most texts for each, tried without a known effect."""
 
 
 def other_settings(base: Renderer, known: Sequence[SwitchSetting]) -> Iterator[SwitchSetting]:
-    """Yield settings beside those that are `known`, each with another conversation."""
+    """Yield settings besides `known`, each with a different rendering."""
     said = _whole(base)
     seen = {_shown(base, one, said) for one in [SwitchSetting(), *known]}
     more = [SwitchSetting((pair,)) for pair in _values(base, known)]
@@ -40,7 +40,7 @@ def other_settings(base: Renderer, known: Sequence[SwitchSetting]) -> Iterator[S
 
 
 def _values(base: Renderer, known: Sequence[SwitchSetting]) -> Iterator[tuple[str, Any]]:
-    """The switches of the template with the values that no setting has which is `known`."""
+    """Iterate over switches with values outside the `known` settings."""
     template = base.template
     tried = {(name, repr(value)) for one in known for name, value in one.switches}
     for name in names_of_switches(template)[:MOST_SWITCHES]:
@@ -50,7 +50,7 @@ def _values(base: Renderer, known: Sequence[SwitchSetting]) -> Iterator[tuple[st
 
 
 def _whole(base: Renderer) -> Sequence[Message]:
-    """A conversation with all that one can have, of which a turn has one call where it must."""
+    """Return a conversation with all parts, with a single call if the template requires it."""
     for calls in ([call(), call(1)], [call()]):
         results = [result(at) for at in range(len(calls))]
         said = [user(), thinking(CONTENT, calls), *results, thinking()]
@@ -60,7 +60,7 @@ def _whole(base: Renderer) -> Sequence[Message]:
 
 
 def _shown(base: Renderer, setting: SwitchSetting, said: Sequence[Message]) -> tuple[str, ...]:
-    """What a template makes of a prompt, and of a conversation."""
+    """Return the renderings of a prompt and of a conversation."""
     render = base.under(setting.context)
     texts = [
         render([user()], prompt=True),

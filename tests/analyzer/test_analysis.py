@@ -111,7 +111,7 @@ def test_it_is_a_pure_function_of_the_template():
     assert "</s>" in analyze(ChatTemplate(OWN.json_list_behind_words, eos_token="</s>")).turn.ends
 
 
-def test_it_takes_a_template():
+def test_argument_must_be_a_template():
     with pytest.raises(TemplateError):
         analyze("{% for %}")
     with pytest.raises(UsageError, match="takes a ChatTemplate or its source, not NoneType"):
@@ -219,7 +219,7 @@ def test_a_format_is_proved_on_a_template():
     assert prove_format(source, analyze(source), trace) == ()
     assert {shown.turn.label for shown in trace.shown} >= {"a call", "content"}
     hermes = get_format("hermes")
-    assert "content did not come back" in prove_format(source, hermes, Trace())[0]
+    assert "content did not round-trip" in prove_format(source, hermes, Trace())[0]
     plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>{% endfor %}"
     plain += "{% if add_generation_prompt %}<assistant>{% endif %}"
     calls = {"format": "JSON_NATIVE", "name_is_key": True, "per_call_start": "<c>"}
@@ -228,7 +228,7 @@ def test_a_format_is_proved_on_a_template():
     assert why == "the template renders no calls, so the calls of the format are not proved"
     assert prove_format(plain, analyze(plain), Trace()) == ()
     why, nothing = prove_format(plain, marked.replace(turn={"ends": ("</t>",)}), Trace())
-    assert "content did not come back" in why
+    assert "content did not round-trip" in why
     assert nothing == "no rendered turn was parsed back, so the format is not proved"
     (why,) = prove_format("{{ raise_exception('no') }}", hermes, Trace())
     assert why == "the template renders no simple conversation: no"
@@ -323,7 +323,7 @@ def test_empty_proof_is_an_issue():
     assert [*found] == [NOTHING, analysis.NO_END]
 
 
-def test_that_there_was_no_time_for_all_of_it_is_a_doubt():
+def test_incomplete_analysis_is_an_issue():
     render = Renderer(ChatTemplate(OWN.json_list_behind_words))
     render._left[0] = 0.0
     given = render, WireFormat(), Proof(labels=["content"])
@@ -429,7 +429,7 @@ REACT = (
 def test_a_marker_that_a_line_of_text_may_hold_is_not_verified():
     fmt = analyze(ChatTemplate(REACT, eos_token="</s>"))
     assert not fmt.verified
-    assert any("that holds 'Action:' did not come back" in issue for issue in fmt.issues)
+    assert any("containing 'Action:' did not round-trip" in issue for issue in fmt.issues)
     headings = "{% if m.reasoning_content %}**Thinking**\n{{ m.reasoning_content }}\n\n**Answer**\n"
     source = (
         "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}"
@@ -438,4 +438,4 @@ def test_a_marker_that_a_line_of_text_may_hold_is_not_verified():
         "{% if add_generation_prompt %}<assistant>{% endif %}"
     )
     fmt = analyze(source)
-    assert any("that holds '**Thinking**' did not come back" in issue for issue in fmt.issues)
+    assert any("containing '**Thinking**' did not round-trip" in issue for issue in fmt.issues)

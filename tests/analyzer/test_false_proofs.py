@@ -1,6 +1,6 @@
-"""Tests that verified formats are correct: all renderings round-trip, under all switches.
+"""Tests that verified formats are correct: all renderings are parsed back, under all switches.
 
-The templates are those of these tests, real ones if available, and mutants of both.
+The templates are written for these tests, real if available, or mutants of both.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MUTANTS = mutated(st.sampled_from(sorted(REAL.values())) if REAL else st.nothing
 
 
 def judged(source, seed=0, more=0):
-    """The false proofs of a template, none where its format is not verified."""
+    """Return the false proofs of a template, [] if its format is not verified."""
     with no_hang():
         template = ChatTemplate(source)
         fmt = analyze(template)

@@ -28,7 +28,7 @@ DESCRIBED = "{% if tools %}{{ tools | tojson }} Write <tool_call>{...}</tool_cal
 @pytest.mark.parametrize(
     ("source", "tokens", "name"),
     [
-        (DESCRIBED + TURNS, (), "hermes"),  # the markers of calls, in what the model is told
+        (DESCRIBED + TURNS, (), "hermes"),  # call markers in the instructions
         (TURNS, ("<|tool_call_start|>", "<|tool_call_end|>"), "lfm2"),  # or among the tokens
         (DESCRIBED.replace("</tool_call>", "") + TURNS, (), ""),  # two have no more than that
         (LISTED, (), "lfm2"),  # a token that no other format has

@@ -56,7 +56,7 @@ def test_other_spellings_of_reasoning_are_preserved_too():
     assert {"<plan>", "</plan>"} < set(preserved_tokens(fmt))
 
 
-# The texts that a parser looks for in text or in values, by groups; it looks for others elsewhere.
+# The texts a parser searches in text or in values, by groups. It searches others elsewhere.
 ANYWHERE = {
     "turn": {"headers", "ends"},
     "reasoning": {"end"},

@@ -106,7 +106,7 @@ def test_a_template_takes_no_more_memory_than_it_may(name):
         with pytest.raises(TemplateError):
             made.render([])
 
-    # Of what the limit counts, most is gone again; a character is one to four bytes.
+    # Most of the counted memory has been freed again. A character takes one to four bytes.
     assert peak(run) < Limits().memory / 4
 
 

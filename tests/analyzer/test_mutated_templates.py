@@ -1,7 +1,7 @@
 """Tests of templates with parts removed, repeated, moved, replaced or truncated.
 
 The templates are real, generated or written for these tests. The report of the analysis must be
-true: if a mutant is verified, its rendered messages round-trip.
+true: if a mutant is verified, its rendered messages are parsed back.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def written(template, fmt, message, tools):
     """Return possible model outputs for a rendered turn, each with the header before it.
 
     The turn is rendered at the end and before another turn. It may contain its end marker several
-    times, so each cut is returned, and one of them must round-trip. Return [] if the template
+    times, so each cut is returned, and one of them must be parsed back. Return [] if the template
     shows the turn twice, or in one place only.
     """
     turns = []
@@ -66,7 +66,7 @@ def written(template, fmt, message, tools):
         except TemplateError:
             return []
         header = next((header for header in fmt.turn.headers if header and header in text), None)
-        # Whose a call is cannot be known that is shown with its arguments only.
+        # A call rendered with its arguments only cannot be assigned to a function.
         unnamed = "Ghent" in text and TOOL["name"] not in text.partition(ASKED["content"])[2]
         if unnamed or header is None or any(text.count(once) > 1 for once in ONCE):
             return []
@@ -82,7 +82,7 @@ def written(template, fmt, message, tools):
 
 
 def places(part, text):
-    """Where in a text a part of it begins."""
+    """Return the positions of a part in a text."""
     return [found.start() for found in re.finditer(re.escape(part), text)]
 
 
@@ -99,7 +99,7 @@ def comes_back(fmt, message, tools, header, turn):
 
 
 def check(fmt, template):
-    """Check that the renderings of all parts known to the format round-trip."""
+    """Check that the renderings of all parts known to the format are parsed back."""
     kinds = ["content"]
     if fmt.tools.format is not ToolFormat.NONE:
         kinds.append("a call")
@@ -111,7 +111,7 @@ def check(fmt, template):
 
 
 def analysis_is_true(source):
-    """Analyse a template; if the format is called verified, hold it to that."""
+    """Analyze a template, and check a verified format."""
     template = ChatTemplate(source)
     fmt = analyze(template)
     assert fmt.verified or fmt.issues

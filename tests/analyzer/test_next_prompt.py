@@ -156,7 +156,7 @@ def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
         end = "" if output.endswith("</a>") else "</a>"
         assert PLAIN.bridge(output, [AGAIN]) == f"{end}<u>And?</u><a>"
     assert PLAIN.bridge("Dry.", []) == "</a><a>"
-    assert PLAIN.bridge("Dry.<u>", [AGAIN]) == "</a><u>And?</u><a>"  # which ends nothing there
+    assert PLAIN.bridge("Dry.<u>", [AGAIN]) == "</a><u>And?</u><a>"  # not an end marker there
     assert THINKS.bridge("<t>hm</t>Dry.", [AGAIN]) == "</a><u>And?</u><a>"
 
 
@@ -261,7 +261,7 @@ def test_longest_end_marker_of_an_output_is_used(output, text):
 def test_no_bridge_if_the_text_after_a_turn_depends_on_it():
     before = "{{ messages[loop.index0 - 1].content[2] if loop.index0 }}"
     made = template("{{ m.content }}", user="<u" + before + ">{{ m.content }}</u>")
-    for output in ("Dry.", "zqone", "zqtwo"):  # be it as one of those that prove it
+    for output in ("Dry.", "zqone", "zqtwo"):  # even as one of the proving turns
         assert made.bridge(output, [AGAIN]) is None
         why = made.why_no_bridge(output, [AGAIN])
         assert why.startswith("the text after a turn depends on the turn")

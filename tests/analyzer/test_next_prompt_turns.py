@@ -66,7 +66,7 @@ def test_substitute_turn_has_the_same_parts_with_a_word():
     [
         ("<t>zqw0zq</t>zqw1zq<c>f zqw2zq</c>", "</c>"),
         ("<c>f zqw2zq</c>zqw1zq<t>zqw0zq</t>", "</t>"),
-        ("zqw0zq zqw1zq zqw2zq of f", " of f"),  # no more is said behind it
+        ("zqw0zq zqw1zq zqw2zq of f", " of f"),  # without text after it
         ("zqw1zq f zqw2zq", "reasoning is dropped from history"),
         ("zqw0zq f zqw2zq", "content is dropped from history"),
         ("zqw0zq zqw1zq zqw2zq", "tool calls are dropped from history"),

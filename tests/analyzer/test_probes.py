@@ -8,7 +8,7 @@ from deltaparse.analyzer import probes
 from deltaparse.analyzer.probes import ABSENT, assistant, call, result, thinking, told, user
 
 
-def test_every_text_is_there_and_tells_apart():
+def test_probe_texts_are_distinct_and_not_empty():
     texts = [*probes.FUNCTIONS, *probes.ARGUMENTS, *probes.VALUES, *probes.CALL_IDS]
     assert all(texts)
     assert len({*texts}) == len(texts)

@@ -93,7 +93,7 @@ def test_a_refusal_is_remembered_in_the_templates_words():
     assert "only prose" in made.refusals[0]
 
 
-def test_of_which_conversation_a_refusal_is():
+def test_refusals_are_stored_by_conversation():
     made = Renderer(ChatTemplate("{{ raise_exception('no tools') if tools }}{{ messages }}"))
     assert made([user()]) is not None
     assert made.refusal([user()], TOOLS) == "no tools"

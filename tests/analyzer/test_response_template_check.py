@@ -46,7 +46,7 @@ CANNOT = (
 """All that the standard has no words for."""
 
 
-# A sample: all of the others are behind a target of their own.
+# A sample. All others have a make target of their own.
 SAMPLE = (
     "Apertus-8B-Instruct.jinja",
     "GLM-4.6.jinja",
@@ -156,7 +156,7 @@ class TestShipped:
 
         assert "AttributeError" in self.lost(once) or "calls" in self.lost(once)
 
-    def test_marker_that_is_matched_only_complete(self):
+    def test_marker_matched_only_as_a_whole_is_reported(self):
         def end(fields):
             close = fields["tool_calls"]["close_pattern"]
             fields["tool_calls"]["close_pattern"] = rf"{close}|\Z"
@@ -187,7 +187,7 @@ def of_transformers():
 @pytest.mark.transformers
 @corpus.needs_corpus
 class TestOfTransformers:
-    """Those that transformers serves with, against the templates that they are for."""
+    """Response templates of transformers, with the templates they are for."""
 
     def checked(self, content, name):
         given = [value for key, value in of_transformers().items() if key[0] == content]

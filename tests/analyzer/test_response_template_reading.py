@@ -63,7 +63,7 @@ def assert_same(template, mine, theirs, *, typed=True):
 
 
 def as_format(template):
-    """The wire format of a response template, None where it is refused by a name of its own."""
+    """Return the wire format of a response template, or None if refused with its name."""
     try:
         return dp.from_response_template(template)
     except dp.FormatError as error:

@@ -22,11 +22,11 @@ def test_multi_token_markers_are_found():
 @pytest.mark.parametrize(
     "text",
     [
-        "<|open|>think<|sep|>hm<|close|>think<|sep|>",  # one word may stand there by chance
-        "<|open|>a<|sep|>x<|close|>b<|sep|><|open|>c<|sep|>",  # nothing closes what is opened
-        "<|open|>a<|x|><|close|>a<|y|><|open|>b<|x|><|close|>b<|y|>",  # they end otherwise
+        "<|open|>think<|sep|>hm<|close|>think<|sep|>",  # one word may be there by chance
+        "<|open|>a<|sep|>x<|close|>b<|sep|><|open|>c<|sep|>",  # an unclosed marker
+        "<|open|>a<|x|><|close|>a<|y|><|open|>b<|x|><|close|>b<|y|>",  # they have other ends
         "]<]ns[>[<call>]<]ns[>[</call>",  # as with one word
-        f"{PREFIXED} ]<]ns[>[",  # it stands elsewhere too
+        f"{PREFIXED} ]<]ns[>[",  # it occurs elsewhere too
         "a:<call>a:<f>1a:</f>a:</call>",  # a word before a tag
         "<x><call><x><f>1<x></f><x></call>",  # a tag before a tag
     ],

@@ -1,7 +1,7 @@
-"""llama.cpp's own sampler of grammars, out of the package that has its server.
+"""llama.cpp's own grammar sampler, from the package of its server.
 
-`make test-llama` installs it. The model is made on the spot, and only its vocabulary is used: a
-token for each byte, whose id is the byte, and special ones.
+`make test-llama` installs it. The model is created on the fly, and only its vocabulary is used: one
+token per byte, with the byte as its id, and special tokens.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TEMPLATE = Path(__file__).parents[1] / "templates" / "json_in_tags.jinja"
 
 
 class Params(ctypes.Structure):
-    """`llama_model_params`, or more: they are handed on as they came."""
+    """`llama_model_params`, or more. They are passed on unchanged."""
 
     _fields_ = (("data", ctypes.c_byte * 1024),)
 
@@ -43,12 +43,12 @@ class Candidates(ctypes.Structure):
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
 def quiet(*_):
-    """Writes no log."""
+    """Discard the log."""
 
 
 @cache
 def llama():
-    """The library and the vocabulary of a model; None if the packages are not installed."""
+    """Return the library and the vocabulary of a model, or None if not installed."""
     if not all(map(importlib.util.find_spec, ("xllamacpp", "gguf"))):
         return None
     import xllamacpp
@@ -78,7 +78,7 @@ def llama():
 
 
 class Llama:
-    """A grammar's GBNF in llama.cpp."""
+    """The GBNF of a grammar in llama.cpp."""
 
     def __init__(self, text):
         self.lib, vocabulary = llama()
@@ -90,7 +90,7 @@ class Llama:
             self.lib.llama_sampler_free(self.start)
 
     def allowed(self, sampler, ids):
-        """Which of some tokens may come next."""
+        """Return the tokens that may follow."""
         data = (Datum * len(ids))(*((id, 0.0, 0.0) for id in ids))
         found = Candidates(data, len(ids), -1, False)
         self.lib.llama_sampler_apply(sampler, ctypes.byref(found))
@@ -111,7 +111,7 @@ class Llama:
             self.lib.llama_sampler_free(sampler)
 
     def sampled(self, random, size=80):
-        """Choose bytes that are allowed, until it stops; None if it takes too long."""
+        """Choose permitted bytes until the end, or return None if it takes too long."""
         sampler, data = self.lib.llama_sampler_clone(self.start), bytearray()
         try:
             while len(data) < 20 * size:
@@ -119,7 +119,7 @@ class Llama:
                 late = {END, *CLOSING} if len(data) > size else ()
                 byte = random.choice([id for id in allowed if id in late] or allowed)
                 if byte == END:
-                    return data.decode(errors="replace")  # it takes odd bytes for characters
+                    return data.decode(errors="replace")  # it accepts invalid bytes as characters
                 self.lib.llama_sampler_accept(sampler, byte)
                 data.append(byte)
             return None

@@ -1,9 +1,9 @@
-"""What the tests judge grammars with: a matcher and a sampler of our own, and the real engines.
+"""Judges of grammars: a matcher and a sampler of our own, and the real engines.
 
-`accepts` reads an expression slowly and plainly, apart from what any writer makes of it.
-`read_gbnf` reads GBNF as llama.cpp does, with its limits, back to expressions. `Lark` and `Gbnf`
-ask llguidance and xgrammar, each where it is installed: the first has no wheel for every Python,
-the other asks for torch, and needs none.
+`accepts` matches an expression slowly and simply, independently of the writers. `read_gbnf` parses
+GBNF like llama.cpp, with its limits, back to expressions. `Lark` and `Gbnf` use llguidance and
+xgrammar if installed. llguidance lacks wheels for some Python versions, and xgrammar requires torch
+without needing it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def accepts(grammar, text):
 
 
 def has_tokens(text):
-    """Whether special tokens stand in a text, as lone surrogates."""
+    """Return True if a text contains special tokens, as lone surrogates."""
     return any("\ud800" <= char <= "\udfff" for char in text)
 
 
@@ -58,7 +58,7 @@ def sized(raw, text):
 
 
 class Matcher:
-    """All ends of what an expression may match, remembered for each place."""
+    """All ends of an expression's matches, remembered for each position."""
 
     def __init__(self, rules, text):
         self.rules, self.text, self.known = rules, text, {}
@@ -129,7 +129,7 @@ ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "[": "[", "]":
 
 
 class GbnfReader:
-    """`llama_grammar_parser`, but that it makes our expressions, and stops where that refuses."""
+    """`llama_grammar_parser`, except that it builds our expressions and raises errors."""
 
     def __init__(self, text, tokens):
         self.text, self.at, self.symbols = text, 0, 0
@@ -263,7 +263,7 @@ def read_gbnf(text, tokens=()):
 
 
 class Bytes:
-    """A tokenizer with a token for each byte, and one for the end."""
+    """A tokenizer with one token per byte, and an end token."""
 
     eos_token_id = 256
     bos_token_id = None
@@ -276,7 +276,7 @@ class Bytes:
 
 @cache
 def llguidance():
-    """The matcher of llguidance, and a tokenizer; None if it is not installed."""
+    """Return the matcher of llguidance and a tokenizer, or None if not installed."""
     if importlib.util.find_spec("llguidance") is None:
         return None
     import llguidance
@@ -285,7 +285,7 @@ def llguidance():
 
 
 CLOSING = (256, *b']}",:')
-"""What is chosen towards the end of what is sampled: without it, brackets open for ever."""
+"""Preferred characters near the end of a sample. Otherwise brackets would be opened forever."""
 
 
 class Lark:
@@ -297,8 +297,8 @@ class Lark:
         self.engine, self.tokenizer = llguidance()
         self.source = self.engine.grammar_from_lark(to_lark(grammar))
         error = self.engine.validate_grammar(self.source, self.tokenizer)
-        # llguidance reads no more than some sixty brackets in one another, as integers of 15 digits
-        # with a limit have them.
+        # llguidance reads only about sixty nested brackets, which integers of 15 digits with a
+        # limit reach.
         if "too deeply nested" in error:
             reject()
         assert not error, error
@@ -312,7 +312,7 @@ class Lark:
         return matcher.try_consume_tokens(data) == len(data) and matcher.is_accepting()
 
     def sampled(self, random, size=80):
-        """Choose bytes that the engine's mask allows, until it stops; None if it takes too long."""
+        """Choose bytes within the engine's mask, or return None if it takes too long."""
         matcher, data = self.matcher(), bytearray()
         while len(data) < 20 * size:
             mask = matcher.compute_bitmask()
@@ -329,7 +329,7 @@ class Lark:
 
 @cache
 def xgrammar():
-    """xgrammar without torch, which it imports for masks only; None if it is not installed."""
+    """Return xgrammar without torch, used for masks only, or None if not installed."""
     if importlib.util.find_spec("xgrammar") is None:
         return None
     if importlib.util.find_spec("torch") is None:
@@ -356,7 +356,7 @@ def xgrammar():
 
 
 class Gbnf:
-    """A grammar's GBNF in xgrammar."""
+    """The GBNF of a grammar in xgrammar."""
 
     def __init__(self, grammar, dialect=LLAMA_CPP):
         if xgrammar() is None:
@@ -370,14 +370,14 @@ class Gbnf:
         return (not text or matcher.accept_string(text.encode())) and matcher.is_completed()
 
     def sampled(self, random, size=80):
-        """Choose bytes that the engine takes, until it stops; None if it takes too long."""
+        """Choose bytes the engine accepts, or return None if it takes too long."""
         matcher, data = self.module.GrammarMatcher(self.compiled), bytearray()
         while len(data) < 20 * size:
             order = random.sample(range(257), 257)
             closing = CLOSING if len(data) > size else ()
             byte = next(byte for byte in (*closing, *order) if matcher.accept_token(byte))
             if byte == 256:
-                return data.decode(errors="replace")  # free text of its own is any bytes
+                return data.decode(errors="replace")  # its free text accepts any bytes
             data.append(byte)
         return None
 
@@ -393,5 +393,5 @@ class Tag(Gbnf):
 
 
 def grammar_of(expr, **rules):
-    """A grammar of an expression by itself."""
+    """Return the grammar of an expression by itself."""
     return GrammarRules({"root": expr if expr != EMPTY else seq(), **rules})

@@ -1,4 +1,4 @@
-"""Tools, and what a grammar of them allows, read back by the parser."""
+"""Tools, and texts of their grammars, parsed back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TOOLS = [
 
 
 def read(fmt, tools, text, *, whole=True, **options):
-    """The calls in a text, and what had to be decided."""
+    """Return the calls in a text, and the issues."""
     parser = StreamParser(fmt, tools=tools, **options)
     for chunk in [text] if whole else text:
         parser.feed(chunk)
@@ -53,12 +53,12 @@ def read(fmt, tools, text, *, whole=True, **options):
 
 
 def other_issues(parser):
-    """The issues but for repeated ids, which a grammar cannot exclude."""
+    """Return the issues except repeated ids, which a grammar cannot exclude."""
     return [issue for issue in parser.issues if issue.kind != "repeated_id"]
 
 
 def check_back(fmt, tools, text):
-    """A text of the grammar comes back as calls that are valid, and nothing else."""
+    """Check that a text of the grammar parses into valid calls only."""
     message, issues = read(fmt, tools, text, whole=True)
     assert read(fmt, tools, text, whole=False) == (message, issues)
     assert issues == []

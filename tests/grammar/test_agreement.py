@@ -1,9 +1,8 @@
-"""The parser and the grammar agree: what a request lets a model write comes back as it asks.
+"""Tests that parser and grammar agree: permitted turns parse as the request asks.
 
-For all families of formats and all that a request may say: which functions may be called and
-whether one must be, how many, which are strict, a schema of the content, a budget of reasoning. The
-turns are drawn from the rules, and from what engines allow, each where it is installed. Where
-`not_expressed` is empty the calls validate; whatever is drawn, nothing in it is broken.
+They cover all format families and all options of a request: permitted and required functions, their
+number, strictness, a content schema, and a budget of reasoning. Turns are sampled from the rules,
+and from installed engines. Calls are valid if `not_expressed` is empty, and turns are never broken.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ ASKED = {"named": NAMED, "allowed": ALLOWED, "one of the allowed": {**ALLOWED, "
 MUST = ("required", "named", "one of the allowed")
 ANSWER = {"type": "object", "properties": {"zq": {"type": "integer"}}, "required": ["zq"]}
 HINTS = {"lost_marker", "unknown_tool"}
-"""What is said of content that looks like a call, and may be one."""
+"""Issues of content that resembles a call."""
 STRICT = st.sampled_from([{}, {"strict": True}, {"strict": False}])
 
 
 @st.composite
 def requests(draw):
-    """The tools of a request, which of them may be called in words, and what else it says."""
+    """Return the tools of a request, a description of the permitted ones, and other options."""
     keys = draw(key_sets([key for key in SCHEMA["properties"] if " " not in key]))
     tools = tools_of(*NAMES, keys=keys)
     for tool in tools:
@@ -66,13 +65,13 @@ def grammar_of(fmt, tools, choice, more, **options):
         return gbnf(fmt, tools, tool_choice=ASKED.get(choice, choice), **more, **options)
     except UsageError as error:
         assume("cannot be written" not in str(error))
-        assume("no tool calls" not in str(error))
-        assume("only what follows them ends" not in str(error))
+        assume("no tool-call syntax" not in str(error))
+        assume("no closing marker" not in str(error))
         raise
 
 
 def check(fmt, request, grammar, text):
-    """A turn comes back as the request asks for it."""
+    """Check that a turn parses as the request asks."""
     tools, choice, more = request
     asked = {key: more[key] for key in ("parallel_tool_calls", "response_schema")}
     options = {"tool_choice": ASKED.get(choice, choice), **asked}
@@ -84,8 +83,8 @@ def check(fmt, request, grammar, text):
             assert not message.tool_calls
             continue
         if issue.kind == "ambiguous_marker":
-            continue  # read with a doubt: what came of it is looked at below
-        # What is not held to its schema may be of another type than that says, and broken JSON.
+            continue  # ambiguous, but the result is checked below
+        # Arguments without an enforced schema may have other types, and may be broken JSON.
         assert issue.kind in ("repaired_arguments", "malformed_arguments")
         assert any(repr(name) in issue.detail for name in loose)
     calls = message.tool_calls
@@ -105,7 +104,7 @@ def check(fmt, request, grammar, text):
 
 @in_families()
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_a_whole_turn_comes_back_as_it_was_asked_for(family, data, request, seed):
+def test_eager_grammar_samples_parse_as_requested(family, data, request, seed):
     fmt, _ = data.draw(family.texts)
     grammar = grammar_of(fmt, *request, lazy=False)
     assume(grammar.rules is not None)
@@ -114,7 +113,7 @@ def test_a_whole_turn_comes_back_as_it_was_asked_for(family, data, request, seed
 
 @in_families()
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_what_a_lazy_grammar_allows_comes_back(family, data, request, seed):
+def test_lazy_grammar_samples_parse_as_requested(family, data, request, seed):
     fmt, _ = data.draw(family.texts)
     tools, choice, more = request
     more = {**more, "response_schema": None}
@@ -141,7 +140,7 @@ ENGINES = {
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @settings(max_examples=8)
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_what_an_engine_samples_comes_back(family, engine, data, request, seed):
+def test_engine_samples_parse_as_requested(family, engine, data, request, seed):
     installed, engine_of = ENGINES[engine]
     if installed() is None:
         pytest.skip(f"{engine} is not installed")
@@ -157,7 +156,7 @@ def test_what_an_engine_samples_comes_back(family, engine, data, request, seed):
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @settings(max_examples=8)
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_the_engines_take_what_the_rules_say(family, data, request, seed):
+def test_engines_accept_samples_of_the_rules(family, data, request, seed):
     fmt, _ = data.draw(family.texts)
     grammar = grammar_of(fmt, *request, lazy=False)
     assume(grammar.rules is not None)
@@ -167,7 +166,7 @@ def test_the_engines_take_what_the_rules_say(family, data, request, seed):
 
 
 def changed(random, text, parts):
-    """A turn with a part left out, put in, or written twice: broken, most of the time."""
+    """Return a turn with a part removed, inserted or repeated, and therefore usually broken."""
     low, high = sorted(random.randrange(len(text) + 1) for _ in range(2))
     high = min(high, low + random.choice([0, 0, 1, 3, 30]))
     piece = random.choice([*parts, text[low:high] * 2, ""])
@@ -178,7 +177,7 @@ def changed(random, text, parts):
 @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
 @in_families()
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_what_is_broken_the_grammar_rejects(family, data, request, seed):
+def test_grammar_rejects_broken_turns(family, data, request, seed):
     fmt, _ = data.draw(family.texts)
     grammar = grammar_of(fmt, *request, lazy=False)
     assume(grammar.rules is not None)

@@ -1,4 +1,4 @@
-"""A grammar is the same text in every process: engines and caches compare it as such."""
+"""Tests that grammars are identical in all processes, since engines and caches compare them."""
 
 from __future__ import annotations
 

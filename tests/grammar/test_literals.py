@@ -1,4 +1,4 @@
-"""The parser reads each spelling of a literal that a grammar offers as the value that was meant."""
+"""Tests that the parser reads each offered spelling of a literal as the intended value."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_sampled_literals_of_each_format_are_read_as_meant(name):
 
 
 @pytest.mark.parametrize("schema", [SCHEMAS[-3][0], SCHEMAS[-2][0], SCHEMAS[-1][0]])
-def test_a_string_that_only_nullable_confuses_with_null_is_expressed(schema):
+def test_nullable_string_is_fully_expressed(schema):
     parameters = {"type": "object", "properties": {"a": schema}, "$defs": DEFS}
     assert gbnf("qwen3_coder", [{"name": "f", "parameters": parameters}]).not_expressed == ()
 
 
-def test_python_words_are_offered_where_the_format_writes_them():
+def test_python_words_are_accepted_in_formats_with_python_literals():
     tools = [{"name": "f", "parameters": {"properties": {"a": {"type": ["boolean", "null"]}}}}]
     for name in list_formats():
         fmt = get_format(name)

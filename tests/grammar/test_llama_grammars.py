@@ -1,6 +1,6 @@
-"""llama.cpp itself judges grammars: of whole turns, lazy ones, and those with special tokens.
+"""Tests of grammars in llama.cpp: eager, lazy, and with special tokens.
 
-`make test-llama` installs what this needs. What llama.cpp samples is in `test_agreement.py`.
+`make test-llama` installs the packages. Samples of llama.cpp are tested in `test_agreement.py`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ STRICT = [
 
 @pytest.mark.parametrize("request_", REQUESTS)
 @pytest.mark.parametrize("name", NAMED)
-def test_what_a_request_allows_llama_cpp_takes(name, request_):
+def test_llama_cpp_accepts_samples_of_each_request(name, request_):
     grammar = gbnf(get_format(name), TOOLS, **REQUESTS[request_])
     engine = Llama(grammar.text)
     for seed in range(3):
@@ -79,7 +79,7 @@ def server(model):
 
 
 def body_of(grammar, **more):
-    """A request of llama.cpp's server, as `docs/constrain.md` makes it."""
+    """Return a request of llama.cpp's server, as in `docs/constrain.md`."""
     kinds = {"token": 0, "word": 1, "pattern": 2}
     return {
         "prompt": "hm",
@@ -117,17 +117,17 @@ def test_special_tokens(model):
 @pytest.mark.parametrize("with_tokens", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_lazy_grammar_begins_at_its_trigger(model, server, with_tokens, seed):
-    """The first token is made to be the trigger; what follows is noise, held to the grammar."""
+    """The first token is made the trigger, and the constrained rest is random."""
     source = TEMPLATE.read_text(encoding="utf-8")
     vocabulary = dp.Vocabulary.load(model) if with_tokens else None
     fmt = dp.analyze(source)
-    prompt = "<ponder></ponder>"  # reasoning is over, so that the marker alone is a trigger
+    prompt = "<ponder></ponder>"  # reasoning is closed, so the marker alone is a trigger
     grammar = gbnf(fmt, STRICT, prompt=prompt, vocabulary=vocabulary, parallel_tool_calls=False)
     assert grammar.lazy
     call = 257 + SPECIAL.index("<call>")
     free = body_of(grammar, seed=seed, logit_bias=[[END, False], [call, False]], n_predict=20)
     made = httpx.post(f"{server}/completion", json=free, timeout=60).json()
-    assert made["tokens_predicted"] == 20  # no trigger: nothing is held to the grammar
+    assert made["tokens_predicted"] == 20  # without a trigger, the text is unconstrained
     forced = body_of(grammar, seed=seed, logit_bias=[[call, 1e9]])
     answer = httpx.post(f"{server}/completion", json=forced, timeout=60)
     assert answer.status_code == 200, answer.text

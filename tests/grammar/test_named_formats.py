@@ -1,7 +1,6 @@
-"""llguidance and xgrammar load the grammar of each built-in format, and accept turns of it.
+"""Tests that llguidance and xgrammar accept turns of each built-in format.
 
-The tools have names that begin as reserved words of headers do: an engine with a lexer must not
-take the beginning of the one for the other.
+Tool names begin like reserved words of headers. An engine with a lexer must not confuse the two.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ def tools(names):
 
 
 def reserved(fmt):
-    """The words that headers of a format have a meaning for, and some that others have."""
+    """Return the reserved words of a format's headers, and some of other formats."""
     return sorted({*fmt.channels.reasoning, *fmt.channels.readers, *WORDS})
 
 
 @st.composite
 def requests(draw):
-    """A format, and tools with names that share beginnings with reserved words and each other."""
+    """Return a format, and tools with names that share prefixes with reserved words."""
     fmt = draw(st.sampled_from(FORMATS))
     words = st.sampled_from(reserved(get_format(fmt)))
     begun = st.tuples(words, st.integers(1, 12), st.sampled_from(["", "_x", "arch", "ie"]))
@@ -59,7 +58,7 @@ def test_llguidance_accepts_turns_with_names_like_reserved_words(request, lazy, 
 
 @pytest.mark.parametrize("name", ["search", "selfie", "sel", "comm", "commentary_x", "us", "users"])
 @pytest.mark.parametrize("choice", ["auto", "required"])
-def test_reasoning_is_accepted_beside_a_tool_with_the_same_beginning(name, choice):
+def test_reasoning_is_accepted_with_a_tool_of_the_same_prefix(name, choice):
     grammar = gbnf("muse_glimmer", tools([name]), tool_choice=choice, lazy=False)
     head = "<atem:function_calls>\n<atem:invoke name="
     call = f' to={name}<|message|>{head}"{name}">\n\n</atem:invoke>\n</atem:function_calls>'
@@ -90,7 +89,7 @@ HEADERS = [
 ]
 
 
-def test_headers_with_spaces_and_forms_are_accepted_by_all_engines_and_the_parser():
+def test_engines_and_parser_accept_headers_with_spaces_and_forms():
     offered = tools(["f", "f_x"])
     rules = gbnf("gpt_oss", offered, tool_choice="required").rules
     engines = [Gbnf(rules), Lark(rules)]

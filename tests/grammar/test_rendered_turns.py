@@ -1,8 +1,8 @@
-"""What a template renders, its grammar takes: llguidance judges the turns that prove the format.
+"""Tests that a template's grammar accepts its renderings in llguidance.
 
-Each turn stands behind the prompt that the template makes for it, under each switch, with values of
-every type and several calls. The grammar is that of the whole turn, and that of required calls.
-What the parser reads with an issue, as some templates write turns, it takes in neither.
+The turns are those of the proof, after the template's own prompt. They are rendered under each
+switch, with values of every type and several calls. The eager grammars of "auto" and "required" are
+both tested. Turns the parser reads with an issue are excluded.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ SAMPLE = ("deepseek-ai-DeepSeek-V4.jinja", "google-gemma-4-31B-it.jinja")
 
 
 NO_GRAMMAR = {"values_that_nothing_ends"}
-"""Values that end where what follows begins may hold all that a grammar would end them with."""
+"""Templates whose values end at the next marker, so values could contain any end marker."""
 
 BEHIND_CALLS = {"channels_without_a_system_message"}
-"""Templates that write content behind calls, where a turn of a grammar ends."""
+"""Templates with content after calls, at which a turn of a grammar ends."""
 
 
 def names():
@@ -42,11 +42,11 @@ def names():
 
 
 def without_end(fmt, text):
-    """The turn without the marker that an engine ends it with."""
+    """Return the turn without the marker with which an engine ends it."""
     text = text.rstrip()
     ends = [*fmt.channels.ends, *fmt.turn.ends]
     if not fmt.channels.message and not fmt.turn.several_messages and fmt.turn.headers:
-        # Some templates write the end of a turn twice, and a header behind it.
+        # Some templates write the end of a turn twice, followed by a header.
         for end in map(str.strip, fmt.turn.ends):
             at = text.find(end)
             if text[at + len(end) :].strip() in ("", fmt.turn.headers[0].strip()) and at >= 0:
@@ -57,7 +57,7 @@ def without_end(fmt, text):
 
 
 def described(value):
-    """The schema of a value with its members: elements are told apart by their names."""
+    """Return the schema of a value with its members, because elements need known names."""
     if isinstance(value, dict):
         inner = {key: described(part) for key, part in value.items()}
         return {"type": "object", "properties": inner}
@@ -66,7 +66,7 @@ def described(value):
 
 
 def tools_of(turns):
-    """The tools that the turns were proved with, what objects have in them said too."""
+    """Return the tools of the proved turns, with the members of objects."""
     tools = deepcopy(PROOF_TOOLS)
     known = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
     for function in (call["function"] for turn in turns for call in turn.calls):
@@ -78,7 +78,7 @@ def tools_of(turns):
 
 
 def spellings(fmt, text):
-    """A turn as it is, and with what may be missing: white space, the end of a section."""
+    """Return a turn, and variants without optional whitespace or section ends."""
     end = fmt.tools.section_end
     ends = ["", "\n", *([end] if end.strip() and end.strip() not in text else [])]
     return [text.rstrip(), *(text + end for end in ends)]
@@ -87,7 +87,7 @@ def spellings(fmt, text):
 @pytest.mark.costly
 @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
 @pytest.mark.parametrize("name", names())
-def test_a_grammar_takes_what_its_template_renders(name):
+def test_grammar_accepts_turns_of_its_template(name):
     trace = Trace()
     source = SOURCES[name] if name in SOURCES else corpus.template(name)
     fmt = analyze(ChatTemplate(source), trace=trace)
@@ -112,6 +112,6 @@ def test_a_grammar_takes_what_its_template_renders(name):
 
 
 @pytest.mark.parametrize("name", sorted(NO_GRAMMAR))
-def test_where_no_grammar_is_made_it_is_said(name):
-    with pytest.raises(UsageError, match="no grammar is made of values that only what follows"):
+def test_values_without_closing_markers_are_refused(name):
+    with pytest.raises(UsageError, match="argument values have no closing marker"):
         gbnf(analyze(ChatTemplate(SOURCES[name])), PROOF_TOOLS)

@@ -1,4 +1,4 @@
-"""Grammars of chat templates, our own and real ones, held against what these templates render."""
+"""Tests of grammars of chat templates, our own and real ones, against their renderings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..strategies.templates import SOURCES
 from .machines import Gbnf, Lark, Sampler, Tag, xgrammar
 from .reading_back import TOOLS, check_back, read
 
-# Not every template can show every schema; what they show is not looked at here.
+# Some templates cannot render every schema, and rendered tools are not tested here.
 SHOWN = [
     {"type": "function", "function": {"name": name, "description": "d", "parameters": schema}}
     for name in ("get_weather", "look_up")
@@ -57,12 +57,12 @@ BAD = {
 
 
 LEFT_OUT = {
-    "calls_behind_the_end_of_a_turn",  # what ends the turn, these tests cut off
-    # It shows calls beside content only, and these tests have none.
+    "calls_behind_the_end_of_a_turn",  # these tests remove the turn end
+    # It renders calls only with content, and these tests omit content.
     "calls_beside_content_only",
-    # Its grammar has no quotes in strings, which a parser would have to tell from those round them.
+    # Its strings exclude quotes, because the parser could not distinguish them from delimiters.
     "values_in_attributes",
-    # Nothing in it ends a value but what follows, of which no grammar is made.
+    # Its values have no closing marker, so a grammar cannot be built.
     "values_that_nothing_ends",
 }
 
@@ -87,7 +87,7 @@ WITHOUT_PROVED_CALLS = {
     *("mistralai-Ministral-3-14B-Reasoning-2512.jinja", "unsloth-Apriel-1.5.jinja"),
     *("unsloth-mistral-Devstral-Small-2507.jinja", "LFM2.5-8B-A1B.jinja"),
 }
-"""What shows no calls, or is not proved. It stands here so that no case is found by analysis."""
+"""Templates without proved calls, listed so that test collection needs no analysis."""
 
 
 @cache
@@ -96,19 +96,19 @@ def template_of(name):
 
 
 def all_names():
-    """All templates, those of the corpus marked so."""
+    """Return all templates, with marks for the corpus."""
     paths = [*corpus.templates(), *(corpus.newer_templates() if EVERY else ())]
     real = [pytest.param(path.name, marks=corpus.needs_corpus) for path in paths]
     return [*map(pytest.param, SOURCES), *real]
 
 
 def names():
-    """The templates that show calls and are proved."""
+    """Return the templates with proved calls."""
     return [each for each in all_names() if each.values[0] not in LEFT_OUT | WITHOUT_PROVED_CALLS]
 
 
 @pytest.mark.parametrize("name", all_names())
-def test_those_without_proved_calls_are_left_out(name):
+def test_list_of_templates_without_proved_calls_is_current(name):
     fmt = analyze(template_of(name))
     assert (fmt.derived.has_calls and fmt.verified) is (name not in WITHOUT_PROVED_CALLS)
 
@@ -120,7 +120,7 @@ def frame_of(name):
 
 
 def rendered(name, calls):
-    """The turn with these calls as the template writes it; None if it cannot."""
+    """Return the rendered turn with these calls, or None if it cannot be rendered."""
     render, frame = frame_of(name)
     fmt = analyze(template_of(name))
     made = [
@@ -131,7 +131,7 @@ def rendered(name, calls):
         }
         for at, (function, values) in enumerate(calls)
     ]
-    # Some templates show calls only where there is no content.
+    # Some templates render calls only without content.
     for content in ("", None):
         messages = [
             {"role": "user", "content": USER},
@@ -144,16 +144,16 @@ def rendered(name, calls):
         body = body if body is None else before_end(fmt, body, end)
     section, end = fmt.tools.section_start.strip(), fmt.tools.section_end.strip()
     if section and body is not None and section in body and end not in body:
-        # A template that ends the section only where it holds several calls.
+        # This template ends the section only after several calls.
         body += end
     start, end = fmt.content.start.strip(), fmt.content.end.strip()
     if start and body is not None and start in body and end not in body:
-        body += end  # it stands in the frame of every turn
+        body += end  # it is in the frame of every turn
     return body
 
 
 def before_end(fmt, body, end):
-    """What stands before an end of the turn, which calls may begin with too."""
+    """Return the text before the turn end, if calls may begin with the end marker, too."""
     openers = [opener.strip() for opener in fmt.derived.openers if opener.strip()]
     at = body.find(end)
     while at >= 0 and any(body.startswith(opener, at) for opener in openers):
@@ -162,7 +162,7 @@ def before_end(fmt, body, end):
 
 
 def from_trigger(fmt, grammar, body):
-    """What llama.cpp would hand to a lazy grammar: the text from the first trigger on."""
+    """Return the input of llama.cpp's lazy grammar: the text from the first trigger on."""
     has_end = fmt.reasoning.mode is not ReasoningMode.NONE and not fmt.channels.message
     if has_end and fmt.reasoning.end.strip() not in body:
         # The template drops reasoning from history.
@@ -183,12 +183,12 @@ def engines(grammar):
 
 
 def fits(accepts, text):
-    """Whether a text fits, but for the white space at its end, which may be the frame's."""
+    """Return True if a text fits, without trailing whitespace that may belong to the frame."""
     return any(accepts(one) for one in (text, text.rstrip(), text.rstrip() + "\n"))
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_grammar_takes_what_its_template_renders_and_nothing_broken(name):
+def test_grammar_accepts_rendered_calls_but_not_broken_ones(name):
     fmt = analyze(template_of(name))
     grammar = gbnf(fmt, TOOLS)
     assert grammar.lazy
@@ -212,7 +212,7 @@ def test_a_grammar_takes_what_its_template_renders_and_nothing_broken(name):
 
 
 @pytest.mark.parametrize("name", names())
-def test_what_its_grammar_allows_comes_back(name):
+def test_template_grammar_samples_parse_back(name):
     fmt = analyze(template_of(name))
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, TOOLS, tool_choice=choice)
@@ -243,7 +243,7 @@ def test_the_whole_turn_as_one_grammar(name):
 
 
 def takes(accepts_text, fmt, body):
-    """Whether a grammar takes a turn; the prompt may have opened reasoning, or closed it."""
+    """Return True if a grammar accepts a turn after a prompt that may open or close reasoning."""
     start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
     ways = [body, end + body]
     ways += [body.partition(end)[2]] if end and end in body else []
@@ -251,7 +251,7 @@ def takes(accepts_text, fmt, body):
     return any(fits(accepts_text, way) or fits(accepts_text, way.lstrip()) for way in ways)
 
 
-def test_what_a_grammar_writes_otherwise_than_the_template_is_said():
+def test_values_spelled_unlike_the_template_are_reported():
     fmt = analyze(template_of("elements_in_elements"))
     schemas = {
         "open": {"type": "object"},
@@ -270,7 +270,7 @@ def test_what_a_grammar_writes_otherwise_than_the_template_is_said():
 
 
 def opened(fmt):
-    """Whether the prompt leaves reasoning open."""
+    """Return True if the prompt leaves reasoning open."""
     prompt, start = fmt.turn.generation_prompt, fmt.reasoning.start.strip()
     end = fmt.reasoning.end.strip()
     if not start:

@@ -1,6 +1,6 @@
-"""Structural tags in xgrammar itself, with vocabularies: small ones, and one of 150,000 tokens.
+"""Tests of structural tags in xgrammar, with small vocabularies and one of 150,000 tokens.
 
-Nothing of this runs where xgrammar has no wheel: `make test` installs it.
+They are skipped if xgrammar has no wheel. `make test` installs it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = [
 NAMED = [name for name in list_formats() if get_format(name).derived.has_calls]
 EVERY = bool(os.environ.get("DELTAPARSE_EVERY_TEMPLATE"))
 REAL = NAMED if EVERY else ["deepseek_v41", "glm45", "gpt_oss", "hermes", "pythonic", "qwen3_coder"]
-"""Formats that are judged with a real vocabulary: `make test-templates` has all."""
+"""Formats tested with a real vocabulary. `make test-templates` tests all formats."""
 
 ANSWER = {
     "type": "object",
@@ -47,7 +47,7 @@ REQUESTS = {
 
 
 def check_tag(name, vocabulary, request):
-    """What the grammar of a request has, xgrammar takes token by token, and nothing broken."""
+    """Check that xgrammar accepts a request's turns token by token, and rejects broken ones."""
     grammar = gbnf(get_format(name), TOOLS, vocabulary=vocabulary, lazy=False, **request)
     engine = TokenTag(grammar.as_tag(), vocabulary)
     for seed in range(4):
@@ -62,7 +62,7 @@ def check_tag(name, vocabulary, request):
 
 @pytest.mark.parametrize("request_", REQUESTS)
 @pytest.mark.parametrize("name", NAMED)
-def test_what_a_request_allows_xgrammar_takes(name, request_):
+def test_xgrammar_accepts_samples_of_each_request(name, request_):
     check_tag(name, small(), REQUESTS[request_])
 
 

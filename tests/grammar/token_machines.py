@@ -1,4 +1,4 @@
-"""Engines that read tokens, and texts cut into tokens in many ways."""
+"""Engines that read tokens, and texts split into tokens in many ways."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SURROGATES = range(0xD800, 0xE000)
 
 @cache
 def markers():
-    """What the named formats have for markers that may be special tokens of their models."""
+    """Return markers of built-in formats that may be special tokens."""
     formats = [get_format(name) for name in list_formats()]
     texts = {text for fmt in formats for text in (*fmt.preserved_tokens, *fmt.turn.ends)}
     return sorted({text.strip() for text in texts} - {""})
@@ -26,31 +26,31 @@ def markers():
 
 @cache
 def small():
-    """A trained vocabulary in which all of these are special tokens."""
+    """Return a trained vocabulary with all of these as special tokens."""
     return dp.Vocabulary.load(vocabularies.trained(("<eos>", *markers())))
 
 
 @cache
 def large():
-    """A real vocabulary in which they are."""
+    """Return a real vocabulary with them."""
     real = dp.Vocabulary.load(vocabularies.path("qwen"))
     special = {text: len(real) + i for i, text in enumerate(["<eos>", *markers()])}
     return dp.Vocabulary.load(vocabularies.path("qwen"), special=special)
 
 
 class Encoder:
-    """Cuts texts into ordinary tokens of a vocabulary."""
+    """Splits texts into ordinary tokens of a vocabulary."""
 
     def __init__(self, vocabulary):
         special = vocabulary.special_ids
         self.ids = {vocabulary[id]: id for id in vocabulary if id not in special}
-        # By their first two bytes: most tokens are far shorter than the longest.
+        # Keyed by the first two bytes, because most tokens are much shorter than the longest.
         self.longest = {}
         for token in self.ids:
             self.longest[token[:2]] = max(self.longest.get(token[:2], 0), len(token))
 
     def of(self, text, random=None):
-        """The ids of a text: the longest tokens, or some that fit, drawn at random."""
+        """Return the ids of a text: the longest tokens, or random ones that fit."""
         data, ids, at = text if isinstance(text, bytes) else text.encode(), [], 0
         while at < len(data):
             longest = self.longest.get(data[at : at + 2], 1)
@@ -62,7 +62,7 @@ class Encoder:
         return ids
 
     def marked(self, text, tokens, random=None):
-        """The ids of a text in which lone surrogates stand for special tokens."""
+        """Return the ids of a text with lone surrogates for special tokens."""
         ids, plain = [], ""
         for char in text:
             if ord(char) in SURROGATES:
@@ -80,7 +80,7 @@ def encoder(vocabulary):
 
 @cache
 def llguidance(vocabulary, end):
-    """The matcher of llguidance, and its tokenizer for a vocabulary."""
+    """Return the matcher of llguidance, and its tokenizer for a vocabulary."""
     if importlib.util.find_spec("llguidance") is None:
         pytest.skip("llguidance is not installed")
     import llguidance
@@ -115,7 +115,7 @@ class TokenLark:
         return self.engine(self.tokenizer, self.source, log_level=0)
 
     def taken(self, ids):
-        """How many of the ids the grammar takes."""
+        """Return the number of ids the grammar accepts."""
         return self.matcher().try_consume_tokens(list(ids))
 
     def accepts(self, ids):
@@ -123,9 +123,9 @@ class TokenLark:
         return matcher.try_consume_tokens(list(ids)) == len(ids) and matcher.is_accepting()
 
     def sampled(self, random, ends, size=20, most=200):
-        """Ids that random logits choose under the mask; None if it takes too long.
+        """Return ids chosen by random logits under the mask, or None if it takes too long.
 
-        From some size on, the first of some ends is chosen that fits.
+        From some size on, the first fitting end token is chosen.
         """
         matcher, ids = self.matcher(), []
         special = [[id] for id in sorted(self.vocabulary.special_ids - {self.end})]
@@ -156,7 +156,7 @@ class TokenLark:
 
 @cache
 def compiler(vocabulary):
-    """The compiler of xgrammar for a vocabulary without gaps."""
+    """Return the compiler of xgrammar for a vocabulary without gaps."""
     module, _ = xgrammar()
     words = [vocabulary[id] for id in sorted(vocabulary)]
     ends = [vocabulary.find("<eos>")]

@@ -249,7 +249,7 @@ def test_turn_without_round_trip_fails(forgetful, monkeypatch):
     feed = StreamParser.feed
     loses = lambda parser, text: feed(parser, text.replace("First line", ""))  # noqa: E731
     monkeypatch.setattr(StreamParser, "feed", loses)
-    with pytest.raises(AssertionError, match=r"not verified: .* did not come back"):
+    with pytest.raises(AssertionError, match=r"not verified: .* did not round-trip"):
         check_template(SOURCES["json_in_tags"])
 
 
@@ -313,7 +313,7 @@ def test_hand_written_format_of_unsupported_template_is_verified():
     )
     assert check_template(PONDERS, fmt=mine) is mine
     wrong = mine.replace(tools={"per_call_end": "</used>"})
-    with pytest.raises(AssertionError, match=r"not that of the template: a call did not come back"):
+    with pytest.raises(AssertionError, match=r"not that of the template: a call did not round"):
         check_template(PONDERS, fmt=wrong)
 
 

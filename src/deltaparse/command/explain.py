@@ -53,7 +53,7 @@ NOTHING_RENDERED = "hand-written format, not derived from a template"
 NO_REASONING_SHOWN = "the template never renders reasoning; the markers are from prompts"
 ABOUT_CALLS = re.compile(r"\b(?:calls?|value|strings|numbers|eos_token)\b")
 ABOUT_REASONING = re.compile(r"\b(?:reasoning|opens)\b")
-NOT_BACK = "did not come back"
+NOT_BACK = "did not round-trip"
 CHANGED = {"instructions": "the instructions", "prompt": "the prompt"} | {
     word: word for word in ("reasoning", "calls")
 }

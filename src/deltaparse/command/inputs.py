@@ -89,7 +89,7 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="set a template variable, e.g. enable_thinking=true (repeatable; default: none)",
+        help="set a template variable, e.g. enable_thinking=true (repeatable)",
     )
 
 
@@ -212,7 +212,7 @@ def model_output(name: str) -> Iterator[io.BufferedReader]:
 
 def chunks(output: io.BufferedReader, size: int | None) -> Iterator[bytes]:
     """Yield model output as it arrives, or cut into chunks of `size` characters."""
-    # `read1` returns the available bytes; `read` would wait for a full block.
+    # `read1` returns the available bytes, while `read` would wait for a full block.
     arriving = iter(lambda: output.read1(BLOCK), b"")
     if size is None:
         yield from arriving

@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--id",
         action="append",
         metavar="ID",
-        help="inspect only the record with this id or number (repeatable; default: all records)",
+        help="inspect only the record with this id or number (repeatable, default: all records)",
     )
     add(
         "--limit",

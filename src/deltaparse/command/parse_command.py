@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="set a template variable, e.g. enable_thinking=true (repeatable; default: none)",
+        help="set a template variable, e.g. enable_thinking=true (repeatable)",
     )
     add(
         "--chunk",

@@ -56,7 +56,7 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
         breaks = breaks_against(replayer, record, options.kind)
     else:
         breaks = breaks_ours(replayer, record)
-    # A record without chunks may have been cut anywhere; cuts do not matter for another format.
+    # A record without chunks may have been cut anywhere, and for another format cuts do not matter.
     cut = peer is not None or replayer.against is None
     chunks = minimal(_chunks(record, cut=cut), breaks)
     if options.inspect is not None:

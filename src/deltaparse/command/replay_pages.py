@@ -29,7 +29,7 @@ def check_inspect(options: argparse.Namespace) -> None:
         BadInput: the records are read from standard input.
     """
     if options.inspect is not None and options.source == ["-"]:
-        raise BadInput("--inspect reads the records twice; use --in FILE instead of stdin")
+        raise BadInput("--inspect reads the records twice, so use --in FILE instead of stdin")
 
 
 def write_differing(given: Replayer, tally: Tally, options: argparse.Namespace) -> None:

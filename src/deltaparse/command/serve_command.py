@@ -29,57 +29,68 @@ MISSING = "serve needs the packages of an extra: pip install 'deltaparse[serve]'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+    """Declare the arguments of the command."""
     add = parser.add_argument
-    add("--upstream", metavar="URL", required=True, help="the server of raw completions")
-    add("--kind", choices=KINDS, default="auto", help="what server that is; auto asks it (default)")
+    add("--upstream", metavar="URL", required=True, help="URL of the raw-completion server")
+    add(
+        "--kind",
+        choices=KINDS,
+        default="auto",
+        help="type of the upstream server (default: auto, ask it)",
+    )
     add(
         "--template",
         metavar="SOURCE",
         default="auto",
-        help="the model's chat template, or the model's folder; auto asks the upstream (default)",
+        help="chat template of the model, or its folder (default: auto, ask the upstream)",
     )
     add(
         "--grammars",
         choices=GRAMMARS,
         default="auto",
-        help="how an upstream of kind openai takes grammars: as vLLM, as vLLM before 0.11, as "
-        "llama-server, or not; auto asks it (default)",
+        help="grammar parameter of an openai upstream: as in vLLM, vLLM before 0.11, llama-server, "
+        "or none (default: auto, ask it)",
     )
-    add("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    add("--host", default="127.0.0.1", help="listen on this address (default: 127.0.0.1)")
     add(
         "--port",
         type=_whole(0, MOST_PORT),
         default=8080,
-        help="the port to listen on (default: 8080)",
+        help="listen on this port (default: 8080)",
     )
     add(
         "--model",
         metavar="NAME",
         action="append",
-        help="a name for clients, instead of the upstream's; may be given again",
+        help="model name for clients (repeatable, default: the upstream's)",
     )
-    add("--api-key-file", metavar="FILE", help="holds the key that clients must show")
-    add("--upstream-key-file", metavar="FILE", help="holds the key that the upstream is shown")
+    add("--api-key-file", metavar="FILE", help="require the API key in FILE from clients")
+    add("--upstream-key-file", metavar="FILE", help="send the API key in FILE to the upstream")
     add(
         "--forward-authorization",
         action="store_true",
-        help="show the upstream what clients show as Authorization",
+        help="forward the Authorization header of clients to the upstream",
     )
-    add("--max-tokens", type=_whole(1), metavar="N", help="for requests that say no number")
-    add("--max-streams", type=_whole(1), metavar="N", default=1024, help="answers at a time (1024)")
+    add("--max-tokens", type=_whole(1), metavar="N", help="token limit for requests without one")
+    add(
+        "--max-streams",
+        type=_whole(1),
+        metavar="N",
+        default=1024,
+        help="concurrent responses (default: 1024)",
+    )
     add(
         "--max-client-streams",
         type=_whole(1),
         metavar="N",
-        help="answers at a time for one client address (default: three quarters of --max-streams)",
+        help="concurrent responses for one client address (default: 3/4 of --max-streams)",
     )
     add(
         "--max-answer",
         type=_whole(1),
         metavar="N",
         default=8 << 20,
-        help="end an answer after N characters (default: 8388608)",
+        help="truncate a response after N characters (default: 8388608)",
     )
     add(
         "--work-timeout",
@@ -93,47 +104,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         metavar="SECONDS",
         default=120.0,
-        help="how long the upstream may be silent (120)",
+        help="wait SECONDS for the next data of the upstream (default: 120)",
     )
     add(
         "--total-timeout",
         type=_seconds,
         metavar="SECONDS",
         default=3600.0,
-        help="how long an answer may take (3600)",
+        help="limit the duration of a response (default: 3600)",
     )
-    add("--workers", type=_whole(1), metavar="N", default=1, help="processes that serve (1)")
+    add(
+        "--workers",
+        type=_whole(1),
+        metavar="N",
+        default=1,
+        help="number of server processes (default: 1)",
+    )
     add(
         "--grace",
         type=_whole(0),
         metavar="SECONDS",
         default=30,
-        help="how long open answers may go on when the service is told to stop (30)",
+        help="wait SECONDS for open responses at shutdown (default: 30)",
     )
-    add("--record", metavar="FILE", help="write each turn there: prompts and raw outputs, as JSONL")
+    add("--record", metavar="FILE", help="append each prompt and raw output to FILE, as JSONL")
     add(
         "--inspect",
         type=_whole(1),
         metavar="N",
         default=0,
-        help="show the last N turns at /inspect: prompts and outputs, to who shows the key",
+        help="serve the last N turns at /inspect, with prompts (requires the API key)",
     )
-    add("--log", action="store_true", help="write a line of JSON to stderr for each request")
+    add("--log", action="store_true", help="write one JSON line per request to stderr")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve until the process is told to stop.
+    """Serve until the process is stopped.
 
     Raises:
-        BadInput: an option cannot be used, the upstream does not say what it is, or the packages
-            of the extra are not installed.
+        BadInput: an option is invalid, the upstream cannot be identified, or the packages of the
+            extra are not installed.
     """
     try:
         from deltaparse.gateway.serving import Service, bound_socket, serve
     except ImportError as error:
         raise BadInput(f"{MISSING} ({error})") from error
     if options.inspect and options.workers > 1:
-        raise BadInput("--inspect shows what one process has answered: not with --workers")
+        raise BadInput(
+            "--inspect shows the turns of one process, so it cannot be used with --workers"
+        )
     settings = _settings(options)
     record = _record(options.record)
     if options.log:
@@ -167,7 +186,7 @@ async def _discovered(options: argparse.Namespace, settings: Settings) -> Found:
 
 
 def _record(name: str | None) -> Path | None:
-    """Return the file for records, which can be written to."""
+    """Return the path of a writable file for records."""
     if name is None:
         return None
     try:
@@ -198,17 +217,17 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _key(name: str | None) -> str:
-    """Read a key from a file: on a command line, all users of the machine would see it."""
+    """Read a key from a file, because other users can read the command line."""
     if not name:
         return ""
     key = text_file(name).strip()
     if not key:
-        raise BadInput(f"{name}: no key in it")
+        raise BadInput(f"{name}: the file must contain a key")
     return key
 
 
 class _JsonLines(logging.Formatter):
-    """Writes a record with the fields that the gateway gave it."""
+    """Formats a record as JSON, with the fields given by the gateway."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = {"time": round(record.created, 3), "event": record.getMessage()}
@@ -231,7 +250,7 @@ def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
             if most is None or int(text) <= most:
                 return int(text)
         bounds = f"from {least} up" if most is None else f"from {least} to {most}"
-        raise argparse.ArgumentTypeError(f"a whole number {bounds}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number {bounds}, not {text!r}")
 
     return number
 
@@ -242,13 +261,13 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"a number of seconds, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, not {text!r}")
     return seconds
 
 
 SERVE = Subcommand(
     name="serve",
-    help="answer OpenAI's and Anthropic's clients from a server of raw completions",
+    help="serve OpenAI- and Anthropic-compatible endpoints for a raw-completion server",
     add_arguments=add_arguments,
     run=run,
     epilog=TEMPLATES,

@@ -1,4 +1,4 @@
-"""Grammars for constrained decoding: rules as data, their writers, and JSON Schema compiled."""
+"""Grammars for constrained decoding: rules as data, writers, and compiled JSON Schema."""
 
 from .notation.write_gbnf import to_gbnf
 from .notation.write_lark import to_lark

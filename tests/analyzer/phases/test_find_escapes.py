@@ -1,4 +1,4 @@
-"""How a template spells characters of names, keys and strings, and that it is undone."""
+"""Tests of escapes in names, keys and strings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WITH_BACKSLASH = "replace('\\\\', '\\\\\\\\') | replace('\"', '\\\\\"')"
 
 
 def calls(name='"{{ name }}"', key='"{{ key }}"', value="{{ value }}"):
-    """A template of calls with these spellings."""
+    """Return a template with these spellings in calls."""
     return turns(
         "{{ m.content }}{% for c in m.tool_calls or [] %}{% set name = c.function.name %}"
         f"<do name={name}>"
@@ -58,19 +58,19 @@ def test_escapes_are_found_and_undone(spelled, found):
         ("name", "{{ NAME | urlencode }}", "'é', '你', '😀'"),
     ],
 )
-def test_what_a_template_loses_of_names_is_an_issue(place, spelled, odd):
+def test_lost_characters_of_names_are_an_issue(place, spelled, odd):
     fmt = analyze(calls(**{place: f'"{spelled.replace("NAME", place)}"'}))
-    whose = {"name": "functions whose names", "key": "arguments whose names"}[place]
+    whose = {"name": "function names", "key": "argument names"}[place]
     (issue,) = fmt.issues
     assert not fmt.verified
-    assert f"{whose} have {odd} did not come back: " in issue
+    assert f"calls with {odd} in {whose} did not round-trip: " in issue
 
 
-def test_a_name_that_is_escaped_in_json_is_an_issue():
+def test_escaped_name_in_json_is_an_issue():
     call = '{"name": "{{ c.function.name | e }}", "arguments": {{ c.function.arguments | tojson }}}'
     made = "{{ m.content }}{% for c in m.tool_calls or [] %}<c>" + call + "</c>{% endfor %}"
     (issue,) = analyze(turns(made)).issues
-    assert "calls of functions whose names have '\"', '&', \"'\", '<', '>'" in issue
+    assert "calls with '\"', '&', \"'\", '<', '>'" in issue
 
 
 TEXT = "{% if c.function.arguments is string %}BEFORE{{ c.function.arguments }}BEHIND{% else %}"

@@ -457,6 +457,6 @@ def test_colon_after_different_words_is_not_a_marker():
     fmt = analyze(source)
     assert fmt.proved.content
     assert fmt.proved.calls
-    assert all("that holds 'Action:' did not come back" in issue for issue in fmt.issues)
+    assert all("containing 'Action:' did not round-trip" in issue for issue in fmt.issues)
     assert [text.strip() for text in fmt.turn.headers] == ["ASSISTANT:"]
     assert (fmt.tools.section_start, fmt.function.name_prefix) == ("", "Action: ")

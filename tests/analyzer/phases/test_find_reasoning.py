@@ -137,7 +137,7 @@ def test_switched_reasoning_without_header_is_not_understood():
     thought = THOUGHT.replace("'<t>'", "('<u>' if bare else '<t>')")
     source = turns("HEADER" + thought + "{{ m.content }}")
     fmt = analyze(source.replace("<me>HEADER", "{{ '<me>' if not bare }}"))
-    assert any("did not come back (with bare=true)" in issue for issue in fmt.issues)
+    assert any("did not round-trip (with bare=true)" in issue for issue in fmt.issues)
     assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ())
 
 
@@ -148,7 +148,7 @@ def test_switched_reasoning_that_hides_content_has_own_markers():
     source = turns(said + "{{ m.content or '' }}{% endif %}" + CALLS)
     fmt = analyze("{{ tools | tojson if tools }}" + source)
     assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ("<u>", "\n</u>"))
-    assert any("content did not come back (with deep=true)" in issue for issue in fmt.issues)
+    assert any("content did not round-trip (with deep=true)" in issue for issue in fmt.issues)
 
 
 def test_whitespace_does_not_open_reasoning_before_calls():
@@ -366,7 +366,7 @@ def test_template_may_reject_prompts_or_a_reasoning_key(refused, switch):
     assert (fmt.verified, fmt.reasoning.mode) == (False, ReasoningMode.NONE)
 
 
-def test_header_that_is_a_marker_pair_requests_no_reasoning():
+def test_header_resembling_a_marker_pair_requests_no_reasoning():
     source = "{{ 'Think.' if deep }}" + turns("{{ m.content }}").replace("<me>", "<i></i>")
     assert analyze(source).reasoning.mode is ReasoningMode.NONE
 

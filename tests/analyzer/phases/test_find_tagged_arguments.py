@@ -36,8 +36,8 @@ def written(text: str) -> _Others:
     ("text", "value", "around"),
     [
         (f"<{ARGUMENT}=7;>", 7, Around("", "=", ";")),
-        (f"({ARGUMENT}=7;>", 7, None),  # something else stands before it
-        (f"<{ARGUMENT}=7;)", 7, None),  # or behind it
+        (f"({ARGUMENT}=7;>", 7, None),  # other text precedes it
+        (f"<{ARGUMENT}=7;)", 7, None),  # or follows it
         (f"<{ARGUMENT}=8;>", 7, None),
         (f"< {ARGUMENT}=[1, 2]>", [1, 2], Around(" ", "=", "")),
         (f"< {ARGUMENT}=[1,2]>", [1, 2], Around(" ", "=", "")),

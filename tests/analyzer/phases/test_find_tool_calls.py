@@ -1,4 +1,4 @@
-"""In which style of messages a template shows calls, and what is said where it shows none."""
+"""Tests of styles of messages with calls, and of issues without rendered calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def turns(body: str) -> str:
     ("condition", "content"),
     [("m.content is none", None), ("m.content", CONTENT), ("m.content == ''", "")],
 )
-def test_the_style_is_the_one_in_which_calls_are_shown(condition, content):
+def test_style_is_the_first_with_rendered_calls(condition, content):
     source = turns(PLAIN + "{% if " + condition + " %}" + CALLS + "{% endif %}")
     style = showing_calls(Renderer(ChatTemplate(source))).style
     assert style.content == content
@@ -39,13 +39,13 @@ def test_the_style_is_the_one_in_which_calls_are_shown(condition, content):
         ("call_0_", "call_{at}_{id}"),
     ],
 )
-def test_the_style_has_the_ids_that_a_template_asks_for(start, ids):
+def test_style_has_the_ids_of_the_template(start, ids):
     condition = "m.tool_calls and m.tool_calls[0].id.startswith('" + start + "')"
     source = turns(PLAIN + "{% if " + condition + " %}" + CALLS + "{% endif %}")
     assert showing_calls(Renderer(ChatTemplate(source))).style.ids == ids
 
 
-def test_a_template_that_reads_no_calls_is_not_asked_for_any():
+def test_template_without_tool_calls_key_is_not_rendered():
     render = Renderer(ChatTemplate(turns(PLAIN)))
     before = render.trace.rendered.copy()
     assert showing_calls(render) is render
@@ -61,7 +61,7 @@ def test_a_template_that_shows_one_of_the_tools_does_not_support_them():
     assert analyze(turns(PLAIN.replace("</", told))).tools.supports_tools
 
 
-def test_a_template_that_refuses_tools_and_one_that_reads_none():
+def test_refused_or_unread_tools_are_unsupported():
     refused = analyze("{{ raise_exception('no') if tools }}" + turns(PLAIN))
     assert not refused.tools.supports_tools
     assert analyze(turns(PLAIN)).issues == ()
@@ -73,7 +73,7 @@ def issue_of_calls(source: str) -> str:
 
 
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_calls_outside_of_the_turn_are_said_to_be_there(space):
+def test_calls_outside_of_the_turn_are_reported(space):
     calls = "{% if not m.content %}" + CALLS + "{% endif %}"
     source = turns(calls + PLAIN.replace(">{{ m.content", ">" + space + "{{ m.content"))
     issue = issue_of_calls(source.replace("<assistant>", "<assistant>" + space))
@@ -81,9 +81,9 @@ def test_calls_outside_of_the_turn_are_said_to_be_there(space):
     assert "begins with '<assistant>'" in issue
 
 
-def test_calls_that_are_read_and_not_shown_are_said_to_be_so():
+def test_calls_read_but_not_rendered_are_reported():
     issue = issue_of_calls(turns(PLAIN + "{{ m.tool_calls | length if m.tool_calls }}"))
-    assert "it reads the tool_calls of a message, and shows none" in issue
+    assert "it reads the tool_calls of a message, but does not render them" in issue
 
 
 SCHEMAS = (
@@ -101,14 +101,14 @@ SCHEMAS = (
         "{{ v['items'].type ~ v.title | tojson }}",
     ],
 )
-def test_a_template_may_write_what_most_tools_do_not_say(shown):
+def test_template_may_require_all_members_of_tools(shown):
     calls = "{% for c in m.tool_calls or [] %}<f>{{ c.function | tojson }}</f>{% endfor %}"
     source = SCHEMAS.replace("SHOWN", shown) + turns(PLAIN.replace("</", calls + "</"))
     assert Renderer(ChatTemplate(source))([user()], tools=TOOLS) is None
     assert analyze(source).verified
 
 
-def test_calls_are_looked_for_behind_what_the_user_says():
+def test_calls_are_searched_after_the_user_message():
     shown = "{% if m.role == 'assistant' %}" + PLAIN + CALLS + "{% endif %}"
     render = Renderer(ChatTemplate(turns(shown)))
     assert showing_calls(render) is render
@@ -137,14 +137,14 @@ def test_a_template_that_takes_tools_is_given_them_as_they_are():
         ),
     ],
 )
-def test_what_a_template_refuses_is_told_in_its_words(source, words):
+def test_refusal_is_reported_with_its_message(source, words):
     calls = "{% for c in m.tool_calls or [] %}<f>{{ c.function | tojson }}</f>{% endfor %}"
     if "tool_calls" in source:
         calls = ""
     assert f": it {words}" in issue_of_calls(source + turns(PLAIN.replace("</", calls + "</")))
 
 
-def test_calls_that_are_not_understood_are_shown_where_there_is_something_to_show():
+def test_issue_quotes_a_misunderstood_call():
     lines = "{% for c in m.tool_calls or [] %}NAME with "
     lines += "{{ c.function.arguments.items() | first | join(' as ') }}"
     inside = PLAIN.replace("</", lines + "{% endfor %}</")
@@ -155,7 +155,7 @@ def test_calls_that_are_not_understood_are_shown_where_there_is_something_to_sho
     assert "not understood: describe" in not_understood(ToolsFinding()).issues[0]
 
 
-def test_tools_are_supported_where_calls_are_not_understood():
+def test_tools_are_supported_even_if_calls_are_not_understood():
     call = '<c>{"name": "{{ c.function.name }}", "arguments": 1}</c>'
     calls = "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}"
     fmt = analyze("{{ tools | tojson if tools }}" + turns(PLAIN.replace("</", calls + "</")))
@@ -166,7 +166,7 @@ def test_tools_are_supported_where_calls_are_not_understood():
 ANSWERED = (
     "{% if m.tool_calls and loop.last %}{{ raise_exception('results must follow') }}{% endif %}"
 )
-NO_END = "nothing says where that begins"
+NO_END = "the start of the result is unknown"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ NO_END = "nothing says where that begins"
     ],
 )
 def test_calls_that_must_be_answered_end_before_the_result(end, returned, issue):
-    """Before what begins a result that answers no calls too, or what ends the turn."""
+    """They end before a result without calls would begin, or at the turn end."""
     said = "<assistant>{{ m.content or '' }}{% for c in m.tool_calls or [] %}"
     said += "<f>{{ c.function | tojson }}</f>{% endfor %}{% if not m.tool_calls "
     said += "and (loop.last or loop.nextitem.role != 'tool') %}<stop>{% endif %}"
@@ -213,7 +213,7 @@ OTHER = "<|m|>{{ m.role }}<|c|>{{ m.content }}<|e|>"
 
 
 def messages(header=HEADER, of_calls=HEADER, other=OTHER, prompt="<|m|>assistant"):
-    """A template whose turns are messages, with a recipient in the header of each."""
+    """Return a template with messages in turns, each with a recipient in its header."""
     tags = "<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}"
     tags += "<a={{ k }}>{{ v if v is string else v | tojson }}</a>{% endfor %}</f>"
     thought = header.replace("NAME", "thoughts") + "{{ m.reasoning_content }}<|e|>"
@@ -243,7 +243,7 @@ def test_a_call_in_a_message_whose_header_names_the_function_too(header):
         messages("<|to|>NAME<|c|>", "<|to|>NAME<|c|>", "{{ m.content }}", ""),
     ],
 )
-def test_a_call_is_in_no_message_of_its_own_behind_another_mark_or_without_a_header(source):
+def test_call_with_a_different_or_missing_header_is_unverified(source):
     fmt = analyze(source)
     assert fmt.channels.readers == ()
     assert not fmt.verified
@@ -262,7 +262,7 @@ AT_BEGIN = ("{% if add_generation_prompt %}", "'assistant' %}")
     ],
     ids=["before the end", "before the header", "behind the role"],
 )
-def test_white_space_at_the_header_of_a_call_leaves_nothing_of_it(changes):
+def test_whitespace_around_a_call_header_is_removed(changes):
     source = messages()
     for there, spaced in changes:
         assert there in source
@@ -272,13 +272,13 @@ def test_white_space_at_the_header_of_a_call_leaves_nothing_of_it(changes):
     assert (fmt.function.name_prefix, fmt.tools.separator) == ("<f=", "")
 
 
-def test_a_call_behind_another_end_of_a_header_is_none_of_the_messages_calls():
+def test_call_after_another_header_end_is_unverified():
     fmt = analyze(messages(of_calls=HEADER.replace("<|c|>", "<|d|>")))
     assert not fmt.verified
     assert FUNCTIONS[0] not in fmt.to_json().partition('"issues"')[0]
 
 
-def test_what_is_said_of_a_template_that_shows_no_calls():
+def test_issue_for_templates_without_rendered_calls():
     turns = (
         "{{ tools | tojson if tools }}{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}"
         "MORE<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
@@ -286,8 +286,8 @@ def test_what_is_said_of_a_template_that_shows_no_calls():
     reads = turns.replace("MORE", "{% if m.tool_calls %}!{% endif %}")
     for source, words in (
         (turns.replace("MORE", ""), "never reads the tool_calls of a message"),
-        (reads, "reads the tool_calls of a message, and shows none"),
-        (reads.replace("{{ tools | tojson if tools }}", ""), "and shows none"),
+        (reads, "reads the tool_calls of a message, but does not render them"),
+        (reads.replace("{{ tools | tojson if tools }}", ""), "but does not render them"),
     ):
         [issue] = analyze(source).issues
         assert words in issue
@@ -297,7 +297,7 @@ def test_what_is_said_of_a_template_that_shows_no_calls():
     assert any("NAME ID {" in issue for issue in analyze(turns.replace("MORE", odd)).issues)
 
 
-def test_what_ends_a_turn_of_calls_only_is_an_end_of_the_turn_and_no_end_of_calls():
+def test_end_of_call_only_turns_is_a_turn_end():
     fmt = analyze(OWN.calls_with_an_end_of_their_own)
     assert fmt.verified
     assert fmt.tools.section_end == ""

@@ -1,4 +1,4 @@
-"""The turns that prove a format."""
+"""Tests of the turns for the proof of a format."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_values_are_of_every_type_and_fit_their_schemas():
             assert made["function"]["arguments"].keys() <= schema["properties"].keys()
 
 
-def test_strings_look_like_other_values_and_have_white_space_at_their_edges():
+def test_strings_resemble_other_types_and_have_edge_whitespace():
     texts = [value for value in VALUES.values() if isinstance(value, str)]
     assert {text[: len(text) - len(text.lstrip())] for text in texts} >= {"", "  ", "\n"}
     assert {text[len(text.rstrip()) :] for text in texts} >= {"", "\n", "\n\n"}
@@ -65,11 +65,11 @@ def test_no_probe_but_the_functions_is_in_them():
     assert not any(probe in document for probe in PROBE_TEXTS)
 
 
-def test_nothing_is_left_out_without_need():
+def test_turns_are_unchanged_without_conflicts():
     assert turns_without(["<tool_call>", "\n", ""]) == list(TURNS)
 
 
-def test_what_has_a_marker_in_it_is_left_out():
+def test_texts_with_a_marker_are_replaced():
     content, _, call, *_ = turns_without(["`code`", " </i> "])
     assert content.content == PLAIN
     given = call.calls[0]["function"]["arguments"]
@@ -86,7 +86,7 @@ def test_labels_name_turns():
     assert all(VALUES)
 
 
-def test_what_a_template_loses_is_left_out():
+def test_lost_kinds_of_values_are_removed():
     for lost, kind in (("strings", str), ("numbers", (int, float))):
         for turn in turns_without([], [lost]):
             for made in turn.calls:
@@ -94,7 +94,7 @@ def test_what_a_template_loses_is_left_out():
                 assert not [part for part in given.values() if isinstance(part, kind)]
 
 
-def test_what_is_said_has_what_formats_are_made_of():
+def test_texts_contain_common_syntax_of_formats():
     for text in (SAID, SOME["text"], VALUES["object"]["key"]["text"]):
         assert {"<", ">", '"', "\\"} <= set(text)
     assert {"'", "`", "{", "}", "[", "]", "&", "\n"} <= set(SAID)
@@ -121,7 +121,7 @@ def test_numbers_are_of_all_kinds_and_each_value_may_be_inside_of_another():
     assert deep == {"deep": [], "text": deep["text"], "none": None}
 
 
-def test_what_is_left_out_is_plain():
+def test_replacement_texts_are_plain_words():
     for text in (PLAIN, PLAIN_THOUGHT):
         assert text.replace(",", "").replace(" ", "").isalpha()
     [content, thought, *_] = turns_without(["Second", "see"])
@@ -130,16 +130,16 @@ def test_what_is_left_out_is_plain():
     assert (content.content, thought.reasoning) == (SAID, PLAIN_THOUGHT)
 
 
-def test_what_a_turn_says_where_it_has_no_content():
+def test_missing_content_has_the_requested_form():
     said = {turn.label: turn.said for turn in TURNS if turn.without}
-    assert said == {"a call beside null": None, "a call beside no content": ABSENT}
+    assert said == {"a call with null content": None, "a call without content": ABSENT}
     assert Turn("content", "words").said == "words"
     assert Turn("a call").said == ""
 
 
-def test_where_turns_stand_and_which_are_parsed_by_characters():
+def test_labels_match_positions_and_streaming():
     assert [turn.label for turn in TURNS if turn.behind_result] == [
-        turn.label for turn in TURNS if turn.label.endswith(" behind a result")
+        turn.label for turn in TURNS if turn.label.endswith(" after a result")
     ]
     assert [turn.label for turn in TURNS if turn.later] == [
         turn.label for turn in TURNS if turn.label.endswith(" in a later turn")
@@ -169,7 +169,7 @@ def test_calls_are_of_one_function_and_of_both():
         ("escapes", {"integer", "empty", "postcode", "said_true", "said_null", "uniCode", "yes"}),
     ],
 )
-def test_which_values_a_template_loses(lost, left):
+def test_lost_kinds_are_removed_from_arguments(lost, left):
     [_, _, called, *_] = turns_without([], [lost])
     given = called.calls[0]["function"]["arguments"]
     assert left <= given.keys()
@@ -203,12 +203,12 @@ def test_markers_that_any_text_may_hold_are_put_into_texts():
 def test_words_and_fences_that_are_markers_are_put_into_texts():
     found = [*turns_in_doubt(["\nAction: ", "```json\n", "</call>"], reasoning=True)]
     labels = [turn.label for turn in found]
-    assert labels.count("content that holds 'Action:'") == 2
-    assert labels.count("reasoning that holds 'Action:'") == 2
-    assert labels.count("content that holds '```json'") == 3
+    assert labels.count("content containing 'Action:'") == 2
+    assert labels.count("reasoning containing 'Action:'") == 2
+    assert labels.count("content containing '```json'") == 3
     assert not [label for label in labels if "</call>" in label]
     assert any("```json\n{" in turn.content for turn in found)
-    assert labels.count("reasoning that holds '```json'") == 3
+    assert labels.count("reasoning containing '```json'") == 3
 
 
 def test_a_tool_has_the_type_of_each_argument():
@@ -223,7 +223,7 @@ def test_a_tool_has_the_type_of_each_argument():
     ]
 
 
-def test_the_tools_of_a_turn_have_all_names_that_stand_in_it():
+def test_tools_of_a_turn_have_all_its_names():
     for given in ({}, {"text": "a"}, conversations.KNOWN):
         assert tools_for(Turn("", calls=(call(0, given),))) is PROOF_TOOLS
     (schema, _) = (
@@ -233,7 +233,7 @@ def test_the_tools_of_a_turn_have_all_names_that_stand_in_it():
     assert schema.keys() == {*conversations.KNOWN, "invoke"}
 
 
-def test_arguments_are_named_as_markers_where_they_stand_in_tags():
+def test_tagged_arguments_are_named_after_markers():
     tools = {"format": ToolFormat.TAG_WITH_TAGGED, "section_start": "<calls 2>"}
     fmt = WireFormat().replace(
         tools=tools,
@@ -247,7 +247,7 @@ def test_arguments_are_named_as_markers_where_they_stand_in_tags():
     assert list(turns_named_so(get_format("hermes"))) == []
 
 
-def test_texts_in_which_a_marker_stands_have_it_in_them():
+def test_texts_in_doubt_contain_the_placeholder():
     for text in (*conversations.IN_DOUBT, *conversations.IN_A_LINE, conversations.IN_FENCE):
         assert "MARKER" in text
     assert all(text.replace(" ", "").isalpha() for text in conversations.IN_A_LINE)
@@ -264,7 +264,7 @@ def test_texts_in_which_a_marker_stands_have_it_in_them():
     ],
 )
 @pytest.mark.parametrize("reasoning", [False, True])
-def test_the_turns_that_hold_a_marker_which_any_text_may(marker, texts, reasoning):
+def test_turns_in_doubt_contain_the_marker(marker, texts, reasoning):
     turns = list(turns_in_doubt([f" {marker}\n", ""], reasoning=reasoning))
     words = [text.replace("MARKER", marker) for text in texts]
     assert [turn.content for turn in turns if not turn.reasoning and not turn.calls] == words

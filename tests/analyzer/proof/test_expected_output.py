@@ -1,4 +1,4 @@
-"""What a model writes where a history has a turn."""
+"""Tests of the expected output for turns of a history."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from deltaparse import WireFormat
 from deltaparse.analyzer.probes import call
 from deltaparse.analyzer.proof.conversations import Turn
-from deltaparse.analyzer.proof.expected_output import _behind, _says_else, wire_for
+from deltaparse.analyzer.proof.expected_output import _after_prompt, _has_reasoning, wire_for
 from deltaparse.analyzer.proof.proved_turn import Wire
 
 
@@ -21,9 +21,9 @@ from deltaparse.analyzer.proof.proved_turn import Wire
         ("", False),
     ],
 )
-def test_whether_something_stands_between_the_markers_of_reasoning(body, says):
-    assert _says_else("<t>\n", "\n</t>", body) is says
-    assert not _says_else("", "</t>", body)
+def test_reasoning_between_its_markers_is_detected(body, says):
+    assert _has_reasoning("<t>\n", "\n</t>", body) is says
+    assert not _has_reasoning("", "</t>", body)
 
 
 @pytest.mark.parametrize(
@@ -36,20 +36,20 @@ def test_whether_something_stands_between_the_markers_of_reasoning(body, says):
         ("<t>", "why", None),
     ],
 )
-def test_what_is_not_yet_in_the_prompt(so_far, body, left):
-    assert _behind(so_far, body, WireFormat()) == left
+def test_part_of_the_turn_after_the_prompt(so_far, body, left):
+    assert _after_prompt(so_far, body, WireFormat()) == left
 
 
 def test_a_turn_without_the_end_of_reasoning_does_not_begin_in_the_prompt():
     fmt = WireFormat().replace(reasoning={"mode": "DELIMITER", "end": "</t>\n"})
-    assert _behind("", "why", fmt) is None
-    assert _behind("", "why</t>", fmt) == "why</t>"
+    assert _after_prompt("", "why", fmt) is None
+    assert _after_prompt("", "why</t>", fmt) == "why</t>"
     tags = fmt.replace(reasoning={"mode": "TAG_BASED", "start": "<t>"})
-    assert _behind("", "why", tags) == "why"
+    assert _after_prompt("", "why", tags) == "why"
 
 
 def wire_of(turn, body, prompt, answer=None, behind=None, **reasoning):
-    """The only wire of a turn, and what should come back of it."""
+    """Return the only wire of a turn."""
     turns = {"headers": ("<a>",), "ends": ("</a>",)}
     marks = {"mode": "TAG_BASED", "start": "<t>", "end": "</t>"} | reasoning
     fmt = WireFormat().replace(turn=turns, reasoning=marks)
@@ -68,7 +68,7 @@ CALLED = Turn("content and a call", "words", calls=(call(),))
 @pytest.mark.parametrize(
     ("turn", "body", "prompt", "wanted"),
     [
-        # What stands in the prompt is not written again.
+        # Text of the prompt is not repeated.
         (SAID, "words", "<a>", ("<a>", "words", "words", "")),
         (SAID, "words", None, ("<a>", "words", "words", "")),
         (BOTH, "<t>why</t>words", "<a>", ("<a>", "<t>why</t>words", "words", "why")),
@@ -78,18 +78,18 @@ CALLED = Turn("content and a call", "words", calls=(call(),))
         (BOTH, "<T>why</t>words", "<a><t>", ("<a><t>", "why</t>words", "words", "why")),
         (SAID, "<t></t>words", "<a><t>", ("<a><t>", "</t>words", "words", "")),
         (SAID, "<t></t>words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
-        # A pair of markers that is written otherwise is none the less there.
+        # A pair of markers with different whitespace is recognized.
         (SAID, "words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
         (SAID, "<t>\n</t>words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
         (BOTH, "words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
-        # A prompt that says what is not in the history is not its prompt.
+        # A prompt with text outside of the history is replaced.
         (BOTH, "<t>why</t>words", "<a><t></t>", ("<a>", "<t>why</t>words", "words", "why")),
         (BOTH, "<t>WHY</t>words", "<a><t></t>", ("<a>", "<t>WHY</t>words", "words", "")),
-        # Content that is shown as reasoning.
+        # Content rendered as reasoning.
         (CALLED, "<t>words</t>call", "<a>", ("<a>", "<t>words</t>call", "", "words")),
     ],
 )
-def test_what_a_model_writes(turn, body, prompt, wanted):
+def test_wire_of_turns_with_reasoning_markers(turn, body, prompt, wanted):
     wire = wire_of(turn, body, prompt)
     assert (wire.prompt, wire.text, wire.content, wire.reasoning) == wanted
     assert not wire.put_back
@@ -105,7 +105,7 @@ def test_what_a_model_writes(turn, body, prompt, wanted):
         (SAID, "<t>words", "<a><t>", "So be it</t>words", "So be it"),
     ],
 )
-def test_reasoning_that_the_template_drops_is_put_back(turn, body, prompt, text, reasoning):
+def test_dropped_reasoning_is_inserted(turn, body, prompt, text, reasoning):
     wire = wire_of(turn, body, prompt)
     assert wire == Wire(prompt, text, "</a>", "words", reasoning, 0, put_back=True)
 
@@ -119,7 +119,7 @@ def test_reasoning_that_the_template_drops_is_put_back(turn, body, prompt, text,
         (CALLED, "\n", "\nwords, call", "</t>\nwords, call", ""),
     ],
 )
-def test_a_delimiter_stands_before_all_else(turn, start, body, text, reasoning):
+def test_delimiter_comes_first(turn, start, body, text, reasoning):
     wire = wire_of(turn, body, "<a>", mode="DELIMITER", start=start)
     assert (wire.text, wire.content, wire.reasoning) == (text, "words", reasoning)
     assert not wire.put_back
@@ -143,7 +143,7 @@ def test_content_is_as_it_is_shown_in_the_turn():
         ("", ""),
     ],
 )
-def test_content_behind_the_end_of_a_turn_may_be_spelled_otherwise(answer, content):
+def test_content_after_the_turn_end_may_be_escaped(answer, content):
     turn = Turn("content and a call", "some words <b>", calls=(call(),))
     assert wire_of(turn, "call", "<a>", "call" + answer).content == content
 
@@ -166,7 +166,7 @@ def test_content_behind_the_end_of_a_turn_may_be_spelled_otherwise(answer, conte
         ),
     ],
 )
-def test_what_is_shown_of_reasoning_is_as_the_template_writes_it(turn, body, prompt, wanted):
+def test_rendered_reasoning_is_unchanged(turn, body, prompt, wanted):
     wire = wire_of(turn, body, prompt)
     assert (wire.prompt, wire.text, wire.content, wire.reasoning) == wanted
     assert not wire.put_back
@@ -180,7 +180,7 @@ def test_what_is_shown_of_reasoning_is_as_the_template_writes_it(turn, body, pro
         ("x<t>WHY</t>words", "<a><t>", "why</t>words"),
     ],
 )
-def test_reasoning_is_put_back_behind_white_space_or_an_opened_marker(body, prompt, text):
+def test_dropped_reasoning_is_inserted_after_the_prompt(body, prompt, text):
     wire = wire_of(BOTH, body, prompt)
     assert wire == Wire(prompt, text, "</a>", "words", "why", 0, put_back=True)
 
@@ -193,24 +193,22 @@ def test_reasoning_is_put_back_behind_white_space_or_an_opened_marker(body, prom
         ("<t>x</t>words", "<a><t></t>\n", {"end": "</t>\n"}, "<t>x</t>words"),
     ],
 )
-def test_an_empty_pair_in_the_prompt_is_one_whatever_space_its_markers_have(
-    body, prompt, reasoning, text
-):
+def test_empty_pair_in_the_prompt_ignores_whitespace(body, prompt, reasoning, text):
     wire = wire_of(SAID, body, prompt, **reasoning)
     assert (wire.prompt, wire.text) == (prompt if text == "words" else "<a>", text)
 
 
-def test_what_stands_behind_the_prompt_is_written_as_it_stands_there():
+def test_text_after_the_prompt_is_unchanged():
     wire = wire_of(BOTH, " <t>\nwhy</t>words", "<a><t>\n", behind="why</t>words")
     assert (wire.text, wire.content, wire.reasoning) == ("why</t>words", "words", "why")
 
 
-def test_a_delimiter_is_written_where_what_stands_behind_the_prompt_has_none():
+def test_missing_delimiter_after_the_prompt_is_inserted():
     wire = wire_of(SAID, "words", "<a>", behind="words", mode="DELIMITER", start="")
     assert (wire.text, wire.content, wire.reasoning) == ("</t>words", "words", "")
 
 
-def test_a_prompt_that_is_not_in_the_history_is_none_of_a_turn_without_reasoning():
+def test_prompt_absent_from_the_history_is_replaced_by_the_header():
     fmt = WireFormat().replace(turn={"headers": ("<a>",)})
     wire = wire_for(SAID, "\nwords", "", "words", 0, "Well?<a>x", fmt)
     assert (wire.prompt, wire.text) == ("<a>", "\nwords")
@@ -223,9 +221,9 @@ def test_without_headers_a_turn_has_no_prompt():
 
 @pytest.mark.parametrize(("start", "end"), [("\n", "</t>"), ("<t>", "\n"), ("<t>", "")])
 def test_white_space_is_no_marker_of_reasoning(start, end):
-    assert not _says_else(start, end, "<t>\nwhy</t>\n")
+    assert not _has_reasoning(start, end, "<t>\nwhy</t>\n")
 
 
-def test_content_behind_the_end_of_a_turn_in_which_is_nothing_may_be_spelled_otherwise():
+def test_content_after_an_empty_turn_may_be_escaped():
     turn = Turn("content", "some words <b>")
     assert wire_of(turn, "", "<a>", "</a>some words &lt;b&gt;").content == turn.content

@@ -1,4 +1,4 @@
-"""Where what came back parts from what should have."""
+"""Tests of descriptions of the first difference."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from deltaparse.analyzer.proof.mismatch import LONGEST_QUOTE, calls_part, texts_
         ({"a": 1}, {"a": 1}, False, ""),
         ({"a": 1, "b": "x"}, {"a": 1, "b": "y"}, False, "argument 'b' 'x', not 'y'"),
         ({"a": {"b": {"c": 1}}}, {"a": {"b": {"c": 2}}}, False, "argument 'a.b.c' 1, not 2"),
-        ({"a": {}}, {"a": {"b": 1}}, False, "no argument 'a.b'"),
-        ({"a": {"c": 1, "d": 1}}, {"a": {"b": 1}}, False, "no argument 'a.b', but 'a.c'"),
-        ({"a": {"b": 1}}, {"a": {}}, False, "an argument 'a.b' too many"),
+        ({"a": {}}, {"a": {"b": 1}}, False, "missing argument 'a.b'"),
+        ({"a": {"c": 1, "d": 1}}, {"a": {"b": 1}}, False, "missing argument 'a.b', but 'a.c'"),
+        ({"a": {"b": 1}}, {"a": {}}, False, "unexpected argument 'a.b'"),
         ({"a": "1"}, {"a": 1}, False, "argument 'a' '1', not 1"),
         ({"a": " x"}, {"a": "x"}, False, "argument 'a' ' x', not 'x'"),
         ({"a": [1]}, {"a": [2]}, True, "argument 'a' [1], not [2]"),
@@ -31,8 +31,8 @@ from deltaparse.analyzer.proof.mismatch import LONGEST_QUOTE, calls_part, texts_
         ({"a": {}}, {"a": []}, True, ""),
         ({"a": []}, {"a": ""}, False, "argument 'a' [], not ''"),
         ({"a": None, "b": 1}, {"b": 1}, True, ""),
-        ({"a": None, "b": 1}, {"b": 1}, False, "an argument 'a' too many"),
-        ({"b": 1}, {"a": None, "b": 1}, False, "no argument 'a'"),
+        ({"a": None, "b": 1}, {"b": 1}, False, "unexpected argument 'a'"),
+        ({"b": 1}, {"a": None, "b": 1}, False, "missing argument 'a'"),
         ({"a": [{"b": {}}]}, {"a": [""]}, True, "argument 'a' [{'b': ''}], not ['']"),
     ],
 )
@@ -52,7 +52,7 @@ def test_calls_may_differ_in_their_names_or_in_their_number():
     assert calls_part([one, other], [one, other], elements=False) == ""
 
 
-def test_of_long_texts_is_shown_where_they_part():
+def test_long_texts_are_shown_from_their_first_difference():
     assert texts_part("a b", "ab") == "'a b', not 'ab'"
     assert texts_part(" a\n", "a") == texts_part("a", " a\n") == ""
     short = "x" * (LONGEST_QUOTE - 1)

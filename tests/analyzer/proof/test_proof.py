@@ -1,4 +1,4 @@
-"""The proof finds a format that is wrong."""
+"""Tests that the proof detects wrong formats."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_right_format_is_proved_on_every_turn_the_template_renders():
         analyze(OWN.reasoning_beside_calls_only),
     )
     assert failed == []
-    # Reasoning beside content is not shown by this template, so nothing of it is proved.
+    # This template does not render reasoning with content, so it is not proved.
     assert proved == [
         turn.label for turn in TURNS if not turn.label.startswith("reasoning and content")
     ]
@@ -77,7 +77,7 @@ TAGGED = (
 JSON_OR_TEXT = "(value if value is string else value | tojson)"
 
 
-def test_a_template_that_trims_its_values_is_believed_what_it_renders():
+def test_trimmed_values_are_accepted():
     trimmed = TAGGED.replace("VALUE", JSON_OR_TEXT.replace("value if", "value | trim if"))
     fmt = analyze(trimmed)
     assert fmt.verified, fmt.issues
@@ -104,7 +104,7 @@ def test_values_are_proved(change):
 def test_a_template_that_spoils_values_is_not_verified():
     fmt = analyze(TAGGED.replace("VALUE", "(value | string | lower)"))
     assert not fmt.verified
-    assert any("a call did not come back: argument 'text' " in issue for issue in fmt.issues)
+    assert any("a call did not round-trip: argument 'text' " in issue for issue in fmt.issues)
 
 
 NULLS = (
@@ -120,10 +120,10 @@ def test_arguments_that_are_null_may_be_left_out():
     assert analyze(NULLS.replace("VALUES", "v is not none")).verified
     for left_out in ("v", "v != ''", "v is not boolean"):
         fmt = analyze(NULLS.replace("VALUES", left_out))
-        assert any(issue.startswith("a call did not come back") for issue in fmt.issues)
+        assert any(issue.startswith("a call did not round-trip") for issue in fmt.issues)
 
 
-def test_what_came_back_is_counted_and_what_did_not_is_said_once():
+def test_successes_are_counted_and_failures_listed_once():
     made, turn = Proof(), TURNS[2]
     wire = Wire("", "text", "", "content", "", 1)
     default, switched = SwitchSetting(), SwitchSetting((("deep", True),), ("prompt",))
@@ -146,7 +146,7 @@ def test_what_came_back_is_counted_and_what_did_not_is_said_once():
     assert made.failed == [OTHERWISE.format(label="deep=true", given="deep=True")]
 
 
-def test_a_proof_that_takes_too_long_is_given_up_and_says_so(monkeypatch):
+def test_slow_proof_is_aborted_with_an_issue(monkeypatch):
     monkeypatch.setattr("deltaparse.analyzer.proof.proof.MAX_SECONDS", -1.0)
     proved, failed = proof(
         OWN.reasoning_beside_calls_only, analyze(OWN.reasoning_beside_calls_only)
@@ -163,9 +163,9 @@ def proved(source):
 
 def test_markers_that_any_text_may_hold_are_put_into_texts():
     labels = proved(TAGGED.replace("VALUE", JSON_OR_TEXT).replace("</arg>", "|"))
-    held = [label for label in labels if "that holds" in label]
-    assert held == ["content that holds '|'", "a value that holds '|'"]
-    assert not [label for label in proved(OWN.json_list_behind_words) if "that holds" in label]
+    held = [label for label in labels if "containing" in label]
+    assert held == ["content containing '|'", "a value containing '|'"]
+    assert not [label for label in proved(OWN.json_list_behind_words) if "containing" in label]
 
 
 SWITCHED = OWN.reasoning_beside_calls_only + "{% if brief %}[brief]{% endif %}"
@@ -189,30 +189,34 @@ def test_all_turns_are_tried_under_the_first_setting_and_few_under_others(monkey
     assert not any(is_first for (is_first, _), _ in others)
 
 
-def test_it_is_said_what_calls_are_written_like_under_a_switch():
+def test_failure_names_the_switch_that_changes_calls():
     two = SwitchSetting((("deep", True), ("mode", "x")), ("calls",))
     content, _, called, *_ = TURNS
     for turn, first, words in (
-        (called, False, "calls are written in another way: analyze(template, deep=True, mode='x')"),
-        (called, True, "a call did not come back: why"),
-        (content, False, "content did not come back (with deep=true, mode=x): why"),
+        (
+            called,
+            False,
+            "calls are written in another way: use analyze(template, deep=True, mode='x')",
+        ),
+        (called, True, "a call did not round-trip: why"),
+        (content, False, "content did not round-trip (with deep=true, mode=x): why"),
     ):
         made = Proof()
         made.add(turn, None, "why", two, tools=False, first=first)
         assert words in made.failed[0]
 
 
-def test_a_cause_is_told_once():
-    same = [f"{name} did not come back: the parser reports x, from {name!r}" for name in "abc"]
-    told = [same[0], "d did not come back: why", *same[1:], "too long"]
-    assert [*by_cause(told)] == [f"{same[0]}; so it is with 2 other turns", told[1], "too long"]
-    assert [*by_cause(same[:2])] == [f"{same[0]}; so it is with 1 other turn"]
+def test_failures_of_the_same_cause_are_merged():
+    same = [f"{name} did not round-trip: the parser reports x, from {name!r}" for name in "abc"]
+    told = [same[0], "d did not round-trip: why", *same[1:], "too long"]
+    assert [*by_cause(told)] == [f"{same[0]} (same cause: 2 other turns)", told[1], "too long"]
+    assert [*by_cause(same[:2])] == [f"{same[0]} (same cause: 1 other turn)"]
     assert [*by_cause(["too long", "refused"])] == ["too long", "refused"]
-    switched = "a did not come back (with deep=true): the parser reports x, from 'a'"
+    switched = "a did not round-trip (with deep=true): the parser reports x, from 'a'"
     assert [*by_cause([same[0], switched])] == [same[0], switched]
 
 
-def test_a_turn_counts_as_proved_where_its_reasoning_came_back():
+def test_turn_is_proved_only_with_its_reasoning():
     both = TURNS[1]
     for first, reasoning, labels in (
         (True, "why", [both.label]),
@@ -226,7 +230,7 @@ def test_a_turn_counts_as_proved_where_its_reasoning_came_back():
         assert len(made.shown) == 1
 
 
-def test_what_comes_back_in_one_place_only_is_not_proved():
+def test_turn_correct_in_one_place_only_is_not_proved():
     fmt = analyze(TAGGED.replace("VALUE", JSON_OR_TEXT))
     louder = "{{ (m.content | upper if tools else m.content) or '' }}"
     spoilt = TAGGED.replace("VALUE", JSON_OR_TEXT).replace("{{ m.content or '' }}", louder)
@@ -234,22 +238,22 @@ def test_what_comes_back_in_one_place_only_is_not_proved():
     assert "content" not in labels
     assert labels[0] == "a call"
     assert len(labels) == len(set(labels))
-    assert [text for text in failed if text.startswith("content did not come back: ")]
+    assert [text for text in failed if text.startswith("content did not round-trip: ")]
 
 
-def test_it_is_said_under_which_setting_a_turn_does_not_come_back():
+def test_failure_names_the_setting():
     louder = "{{ (m.content | upper if loud else m.content) or '' }}"
     spoilt = TAGGED.replace("VALUE", JSON_OR_TEXT).replace("{{ m.content or '' }}", louder)
     trace = Trace()
     fmt = analyze(spoilt, trace=trace)
     assert not fmt.verified
-    told = "reasoning and content did not come back (with loud=true): "
+    told = "reasoning and content did not round-trip (with loud=true): "
     assert any(issue.startswith(told) for issue in fmt.issues)
     assert "a call" in trace.proved
 
 
 def contexts(monkeypatch, source):
-    """The switches under which turns are tried, with the number of turns."""
+    """Return the tested switches, with the number of turns."""
     asked = {}
     is_asked = RoundTrip.is_asked
 
@@ -264,7 +268,7 @@ def contexts(monkeypatch, source):
     return {context: len(labels) for context, labels in asked.items()}
 
 
-def test_no_more_pairs_are_tried_where_much_was_rendered(monkeypatch):
+def test_pairs_are_skipped_after_many_renderings(monkeypatch):
     more = SWITCHED + "{% if long and not brief %}[long]{% endif %}"
     usual = contexts(monkeypatch, more)
     monkeypatch.setattr("deltaparse.analyzer.proof.proof.MOST_RENDERINGS", 0)
@@ -295,7 +299,7 @@ NAMED = (
 )
 
 
-def test_arguments_that_have_names_of_markers_are_proved_where_no_value_is_lost():
+def test_marker_named_arguments_need_lossless_values():
     source = turns("{{ m.content or '' }}" + NAMED)
     render = Renderer(ChatTemplate(source))
     made = Turns(render, find_frame(render))
@@ -305,9 +309,9 @@ def test_arguments_that_have_names_of_markers_are_proved_where_no_value_is_lost(
         assert (NAMED_AS_MARKERS in found.labels) is not bool(lost)
 
 
-def test_a_call_alone_is_tried_under_each_switch_where_a_turn_has_one_at_most():
+def test_single_call_is_tested_under_each_switch():
     one = "{{ raise_exception('one call') if m.tool_calls and m.tool_calls | length > 1 }}"
     calls = "{% for c in m.tool_calls or [] %}{{ '<d>' if other else '<c>' }}"
     calls += "{{ c.function | tojson }}</c>{% endfor %}"
     [issue] = analyze(turns(one + "{{ m.content or '' }}" + calls)).issues
-    assert issue.startswith("content and a call did not come back (with other=true): ")
+    assert issue.startswith("content and a call did not round-trip (with other=true): ")

@@ -1,4 +1,4 @@
-"""One turn of the proof: what is compared, and how."""
+"""Tests of rendering, parsing and comparing single turns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from deltaparse.analyzer.proof.round_trip import (
 from deltaparse.analyzer.renderer import CallStyle, Renderer
 
 
-def test_content_stands_beside_calls_only_where_the_template_needs_it():
+def test_content_is_added_to_calls_only_if_required():
     render = Renderer(ChatTemplate("x"))
     needs = render.styled(CallStyle(content="words"))
     calls = Turn("a call", calls=(call(),))
@@ -46,7 +46,7 @@ def test_content_stands_beside_calls_only_where_the_template_needs_it():
     assert beside(said, needs) is said
 
 
-def test_what_is_wrong_with_what_comes_back():
+def test_difference_of_texts_is_described():
     fmt = WireFormat()
 
     def wrong(turn, **wire):
@@ -54,7 +54,7 @@ def test_what_is_wrong_with_what_comes_back():
         return difference(turn, Wire(**given | wire), fmt, tools=False, streamed=True)
 
     said = Turn("content", "words")
-    assert "does not show it" in wrong(said, text="other")
+    assert "does not render it" in wrong(said, text="other")
     assert wrong(said, text="words", content="words") == ""
     assert wrong(said, text="words", content="others").startswith("content ")
     assert wrong(Turn("nothing")) == ""
@@ -72,10 +72,10 @@ HERMES = get_format("hermes")
         ('"arguments": {"zz": 1}, "strict": true', "the parser reports unused_member"),
         ('"arguments": {"zz": 1, "xx": null}', ""),
         ('"arguments": {"zz": 2}', "argument 'zz' "),
-        ('"arguments": {}', "no argument 'zz'"),
+        ('"arguments": {}', "missing argument 'zz'"),
     ],
 )
-def test_what_is_wrong_with_a_call_that_comes_back(members, wrong):
+def test_difference_of_calls_is_described(members, wrong):
     first, second = call(0, {"zz": 1, "xx": None}), call(1, {"zz": 2})
     text = f'<tool_call>{{"name": "{first["function"]["name"]}", {members}}}</tool_call>'
     wire = Wire("", text, "", "", "", 1)
@@ -88,7 +88,7 @@ def test_what_is_wrong_with_a_call_that_comes_back(members, wrong):
     assert again == ("" if "parser reports" in wrong else words)
 
 
-def test_strings_that_stand_in_no_quotes_may_be_trimmed():
+def test_unquoted_strings_may_be_trimmed():
     [function] = [call(0, {"text": "  a  "})]
     for value in ("a", "  a  ", " a"):
         text = f"<do {function['function']['name']}><in text>{value}</in></do>"
@@ -105,7 +105,7 @@ PLAIN = (
 NO_END = PLAIN.replace("{{ '</' ~", "{% if loop.last or m.role != 'assistant' %}{{ '</' ~").replace(
     "~ '>' }}{% endfor %}{% if", "~ '>' }}{% endif %}{% endfor %}{% if"
 )
-"""The same, where only the last turn has an end."""
+"""The same, with an end only for the last turn."""
 
 
 def trial(source, *, key="", **switches):
@@ -116,7 +116,7 @@ def trial(source, *, key="", **switches):
 
 
 def bodies(source, turn):
-    """The texts and ends of a turn in each place of a conversation that shows it."""
+    """Return the texts and ends of a turn for each place of the conversation."""
     places = trial(source)._wires(turn, tools=bool(turn.calls))
     return [[(wire.text, wire.end) for wire in written] for _, written in places]
 
@@ -141,12 +141,12 @@ def test_content_without_an_end_goes_up_to_the_next_message():
     assert (len(last), before) == (1, [])
 
 
-def test_a_turn_that_is_refused_in_one_place_is_tried_in_the_other():
+def test_refused_place_is_skipped():
     refuses = "{% if messages[-1].tool_calls %}{{ raise_exception('no') }}{% endif %}" + PLAIN
     assert bodies(refuses, CALLED) == bodies(PLAIN, CALLED)[1:]
 
 
-def test_what_is_written_at_the_end_of_each_conversation_under_a_switch():
+def test_trailer_is_the_text_a_switch_appends():
     source = PLAIN + "{% if deep %}[deep{{ ' with tools' if tools }}]{% endif %}"
     assert trial(source, deep=True).trailer(tools=False) == "[deep]"
     assert trial(source, deep=True).trailer(tools=True) == "[deep with tools]"
@@ -163,19 +163,19 @@ def test_what_is_written_at_the_end_of_each_conversation_under_a_switch():
 @pytest.mark.parametrize(
     ("turn", "asked"),
     [
-        # Without tools, with them in the first trial, with them in others.
+        # Without tools, with tools in the first trial, with tools in later trials.
         (Turn("content", "a"), (True, True, False)),
         (Turn("reasoning and content", "a", "b"), (True, True, True)),
         (Turn("some other content", "a"), (True, False, False)),
         (CALLED, (False, True, True)),
-        (Turn("content behind a result", "a", behind_result=True), (False, True, True)),
+        (Turn("content after a result", "a", behind_result=True), (False, True, True)),
     ],
 )
-def test_which_turns_are_tried(turn, asked):
+def test_selection_of_tested_turns(turn, asked):
     places = ((False, True), (True, True), (True, False))
     made = trial(PLAIN)
     assert asked == tuple(made.is_asked(turn, tools=tools, first=first) for tools, first in places)
-    # What was not understood is not tried: an issue says so.
+    # Parts that were not understood are skipped, since an issue reports them.
     without = replace(made, fmt=WireFormat())
     unknown = replace(made, reasoning=replace(made.reasoning, issues=("unknown",)))
     described = replace(unknown, fmt=made.fmt.replace(reasoning=MARKED))
@@ -188,7 +188,7 @@ def test_which_turns_are_tried(turn, asked):
         assert described.is_asked(turn, tools=tools, first=first) is known
 
 
-def test_reasoning_stands_under_every_key_that_templates_read():
+def test_reasoning_is_given_under_every_known_key():
     turn = Turn("reasoning and content", "words", "why")
     flat = {key: "why" for key in REASONING_KEYS if "." not in key}
     said = {"role": "assistant", "content": "words"}
@@ -206,7 +206,7 @@ TAGGED = WireFormat().replace(
 )
 
 
-def test_values_are_of_the_types_that_tools_say_where_there_are_tools():
+def test_values_have_the_types_of_the_tools():
     [function] = [call(0, {"postcode": "02134", "said_true": "true"})]
     name = function["function"]["name"]
     text = f"<do {name}><in postcode>02134</in><in said_true>true</in></do>"
@@ -215,18 +215,18 @@ def test_values_are_of_the_types_that_tools_say_where_there_are_tools():
     assert difference(turn, wire, TAGGED, tools=False, streamed=True).startswith("argument ")
 
 
-def test_ids_end_where_a_marker_stands_that_may_follow_them():
+def test_end_markers_within_usual_ids_are_found():
     colon = {"call_id": {"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "[", "suffix": ":"}}
     assert [*_ends_in_ids(TAGGED.replace(**colon))] == [(USUAL_IDS[0], ":")]
     assert [*_ends_in_ids(TAGGED)] == []
     in_json = analyze(PLAIN).replace(tools={"separator": ":"}, call_id=colon["call_id"])
     assert in_json.tools.format is ToolFormat.JSON_NATIVE
-    assert [*_ends_in_ids(in_json)] == []  # there ids stand in quotes
+    assert [*_ends_in_ids(in_json)] == []  # JSON ids have quotes
     named = {"call_id": {"position": "PRE_FUNC_NAME", "suffix": ":", "holds_name": True}}
     assert [*_ends_in_ids(TAGGED.replace(**named))] == []
 
 
-def test_of_several_wires_the_first_is_taken_that_comes_back(monkeypatch):
+def test_first_correct_wire_is_returned(monkeypatch):
     first = trial(PLAIN)._first
     streams = []
     compare = module.difference
@@ -241,7 +241,7 @@ def test_of_several_wires_the_first_is_taken_that_comes_back(monkeypatch):
         Wire(prompt, text, "", "words", "", 0) for text in ("first", "second", "words")
     )
     assert first(SAID, iter([wrong, right, other]), tools=False, streamed=True) == (right, "")
-    assert streams == [True, False]  # to go through it by the character takes long
+    assert streams == [True, False]  # parsing by characters takes long
     streams.clear()
     assert first(SAID, iter([wrong, right]), tools=False, streamed=False) == (right, "")
     assert streams == [False, False]
@@ -321,24 +321,24 @@ def test_one_wire_of_a_turn_is_parsed_by_characters(monkeypatch, thorough, strea
     assert wire is wires[came.index(True)]
     assert problem == ("" if all(came) else "first is wrong")
     made.outcome(turn, tools=False, thorough=thorough)
-    assert streams == asked  # what was parsed is remembered
+    assert streams == asked  # parsed turns are cached
 
 
-def test_of_two_places_the_first_that_went_wrong_is_told(monkeypatch):
+def test_first_error_of_two_places_is_returned(monkeypatch):
     told = iter(["first", "second"])
     made = trial(PLAIN)
     monkeypatch.setattr(RoundTrip, "_first", lambda *_, **__: (None, next(told)))
     assert made.outcome(SAID, tools=False, thorough=True) == (None, "first")
 
 
-def test_an_id_that_does_not_come_back_is_a_problem():
+def test_changed_id_is_an_error():
     brackets = {"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "[", "suffix": ":"}
     name = CALLED.calls[0]["function"]["name"]
     made = replace(trial(PLAIN), fmt=TAGGED.replace(call_id=brackets))
     wire = Wire("", f"<do {name}>[abc:</do>", "", "", "", 1)
     _, problem = made._first(CALLED, iter([wire]), tools=True, streamed=False)
-    assert problem.startswith("id 'functions.f:0': ':' in it would end it")
-    # Where no ids are written, words may be what ids are.
+    assert problem.startswith("id 'functions.f:0' contains the end marker ':'")
+    # If ids are not written, words may equal ids.
     words = CALLED.calls[0]["id"]
     wire = Wire("", f"{words}<do {name}></do>", "", words, "", 1)
     turn = replace(CALLED, content=words)
@@ -348,7 +348,7 @@ def test_an_id_that_does_not_come_back_is_a_problem():
 
 @pytest.mark.parametrize("put_back", [True, False])
 @pytest.mark.parametrize("issues", [("nothing shows it",), ()])
-def test_reasoning_that_nothing_shows_does_not_count(put_back, issues):
+def test_unconfirmed_reasoning_is_not_counted(put_back, issues):
     fmt = analyze(PLAIN).replace(reasoning=MARKED)
     made = trial(PLAIN)
     made = replace(made, fmt=fmt, reasoning=replace(made.reasoning, issues=issues))
@@ -358,12 +358,12 @@ def test_reasoning_that_nothing_shows_does_not_count(put_back, issues):
 
 
 def wires_of(source, turn, **switches):
-    """What is written of a turn in each place, with what it is known by."""
+    """Return the wires of a turn for each place, with its key."""
     places = trial(source, **switches)._wires(turn, tools=bool(turn.calls or turn.behind_result))
     return [(key, [*written]) for key, written in places]
 
 
-def test_what_stands_before_a_turn():
+def test_history_before_a_turn():
     for turn, before in (
         (SAID, False),
         (replace(SAID, later=True), True),
@@ -374,7 +374,7 @@ def test_what_stands_before_a_turn():
         assert "<assistant><do>" in wire.prompt
 
 
-def test_turns_with_calls_are_written_where_there_are_tools():
+def test_turns_with_calls_are_rendered_with_tools():
     with_tools = PLAIN.replace("(m.content or '')", "(m.content or '') ~ ('!' if tools)")
     for _, [wire] in wires_of(with_tools, CALLED):
         assert wire.text.startswith("!<do>")
@@ -382,26 +382,26 @@ def test_turns_with_calls_are_written_where_there_are_tools():
         assert wire.text == "words"
 
 
-def test_a_turn_without_content_is_not_tried_where_the_template_needs_some():
+def test_missing_content_is_skipped_if_content_is_required():
     made, turn = trial(PLAIN), replace(CALLED, without="null")
     assert len([*made._wires(turn, tools=True)]) == 2
     needs = replace(made, fmt=made.fmt.replace(content={"requires_nonnull": True}))
     assert not [*needs._wires(turn, tools=True)]
 
 
-def test_a_turn_without_content_is_tried_where_calls_are_shown_beside_no_other():
+def test_missing_content_is_tested_if_calls_require_it():
     trace, calls = Trace(), "m.tool_calls or []"
     fmt = analyze(PLAIN.replace(calls, f"({calls}) if m.content is undefined"), trace=trace)
     assert (fmt.verified, fmt.content.requires_nonnull) == (True, True)
-    assert "a call beside no content" in trace.proved
+    assert "a call without content" in trace.proved
 
 
-def test_a_question_that_is_shown_twice_says_nothing_of_where_the_turn_is():
+def test_repeated_question_yields_no_wires():
     twice = PLAIN.replace("(m.content or '')", "(m.content or '') * (2 if m.role == 'user' else 1)")
     assert wires_of(twice, SAID) == []
 
 
-def test_what_a_switch_writes_at_the_end_is_no_part_of_a_turn():
+def test_trailer_of_a_switch_is_not_part_of_a_turn():
     source = PLAIN + "{% if deep and not add_generation_prompt %}[deep]{% endif %}"
     assert [[wire.text for wire in wires] for _, wires in wires_of(source, SAID)] == [["words"]] * 2
     always = PLAIN + "{% if deep %}[deep]{% endif %}"
@@ -409,7 +409,7 @@ def test_what_a_switch_writes_at_the_end_is_no_part_of_a_turn():
         assert (wire.text, wire.end) == ("words", "</assistant>")
 
 
-def test_a_turn_behind_another_prompt_is_another():
+def test_turns_after_different_prompts_have_different_keys():
     source = PLAIN + "{{ '[deep]' if deep and add_generation_prompt }}"
     plain, deep = ({key for key, _ in wires_of(source, SAID, deep=on)} for on in (False, True))
     assert len(plain) == len(deep) == 2
@@ -418,7 +418,7 @@ def test_a_turn_behind_another_prompt_is_another():
     assert [wire.text for _, [wire] in wires_of(refuses, SAID)] == ["<assistant>words"] * 2
 
 
-def test_the_header_is_written_behind_a_prompt_without_it():
+def test_header_is_inserted_after_a_prompt_without_it():
     source = PLAIN.replace("{% if add_generation_prompt", "{% if not raw and add_generation_prompt")
     for raw, texts in ((False, ["words", "words"]), (True, ["<assistant>words", "words"])):
         assert [wire.text for _, [wire] in wires_of(source, SAID, raw=raw)] == texts

@@ -1,4 +1,4 @@
-"""The settings that the proof tries beside those that phases found."""
+"""Tests of the additional settings for the proof."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_value_that_changes_something():
     assert sorted(found) == [(("a", "high"),), (("a", "low"),)]
 
 
-def test_what_is_known_or_set_is_not_tried():
+def test_known_or_given_settings_are_skipped():
     source = TURNS + "{% if a %}{{ a }}{% endif %}"
     assert others(source, SwitchSetting(A)) == []
     assert others(source, a="on") == []
@@ -68,7 +68,7 @@ def test_a_template_that_takes_one_call_is_tried_with_one():
     assert others(source) == [A]
 
 
-def test_a_setting_under_which_all_is_refused_has_nothing_to_show():
+def test_setting_with_only_refusals_is_yielded():
     assert others(TURNS + "{% if a %}{{ raise_exception('no') }}{% endif %}") == [A]
 
 
@@ -83,6 +83,6 @@ def test_there_is_a_limit_to_switches_and_to_values():
     assert len([one for one in found if isinstance(one[0][1], str)]) == MOST_VALUES
 
 
-def test_what_changes_something_by_itself_is_not_set_with_those_that_do_not():
+def test_effective_switch_is_not_combined_with_idle_ones():
     source = TURNS + "{% if a %}y{% endif %}{% if a is false and b is false %}x{% endif %}"
     assert not [one for one in others(source, SwitchSetting(A)) if len(one) > 1]

@@ -42,7 +42,7 @@ def test_limits_do_not_change():
         Limits().text = 11
 
 
-def test_limits_are_the_most_that_is_allowed():
+def test_limits_are_inclusive():
     limits = Limits(text=10, value=20)
 
     limits.check_text(10)

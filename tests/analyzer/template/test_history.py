@@ -65,7 +65,7 @@ def problem(one, turn):
 
 
 def shown(one):
-    """Yield the turns that round-trip with messages adapted to the template by hand."""
+    """Yield the turns parsed back with messages adapted to the template by hand."""
     trial = RoundTrip(one.turns, one.turns.render, one.reasoning, one.fmt)
     for turn in (beside(turn, one.turns.render) for turn in one.messages()):
         if not turn.calls or one.has_calls:
@@ -97,7 +97,7 @@ def returned(made, **more):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_history_contains_no_none_or_escaped_json(name):
+def test_history_excludes_null_and_escaped_json(name):
     one = opened(name)
     chat = [QUESTION, called(CALL_ID), returned(CALL_ID)]
     text = rendered(one, chat, tools=one.turns.render._tools) or ""
@@ -210,7 +210,7 @@ def test_missing_content_is_rendered_in_the_accepted_form(turn, said):
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking", "thought", "musing"])
-def test_reasoning_is_under_the_key_that_is_read(key):
+def test_reasoning_has_the_key_of_the_template(key):
     template = template_of(
         "{% if m.KEY %}({{ m.KEY }}){% endif %}{{ m.content }}".replace("KEY", key)
     )
@@ -453,7 +453,7 @@ def test_message_without_reasoning_is_unchanged():
 
 @pytest.mark.parametrize("content", [{}, {"content": ""}, {"content": None}])
 @pytest.mark.parametrize("at", range(3))
-def test_missing_content_has_the_form_that_is_read(content, at):
+def test_missing_content_has_the_form_of_the_template(content, at):
     wanted = NO_CONTENT[at]
     said = {"empty": {"content": ""}, "null": {"content": None}, "absent": {}}[wanted]
     (made,) = as_read(Read(wanted), [asked("a", **content)])

@@ -119,7 +119,7 @@ def test_too_large_concatenation_is_not_created():
     assert written == []
 
 
-# Each reads `a`, a text of 5000 characters; or `d` or `xs`, which weigh more.
+# Each reads `a`, a text of 5000 characters, or the heavier `d` or `xs`.
 READS = {
     "comparison": "{% if b == a %}{% endif %}",
     "comparisons": "{% if 1 < 2 != b == a %}{% endif %}",
@@ -147,8 +147,8 @@ def test_read_values_are_charged(source):
     assert paid(source, a="a", b="b", xs=["a"], d={"k": "a"}) < 1000
 
 
-# Each copies `a`, a text of 200 characters, or half of `xs`, a list of 100 numbers, which is
-# counted itself; and how often there is room for that.
+# Each copies `a`, a text of 200 characters, or half of `xs`, a list of 100 numbers. The list itself
+# is counted, too. The number limits the copies.
 COPIES = {
     "slice": ("{% set x = a[:100] %}", 100),
     "slice of a list": ("{% set x = xs[:50] %}", (10_000 - 100 * STEP) // (50 * POINTER)),

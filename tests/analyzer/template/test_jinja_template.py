@@ -1,4 +1,4 @@
-"""Chat templates: as transformers renders them, and further where transformers gives up."""
+"""Tests of chat templates: as in transformers, and beyond its limits."""
 
 # ruff: noqa: E501 - a template is read more easily in one line
 
@@ -415,7 +415,7 @@ def test_parts_are_not_tried_if_their_texts_are_not_read(monkeypatch):
     assert runs == []
 
 
-# Hostile templates; more of them in `test_sandbox.py`.
+# Hostile templates, with more in `test_sandbox.py`.
 
 
 @pytest.mark.costly
@@ -439,7 +439,7 @@ def test_a_template_without_end_is_stopped_soon(guard):
 def test_slow_template_is_not_tried_again(monkeypatch):
     """Neither with the arguments of calls in the other shape nor with more of the tools."""
     template, runs = ChatTemplate("{{ tools }}{{ messages[0].content.nothing }}"), []
-    assert template.arguments_shape == "object"  # no probe tells
+    assert template.arguments_shape == "object"  # not detected by probes
 
     def exceed(*_):
         runs.append(1)

@@ -85,7 +85,7 @@ def test_real_templates_render_as_in_transformers(path):
                         **context,
                     )
                 except Exception:  # noqa: BLE001 - Jinja's and Python's
-                    continue  # we may render what transformers does not, as tested above
+                    continue  # we may render more than transformers, as tested above
                 rendered += 1
 
                 assert template.render(messages, tools, prompt, **context) == expected

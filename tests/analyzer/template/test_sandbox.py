@@ -288,7 +288,7 @@ def test_appended_items_count_until_they_are_popped():
         run(source.replace("{% set _ = l.pop() %}", ""), limits)
 
 
-def test_the_limit_of_the_text_is_the_most_that_is_written():
+def test_output_limit_is_inclusive():
     assert run("{{ 'a' * 3 }}bc", Limits(text=5)) == "aaabc"
     with pytest.raises(LimitExceeded, match="more than 5 characters of output"):
         run("{{ 'a' * 3 }}bcd", Limits(text=5))
@@ -396,7 +396,7 @@ def test_a_call_is_paid_for_with_each_of_its_arguments():
     [("a.upper()", 50), ("a.split()", 37), ("a.partition(' ')", 33), ("xs.copy()", 30)],
 )
 def test_results_of_methods_count_as_memory(call, most):
-    """Its characters, and 32 for each item; `xs` itself is counted, too."""
+    """Each result counts its characters, and 32 per item. `xs` itself counts, too."""
     source, limits = f"{{% set x = {call} %}}", Limits(memory=10_000)
     given = {"a": "b " + "a" * 198} | ({"xs": [0] * 10} if "xs" in call else {})
 

@@ -61,14 +61,14 @@ STRICT = "{% for m in messages %}{% if m.tool_calls and (loop.last or messages[l
 
 @pytest.mark.parametrize("content", ["{{ m.content }}", "{{ m['content'] if 'content' in m }}"])
 @pytest.mark.parametrize("beginning", [STRICT, "{% for m in messages %}<{{ m.role }}>"])
-def test_content_rendered_as_none_is_not_accepted(content, beginning):
+def test_content_rendered_as_null_word_is_not_accepted(content, beginning):
     turns = beginning + content + CALLS + "{% endfor %}"
     assert template(turns=turns).call_capabilities.no_content == ("empty", "absent")
     asked = turns.replace(content, "{{ m.get('content') }}")
     assert template(turns=asked).call_capabilities.no_content == ("empty",)
 
 
-def test_unrelated_none_in_a_rendering_is_ignored():
+def test_unrelated_null_word_in_a_rendering_is_ignored():
     assert template(before="None").call_capabilities.no_content == NO_CONTENT
     beside_results = "{{ none if m.role == 'tool' }}<{{ m.role }}>"
     for beginning in (STRICT, "{% for m in messages %}<{{ m.role }}>"):

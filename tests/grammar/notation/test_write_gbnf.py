@@ -1,4 +1,4 @@
-"""GBNF: read back as llama.cpp reads it, it says the same; the engines agree."""
+"""Tests of GBNF: read back like llama.cpp, it has the same meaning, and the engines agree."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ GRAMMARS = st.recursive(LEAVES, _more, max_leaves=6).map(
 
 
 @given(GRAMMARS, TEXTS, st.integers())
-def test_what_is_read_back_says_the_same(grammar, text, seed):
+def test_gbnf_read_back_accepts_the_same_texts(grammar, text, seed):
     again = read_gbnf(to_gbnf(grammar))
     sampled = Sampler(grammar, 20).text(random.Random(seed))
     assert accepts(grammar, sampled)
@@ -88,7 +88,7 @@ def test_xgrammar_agrees(dialect, grammar, text, seed):
 
 @pytest.mark.parametrize("one_of", ["^", "-", "^-", "^-a", "]^"])
 @pytest.mark.parametrize("dialect", [LLAMA_CPP, XGRAMMAR])
-def test_a_class_that_begins_with_what_negates_one_is_none_of_these(dialect, one_of):
+def test_class_with_a_leading_caret_is_not_negated(dialect, one_of):
     kind = chars(*((ord(char), ord(char)) for char in sorted(one_of)))
     grammar = grammar_of(seq(repeat(kind, 0, None)))
     engine, again = Gbnf(grammar, dialect), read_gbnf(to_gbnf(grammar))
@@ -98,7 +98,7 @@ def test_a_class_that_begins_with_what_negates_one_is_none_of_these(dialect, one
 
 @pytest.mark.parametrize("text", ["cr\xe9dit", "\xe70", "\x01d", "\x7fA", "a\x1f\xe9\n1"])
 @pytest.mark.parametrize("dialect", [LLAMA_CPP, XGRAMMAR])
-def test_digits_behind_what_xgrammar_spells_with_digits_are_themselves(dialect, text):
+def test_digits_after_an_escaped_character_stay_literal(dialect, text):
     grammar = grammar_of(seq(literal(text), repeat(literal(text), 0, None)))
     engine, again = Gbnf(grammar, dialect), read_gbnf(to_gbnf(grammar))
     for times in range(4):
@@ -130,7 +130,7 @@ def test_how_it_looks():
     ]
 
 
-def test_what_is_counted_is_one_symbol():
+def test_counted_group_becomes_a_rule():
     pair = seq(chars("az"), chars("09"), optional(literal("x")))
     assert to_gbnf(grammar_of(repeat(pair, 2, 900))) == (
         'root ::= root-x1{2,900}\nroot-x1 ::= [a-z] [0-9] "x"?\n'

@@ -1,4 +1,4 @@
-"""Lark, as llguidance reads it."""
+"""Tests of Lark in llguidance's dialect."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_how_it_looks():
     )
 
 
-def test_what_is_counted_twice():
+def test_nested_counts_are_written_in_groups():
     grammar = grammar_of(token(repeat(repeat(chars("a"), 2, 3), 2, 2)))
     assert [Lark(grammar).accepts("a" * size) for size in range(3, 8)] == [
         False,

@@ -1,4 +1,4 @@
-"""Expressions keep small, and rules become a grammar only if engines can read it."""
+"""Tests of rules: expressions stay small, and only readable rules become a grammar."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from deltaparse.grammar.rules.rulebook import MAX_SIZE
 A, B = literal("a"), literal("b")
 
 
-def test_what_is_the_same_is_written_once():
+def test_equal_expressions_are_simplified():
     assert seq(A, EMPTY, seq(B, A)) == Literal("aba")
     assert seq(A, chars("b")) == Literal("ab")
     assert seq(A, NOTHING, B) == NOTHING
@@ -34,7 +34,7 @@ def test_what_is_the_same_is_written_once():
     assert literal("") == EMPTY
 
 
-def test_nothing_that_may_be_empty_is_repeated():
+def test_repeat_drops_the_empty_match_of_its_body():
     assert repeat(optional(A)) == repeat(repeat(A)) == Repeat(A, 0, None)
     assert repeat(seq(optional(A), optional(B)), 2, 3) == Repeat(
         choice(seq(A, optional(B)), B), 0, 3
@@ -59,7 +59,7 @@ def test_names_are_unlike_and_engines_read_them():
     assert book.add("same", A) == book.add("same", A) != book.add("same", B)
 
 
-def test_only_what_is_needed_and_ends_is_in_the_grammar():
+def test_grammar_omits_unused_and_endless_rules():
     book = RuleBook()
     endless = book.reserve("endless")
     book.define(endless, seq(A, endless))
@@ -75,7 +75,7 @@ def test_no_rule_begins_with_itself():
     left, right = book.reserve("left"), book.reserve("right")
     book.define(left, choice(A, seq(optional(B), right)))
     book.define(right, choice(B, left))
-    with pytest.raises(UsageError, match="refers to itself"):
+    with pytest.raises(UsageError, match="refers only to itself"):
         book.grammar(left)
 
 

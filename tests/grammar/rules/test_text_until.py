@@ -1,4 +1,4 @@
-"""Raw text up to a marker, as an automaton."""
+"""Tests of raw text up to a marker, as an automaton."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MARKERS = st.text("ab<", min_size=1, max_size=5)
 
 
 @given(MARKERS, st.lists(MARKERS, max_size=2), st.lists(st.sampled_from("ab<é")), st.booleans())
-def test_it_is_the_first_marker(marker, others, chars, closed):
+def test_text_ends_at_the_first_marker(marker, others, chars, closed):
     text = "".join(chars) + marker * closed
     rules = until_rules(text_until(marker, *others), "root", "root-")
     first = text.find(marker) == len(text) - len(marker) and text.endswith(marker)
@@ -46,7 +46,7 @@ def test_characters_are_counted(marker, others, chars, least, more):
 
 
 @given(MARKERS, st.lists(MARKERS, max_size=2), st.integers(0, 3), st.none() | st.integers(3, 5))
-def test_counted_rules_all_come_to_an_end(marker, others, least, most):
+def test_counted_rules_have_finite_matches(marker, others, least, most):
     assume(not any(other in marker[:-1] for other in others))
     rules = until_rules(text_until(marker, *others, least=least, most=most), "root", "root-")
     assert all(body != NOTHING for body in rules.values())

@@ -1,4 +1,4 @@
-"""No schema takes more work than its size accounts for, whatever it combines."""
+"""Tests of work limits: work is proportional to the size of the schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPS_PER_CHARACTER = 20
 
 
 def part(reference):
-    """A schema that refers to another, in one of the ways that JSON Schema combines schemas."""
+    """Return a schema with a reference, in one of the ways JSON Schema combines schemas."""
     others = [{"type": "integer"}, {"minLength": 1}, {"title": "x"}, True, {"type": ["string"]}]
     both = st.sampled_from(["allOf", "anyOf", "oneOf"]).flatmap(
         lambda key: st.lists(st.sampled_from([reference, *others]), min_size=1, max_size=3).map(
@@ -41,7 +41,7 @@ def part(reference):
 
 @st.composite
 def chains(draw):
-    """Definitions each of which refers to the one before, several times."""
+    """Return definitions, each with several references to the previous one."""
     defs = {"d0": draw(st.sampled_from([{"type": "string"}, {"anyOf": [{}, {"type": "null"}]}]))}
     makers = draw(st.integers(1, 3))
     for i in range(1, draw(st.integers(20, 50))):
@@ -51,7 +51,7 @@ def chains(draw):
 
 
 def _like(defs, i, makers):
-    """The definition that stands some places before, with its references moved on."""
+    """Return an earlier definition, with its references shifted."""
     text = json.dumps(defs[f"d{i - makers}"])
     return json.loads(text.replace(f"d{i - makers - 1}", f"d{i - 1}"))
 
@@ -157,7 +157,7 @@ def test_nested_work_is_counted_in_the_outer_block():
     assert outer.steps == 5
 
 
-def test_more_work_than_allowed_is_an_error_that_names_the_place(monkeypatch):
+def test_too_much_work_is_an_error_with_a_pointer(monkeypatch):
     monkeypatch.setattr(work, "MAX_WORK", 10)
     with counted_work(), pytest.raises(UsageError, match="#/a: the schema takes too much work"):
         spend(11, "#/a")

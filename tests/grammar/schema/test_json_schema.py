@@ -1,4 +1,4 @@
-"""JSON Schema as rules: what fits is valid, and what is valid and in order fits."""
+"""Tests of JSON Schema as rules: matches are valid, and ordered valid values match."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fits(schema, *texts, **options):
 
 
 @given(CASES, st.data(), SPELLINGS)
-def test_what_is_valid_fits(case, data, spelling):
+def test_valid_values_match_the_rules(case, data, spelling):
     schema, values = case
     value = data.draw(values)
     assert valid(schema, value)
@@ -38,7 +38,7 @@ def test_what_is_valid_fits(case, data, spelling):
 
 
 @given(CASES, st.integers())
-def test_what_fits_is_valid(case, seed):
+def test_sampled_texts_are_valid(case, seed):
     found = schema_rules(case[0])
     text = Sampler(found.grammar()).text(random.Random(seed))
     assert accepts(found.grammar(), text)
@@ -47,7 +47,7 @@ def test_what_fits_is_valid(case, seed):
 
 
 @given(CASES, CASES, st.data())
-def test_what_fits_another_schema_is_valid_or_does_not_fit(case, other, data):
+def test_values_of_another_schema_match_only_if_valid(case, other, data):
     found = schema_rules(case[0])
     value = data.draw(other[1])
     fitting = accepts(found.grammar(), json.dumps(value))
@@ -110,7 +110,7 @@ TREE = {
 }
 
 
-def test_a_schema_that_refers_to_itself():
+def test_recursive_schema():
     texts = [
         '{"value": 1}',
         '{"value": 1, "children": [{"value": 2, "children": []}]}',
@@ -186,7 +186,7 @@ def test_white_space(spacing, expected):
         ({"minProperties": 1, "maxProperties": 3}, []),
     ],
 )  # fmt: skip
-def test_what_is_not_expressed_is_told(schema, expected):
+def test_unexpressed_keywords_are_reported(schema, expected):
     assert list(schema_rules(schema).not_expressed) == expected
 
 
@@ -199,18 +199,18 @@ def test_what_is_not_expressed_is_told(schema, expected):
         ({"items": {"enum": 1}}, "#/items/enum", "must be a list"),
         ({"$ref": "#/$defs/x"}, "#/$defs/x", "not there"),
         ({"$ref": "#"}, "#", "no finite text"),
-        ({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, "#", "refers to itself"),
-        ({"allOf": [{"$ref": "#"}, {"type": "null"}]}, "#/allOf/0", "joins itself"),
+        ({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, "#", "refers only to itself"),
+        ({"allOf": [{"$ref": "#"}, {"type": "null"}]}, "#/allOf/0", "contains itself"),
         (False, "#", "no finite text"),
         ({"properties": {"next": {"$ref": "#"}}, "required": ["next"]}, "#", "no finite text"),
         ({"allOf": [{"type": "string"}, {"type": "null"}]}, "#", "no finite text"),
-        ({"const": float("nan")}, "#/const", "not a JSON value"),
-        ({"const": {1: 2}}, "#/const", "not a JSON value"),
+        ({"const": float("nan")}, "#/const", "must be a JSON value"),
+        ({"const": {1: 2}}, "#/const", "must be a JSON value"),
         ("string", "#", "a schema must be"),
         ({"const": "\ud800"}, "#/const", "not Unicode"),
     ],
 )  # fmt: skip
-def test_a_bad_schema_is_an_error_that_says_where(schema, at, what):
+def test_invalid_schema_error_begins_with_its_pointer(schema, at, what):
     with pytest.raises(UsageError, match=what) as error:
         schema_rules(schema)
     assert str(error.value).startswith(f"{at}: ")
@@ -263,7 +263,7 @@ def test_schemas_are_joined():
     ) == [True, True, False, False]
 
 
-def test_keys_that_are_not_described():
+def test_undescribed_keys():
     long = "k" * 200
 
     def with_key(key):
@@ -281,7 +281,7 @@ def test_keys_that_are_not_described():
 
 
 @pytest.mark.parametrize("engine", [Lark, Gbnf])
-def test_keys_that_are_not_described_in_the_engines(engine):
+def test_undescribed_keys_in_the_engines(engine):
     schema = {"properties": {"ab": {"type": "null"}}, "additionalProperties": True}
     grammar = engine(schema_rules(schema).grammar())
     found = [grammar.accepts(f'{{"{key}": 1}}') for key in ("a", "abc", "b", "ab")]

@@ -1,6 +1,6 @@
-"""The official test suite of JSON Schema: nothing wider in silence, nothing left out unsaid.
+"""Tests with the official JSON Schema test suite: all deviations are reported.
 
-`make` puts the suite beside the virtual environment; the environment variable
+`make` puts the suite next to the virtual environment. The environment variable
 DELTAPARSE_SCHEMA_SUITE names another folder.
 """
 
@@ -43,7 +43,7 @@ def suite(tool):
 
 
 def own(grammar):
-    """Our own matcher, of the rules as GBNF says them."""
+    """Return our own matcher of the rules, as GBNF writes them."""
     again = read_gbnf(to_gbnf(grammar))
     return lambda text: accepts(again, text)
 
@@ -53,7 +53,7 @@ def engine(grammar):
 
 
 def failures(tool, cases, judge, *, standard):
-    """The instances for which the grammar is wrong without saying so."""
+    """Return the instances with silently wrong results."""
     return [
         (verdict.kind, case.what, verdict.what)
         for case in cases
@@ -70,25 +70,25 @@ def test_the_page_has_a_row_for_each_keyword(tool, suite):
         rows[keyword] = Counter(dict(zip(tool.COLUMNS, counted, strict=True)))
     assert rows.keys() == suite.keys()
     assert tool.page(rows) == PAGE
-    # The suite has much that no keyword speaks of.
+    # Many instances of the suite are unrelated to any keyword.
     assert sum(row["by default"] for row in rows.values()) > 100
 
 
 @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
 @pytest.mark.parametrize("keyword", KEYWORDS)
-def test_a_row_of_the_page_is_what_an_engine_says(tool, suite, keyword):
+def test_page_rows_equal_the_engines_results(tool, suite, keyword):
     assert tool.line(f"`{keyword}`", tool.counted(suite[keyword])) in PAGE.splitlines()
 
 
 @pytest.mark.parametrize("keyword", KEYWORDS)
 @pytest.mark.parametrize("judge", [own, engine])
-def test_nothing_is_wrong_unsaid(tool, suite, judge, keyword):
+def test_standard_mode_reports_all_deviations(tool, suite, judge, keyword):
     if judge is engine and xgrammar() is None:
         pytest.skip("xgrammar is not installed")
     assert failures(tool, suite[keyword], judge, standard=True) == []
 
 
 @pytest.mark.parametrize("keyword", KEYWORDS)
-def test_by_default_nothing_is_wider_in_silence(tool, suite, keyword):
+def test_default_mode_is_never_silently_wider(tool, suite, keyword):
     kinds = {kind for kind, *_ in failures(tool, suite[keyword], own, standard=False)}
     assert kinds <= {"narrower"}

@@ -1,4 +1,4 @@
-"""Several expressions at once: what a text has to fit, and what it must not."""
+"""Tests of intersections and differences of expressions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_text_is_read(expr, text):
     st.lists(EXPRESSIONS, max_size=2),
     st.lists(LETTERS, min_size=1, max_size=9),
 )
-def test_all_of_some_and_none_of_others(wanted, unwanted, texts):
+def test_both_matches_all_wanted_and_excludes_unwanted(wanted, unwanted, texts):
     found = both(wanted, unwanted)
     assume(found is not None)
     for text in texts:
@@ -51,7 +51,7 @@ def test_all_of_some_and_none_of_others(wanted, unwanted, texts):
 
 
 @given(EXPRESSIONS, st.lists(LETTERS, min_size=1, max_size=9))
-def test_what_is_left_out_twice_is_there_again(expr, texts):
+def test_double_complement_equals_the_expression(expr, texts):
     everything = repeat(ANY_CHAR)
     found = both([everything], [expr])
     assume(found is not None)
@@ -61,5 +61,5 @@ def test_what_is_left_out_twice_is_there_again(expr, texts):
 
 
 @pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){9}$", "^(a{1,99}b){1,99}$", "^(a?b?c?){30}x$"])
-def test_what_gets_too_large_is_none(pattern):
+def test_too_large_result_is_not_returned(pattern):
     assert both([pattern_text(pattern), repeat(ANY_CHAR, 0, 90)]) is None

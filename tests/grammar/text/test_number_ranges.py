@@ -1,4 +1,4 @@
-"""Numbers between bounds."""
+"""Tests of numbers between bounds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_decimals(bounds, value, zeros):
 
 
 @given(bounded())
-def test_the_bounds_themselves_and_what_is_next_to_them(bounds):
+def test_values_at_and_near_the_bounds(bounds):
     grammar = grammar_of(numbers(*bounds))
     near = [Decimal(0), Decimal("1e-9"), Decimal("-1e-9")]
     for value in [bound.value + more for bound in filter(None, bounds) for more in near]:
@@ -70,7 +70,7 @@ def test_exponents(bounds, value):
     assert accepts(grammar_of(numbers(None, None)), text)
 
 
-def test_an_exponent_where_all_such_numbers_are_inside():
+def test_exponents_are_used_if_all_their_numbers_are_in_bounds():
     grammar = grammar_of(numbers(Bound(Decimal(0)), Bound(Decimal(1))))
     assert accepts(grammar, "1e-07")
     assert not accepts(grammar, "1e-04")

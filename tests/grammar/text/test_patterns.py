@@ -1,4 +1,4 @@
-"""Patterns and formats of strings."""
+"""Tests of patterns and formats of strings."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ PARTS = st.recursive(
 @given(
     PARTS, st.sampled_from(["", "^"]), st.sampled_from(["", "$"]), st.text("abc1.]\\", max_size=5)
 )
-def test_patterns_are_found_where_python_finds_them(pattern, start, end, text):
+def test_patterns_match_the_same_texts_as_python(pattern, start, end, text):
     pattern = f"{start}{pattern}{end}"
     grammar = grammar_of(pattern_text(pattern))
     assert accepts(grammar, text) == bool(re.search(pattern, text, re.ASCII))
 
 
 @given(st.sampled_from(PATTERNS) | PARTS, st.integers())
-def test_in_what_is_made_the_pattern_is_found(pattern, seed):
+def test_generated_strings_match_the_pattern(pattern, seed):
     text = Sampler(grammar_of(pattern_text(pattern))).text(random.Random(seed))
     assert re.search(pattern, text)
     low, high = lengths(pattern_text(pattern))
@@ -55,13 +55,13 @@ def test_in_what_is_made_the_pattern_is_found(pattern, seed):
      "a{9999}", "a{2,1}", "[b-a]", "\\", "[[a]]", "x" * 2_000,
      "(" * 50 + ")" * 50, "\\u12", "{1}", "a{x}"],
 )  # fmt: skip
-def test_what_is_not_translated(pattern):
+def test_unsupported_patterns_are_refused(pattern):
     with pytest.raises(NotRegular):
         pattern_text(pattern)
 
 
 @given(st.sampled_from(sorted(FORMATS)), st.integers())
-def test_formats_are_what_they_are_called(name, seed):
+def test_generated_strings_conform_to_their_format(name, seed):
     text = Sampler(grammar_of(format_text(name)), 1_000).text(random.Random(seed))
     checker = Draft202012Validator.FORMAT_CHECKER
     assert checker.conforms(text, name), text

@@ -1,4 +1,4 @@
-"""Ids in any shape: what the parser reads as a call's id, the grammar takes."""
+"""Tests of ids in any shape: the grammar accepts the ids the parser reads."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_white_space_is_all_there_is():
 
 @settings(max_examples=200)
 @given(case=cases(), data=st.data())
-def test_the_grammar_takes_what_the_parser_reads(case, data):
-    """But for ids with what markers are made of, some of which the parser reads too."""
+def test_grammar_accepts_ids_the_parser_reads(case, data):
+    """Ids with characters of markers are excluded, although the parser reads some of them."""
     fmt, tools, turn = case
     assume(writes_ids(fmt))
     written = "".join([*markers_of(fmt), fmt.tools.separator])
@@ -55,7 +55,7 @@ def test_the_grammar_takes_what_the_parser_reads(case, data):
 
 
 def with_one_id(fmt, grammar):
-    """A turn of one call whose id stands in it once, and the id."""
+    """Return a turn of one call that contains its id once, and the id."""
     for seed in range(1_000):
         text = Sampler(grammar.rules).text(random.Random(seed))
         (call,) = read(fmt, TOOLS, text)[0].tool_calls

@@ -1,4 +1,4 @@
-"""Names of tools and of arguments in any letters: written and read back, or refused at once."""
+"""Tests of names in any letters: they are written and parsed back, or refused at once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tool(name, *keys):
 
 
 def check(fmt, tools, seed):
-    """All that the grammar allows comes back under the same names; or the names are refused."""
+    """Check that all texts parse back under the same names, or that the names are refused."""
     try:
         grammar = gbnf(fmt, tools, tool_choice="required")
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""Arguments that no schema names, where it allows them: written and read back, in all families."""
+"""Tests of arguments outside the schema: written and parsed back in all format families."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ OTHERS = st.sampled_from(
 
 
 def tool(properties, **more):
-    """A tool whose arguments have these properties, none at all if that is None."""
+    """Return a tool with these properties, or without any if None."""
     named = {} if properties is None else {"properties": properties}
     return {"name": "f", "parameters": {"type": "object", **named, **more}}
 
 
 @st.composite
 def tools(draw, names=tuple(NAMED)):
-    """A tool that may have more arguments than it names; two schemas, now and then."""
+    """Return a tool that permits additional arguments, sometimes with two schemas."""
     some = draw(st.sets(st.sampled_from(names)))
     properties = {name: NAMED[name] for name in names if name in some}
     others = draw(OTHERS)
@@ -62,13 +62,13 @@ def tools(draw, names=tuple(NAMED)):
 
 
 def check(fmt, one, seed):
-    """What the rules of a tool allow comes back as calls that are valid."""
+    """Check that the rules of a tool generate valid calls."""
     try:
         grammar = gbnf(fmt, [one], tool_choice="required")
     except UsageError as error:
         assume("cannot be written" not in str(error))
-        assume("no tool calls" not in str(error))
-        assume("only what follows them ends" not in str(error))
+        assume("no tool-call syntax" not in str(error))
+        assume("no closing marker" not in str(error))
         raise
     text = Sampler(grammar.rules).text(random.Random(seed))
     assert accepts(grammar.rules, text)
@@ -82,7 +82,7 @@ def check(fmt, one, seed):
 
 @settings(max_examples=200)
 @given(st.sampled_from(FORMATS), st.data(), st.integers(0, 2**16))
-def test_what_is_written_is_valid(name, data, seed):
+def test_written_arguments_are_valid(name, data, seed):
     fmt = get_format(name)
     is_python = fmt.tools.format.name == "PYTHONIC"
     check(fmt, data.draw(tools(SHORT if is_python else tuple(NAMED))), seed)
@@ -91,13 +91,13 @@ def test_what_is_written_is_valid(name, data, seed):
 @settings(max_examples=20)
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @given(data=st.data(), one=tools(SHORT), seed=st.integers(0, 2**16))
-def test_in_formats_that_nobody_has_seen(family, data, one, seed):
+def test_other_arguments_in_generated_formats(family, data, one, seed):
     fmt, _ = data.draw(family.texts)
     check(fmt, one, seed)
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_map_is_filled_or_it_is_said(name):
+def test_maps_are_filled_or_reported(name):
     fmt, maps = get_format(name), tool(None, additionalProperties={"type": "string"})
     grammar = gbnf(fmt, [maps], tool_choice="required")
     drawn = (Sampler(grammar.rules).text(random.Random(seed)) for seed in range(30))
@@ -160,7 +160,7 @@ def test_names_in_python(text, right):
         check_back("pythonic", [one], text)
 
 
-def test_none_where_a_schema_has_none():
+def test_closed_schema_accepts_no_other_arguments():
     shut = [tool({}, additionalProperties=False), tool({})]
     for one in shut:
         grammar = gbnf("qwen3_coder", [one], tool_choice="required")

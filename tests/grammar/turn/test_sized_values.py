@@ -1,4 +1,4 @@
-"""Bounds of strings between markers: held to where rules can count, and otherwise said."""
+"""Tests of length limits between markers: enforced if countable, otherwise reported."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tool(schema):
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 @pytest.mark.parametrize("name", TAGGED)
-def test_what_is_written_is_valid(name, schema):
+def test_written_values_are_valid(name, schema):
     fmt, tools = get_format(name), [tool(SCHEMAS[schema])]
     grammar = gbnf(fmt, tools, tool_choice="required")
     again = read_gbnf(grammar.text)
@@ -103,7 +103,7 @@ def test_engines_and_rules_count_alike(schema, length):
         ("or number", "wxyz", False),
     ],
 )
-def test_a_string_is_told_from_what_else_there_may_be(schema, value, right):
+def test_strings_are_distinguished_from_other_types(schema, value, right):
     fmt, tools = get_format("qwen3_coder"), [tool(SCHEMAS[schema])]
     grammar = gbnf(fmt, tools, tool_choice="required")
     text = (
@@ -118,7 +118,7 @@ def test_a_string_is_told_from_what_else_there_may_be(schema, value, right):
         check_back(fmt, tools, text)
 
 
-def test_a_string_that_might_be_read_as_another_number_is_said():
+def test_string_readable_as_a_number_is_reported():
     grammar = gbnf("qwen3_coder", [tool(SCHEMAS["or limited number"])])
     assert grammar.not_expressed == (NotExpressed("look_up#/properties/q", "type"),)
 
@@ -132,7 +132,7 @@ def test_a_marker_may_begin_with_a_bracket():
     assert accepts(grammar.rules, text)
 
 
-def test_what_cannot_be_counted_is_said():
+def test_length_too_large_to_count_is_reported():
     fmt = get_format("qwen3_coder")
     grammar = gbnf(fmt, [tool({"type": "string", "minLength": 1, "maxLength": 5_000})])
     assert grammar.not_expressed == (NotExpressed("look_up#/properties/q", "maxLength"),)

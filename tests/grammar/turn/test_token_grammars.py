@@ -1,4 +1,4 @@
-"""Grammars in which markers are tokens: engines that read tokens take what models write."""
+"""Tests of grammars with special tokens in engines that read tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FREE = {"lazy": False}
 
 
 def spelled(vocabulary, text, chance=None):
-    """The ids of a text as a tokenizer makes them: special tokens wherever their texts stand."""
+    """Return the ids of a text as a tokenizer makes them, with special tokens."""
     ids = []
     for part in vocabulary.spelled(text).stretches:
         ids += [part.id] if part.id is not None else encoder(vocabulary).of(part.text, chance)
@@ -36,7 +36,7 @@ def spelled(vocabulary, text, chance=None):
 
 
 def read_ids(fmt, vocabulary, ids, tools=TOOLS):
-    """What a parser of tokens reads, and what it had to decide."""
+    """Return the message of a token parser, and its issues."""
     parser = dp.TokenParser(fmt, vocabulary, tools=tools)
     parser.feed(ids)
     parser.finish("stop")
@@ -44,7 +44,7 @@ def read_ids(fmt, vocabulary, ids, tools=TOOLS):
 
 
 def check_ids(fmt, vocabulary, ids, tools=TOOLS):
-    """Ids come back as whole calls, and nothing else."""
+    """Check that ids parse into complete calls only."""
     message, issues = read_ids(fmt, vocabulary, ids, tools)
     assert issues == []
     assert message.content == ""
@@ -53,7 +53,7 @@ def check_ids(fmt, vocabulary, ids, tools=TOOLS):
 
 
 def check(fmt, vocabulary, seeds, tools=TOOLS, **choice):
-    """The grammar with tokens, in an engine, against the parser and the grammar of characters."""
+    """Check the grammar with tokens against the parser and the character grammar."""
     grammar = gbnf(fmt, tools, vocabulary=vocabulary, **choice)
     engine = TokenLark(grammar, vocabulary)
     in_characters = gbnf(fmt, tools, **choice)
@@ -78,7 +78,7 @@ def test_right_calls_are_taken_token_by_token(name):
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_arguments_that_no_schema_names(name):
+def test_arguments_outside_of_the_schema(name):
     parameters = {
         "type": "object",
         "properties": {"q": {"type": "string"}},
@@ -89,7 +89,7 @@ def test_arguments_that_no_schema_names(name):
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_gbnf_says_the_same(name, deep):
+def test_gbnf_with_tokens_accepts_the_same_texts(name, deep):
     for choice in (REQUIRED, FREE):
         grammar = gbnf(get_format(name), TOOLS, vocabulary=small(), **choice)
         again = read_gbnf(grammar.text, grammar.rules.tokens)
@@ -118,7 +118,7 @@ def test_any_format_with_any_of_its_markers_as_tokens(case, seed):
     check_back(fmt, tools, same)
     ids = encoder(vocabulary).marked(marked, grammar.rules.tokens, chance)
     check_ids(fmt, vocabulary, ids, tools)
-    # An engine with a lexer does not take all that the rules allow: with tokens no less of it.
+    # An engine with a lexer accepts only a subset of the rules, and tokens must not reduce it.
     in_characters = Lark(gbnf(fmt, tools, tool_choice="required").rules)
     taken = engine.accepts(encoder(vocabulary).marked(marked, grammar.rules.tokens))
     assert taken >= in_characters.accepts(same)
@@ -126,7 +126,7 @@ def test_any_format_with_any_of_its_markers_as_tokens(case, seed):
 
 @pytest.fixture
 def deep():
-    """Room for a matcher that goes a rule deeper with each character."""
+    """Raise the recursion limit, since the matcher recurses for each character."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(20_000)
     yield
@@ -136,7 +136,7 @@ def deep():
 HERMES = '<tool_call>\n{"name": "look_up", "arguments": {"q": "x"}}\n</tool_call>'
 
 
-def test_a_grammar_of_characters_takes_none_of_the_tokens_of_a_call():
+def test_character_grammar_rejects_call_tokens():
     ids = spelled(small(), HERMES)
     fmt = get_format("hermes")
     assert TokenLark(gbnf(fmt, TOOLS, tool_choice="required"), small()).taken(ids) == 0
@@ -161,14 +161,14 @@ def test_the_text_of_a_marker_in_ordinary_tokens_is_text():
     st.lists(st.sampled_from(["<tool_call>", "</think>", "<think>", "x", "\n", "<"]), max_size=8)
 )
 def test_in_gbnf_no_text_of_a_token_is_raw_text(parts):
-    # To llama.cpp and xgrammar a special token is its text too.
+    # llama.cpp and xgrammar also match a special token as its text.
     text = "".join(parts)
     grammar = gbnf(get_format("qwen3_coder"), TOOLS, vocabulary=small(), lazy=False)
     again = read_gbnf(grammar.text, grammar.rules.tokens)
     assert accepts(again, text) == ("<tool_call>" not in text)
 
 
-def test_triggers_are_tokens_where_calls_begin_with_one():
+def test_trigger_of_a_special_token_is_a_token():
     def triggers(name, vocabulary):
         return gbnf(get_format(name), TOOLS, vocabulary=vocabulary).triggers
 
@@ -177,12 +177,12 @@ def test_triggers_are_tokens_where_calls_begin_with_one():
     assert triggers("hermes", vocabulary) == (
         Trigger("token", str(vocabulary.find("<tool_call>"))),
     )
-    # A pattern is matched with text.
+    # Patterns are matched against text.
     assert triggers("glm45", vocabulary) == triggers("glm45", None)
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_what_is_preserved_are_texts(name):
+def test_preserved_tokens_are_texts(name):
     known = gbnf(get_format(name), TOOLS, vocabulary=small())
     assert known.preserved_tokens == gbnf(get_format(name), TOOLS).preserved_tokens
     assert not has_tokens("".join(trigger.value for trigger in known.triggers))
@@ -203,7 +203,7 @@ def test_structural_tags_have_tokens():
     assert tag["type"] == "grammar"
     for text in ("<think>", "</think>", "<tool_call>", "</tool_call>"):
         assert f"Token({small().find(text)})" in tag["grammar"]
-    # What free text leaves out are texts: no token of xgrammar's has another.
+    # Free text excludes texts, and each text is only one token of xgrammar's.
     assert '"</think>"' in tag["grammar"]
 
 
@@ -222,11 +222,11 @@ def test_xgrammar_takes_them_token_by_token(name):
         assert free.accepts(ids)
 
 
-def test_no_tools_constrain_nothing():
+def test_empty_tools_yield_an_empty_grammar():
     assert gbnf(get_format("hermes"), [], vocabulary=small(), lazy=False).text == ""
 
 
-def test_rules_without_tokens_have_none():
+def test_rules_without_a_vocabulary_have_an_empty_token_map():
     grammar = gbnf(get_format("hermes"), TOOLS)
     assert grammar.rules == GrammarRules(grammar.rules.rules)
 
@@ -241,7 +241,7 @@ def test_random_logits_over_a_real_vocabulary_write_calls(name, choice):
     engine = TokenLark(grammar, vocabulary)
     ends = (fmt.arguments.value_suffix.strip(), *'"}],:')
     written = (engine.sampled(random.Random(seed), ends) for seed in range(20))
-    # Some do not come to an end in time.
+    # Some samples do not end in time.
     found = list(islice((ids for ids in written if ids is not None), 2))
     assert len(found) == 2
     for ids in found:

@@ -1,4 +1,4 @@
-"""Grammars of turns case by case: where they begin, what stands before calls, what is refused."""
+"""Tests of turn grammars case by case: triggers, text before calls, and refusals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NOW = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
 
 
 def begins(grammar, text):
-    """Where a lazy grammar begins in a text, as llama.cpp looks for it; -1 for nowhere."""
+    """Return the position at which llama.cpp would start a lazy grammar, or -1."""
     found = []
     for trigger in grammar.triggers:
         pattern = trigger.value if trigger.kind == "pattern" else f"({re.escape(trigger.value)})"
@@ -74,12 +74,12 @@ def parameter(schema, fmt=TAGGED, **options):
 
 
 def one(values):
-    """A call in tags with this value of its argument `x`."""
+    """Return a tagged call with this value of its argument `x`."""
     return "<tool_call>\n<function=f>\n<p=x>" + values + "</p>\n</function>\n</tool_call>"
 
 
 class TestEager:
-    def test_required_is_calls_and_nothing_else(self):
+    def test_required_accepts_only_calls(self):
         grammar = gbnf(HERMES, TOOLS, tool_choice="required")
         assert not grammar.lazy
         assert grammar.triggers == ()
@@ -90,7 +90,7 @@ class TestEager:
         grammar = gbnf(HERMES, TOOLS, tool_choice="required", parallel_tool_calls=False)
         assert [accepts(grammar.rules, text) for text in (CALL, CALL + "\n" + NOW)] == [True, False]
 
-    def test_the_tool_that_is_named(self):
+    def test_named_tool_choice_accepts_only_that_tool(self):
         choice = {"type": "function", "function": {"name": "now"}}
         grammar = gbnf(HERMES, TOOLS, tool_choice=choice)
         assert not grammar.lazy
@@ -103,7 +103,7 @@ class TestEager:
         draft = "<think>\n<tool_call></think>\n" + CALL
         assert not accepts(grammar.rules, draft)
 
-    def test_the_prompt_says_where_reasoning_stands(self):
+    def test_prompt_determines_the_state_of_reasoning(self):
         texts = ["hm\n</think>\n" + CALL, CALL]
         for prompt, expected in (
             ("<a><think>\n", [True, False]),
@@ -126,7 +126,7 @@ class TestEager:
             False,
         ]
 
-    def test_what_the_prompt_holds_of_a_call_is_not_written_again(self):
+    def test_call_prefix_in_the_prompt_is_not_repeated(self):
         grammar = gbnf(RECIPIENT, TOOLS, tool_choice="required")
         text = 'now\n{}>>>weather\n{"city": "Oslo"}'
         assert [accepts(grammar.rules, one) for one in (text, ">>>" + text)] == [True, False]
@@ -153,7 +153,7 @@ class TestEager:
         message, issues = read(fmt, None, text, whole=True, response_schema={"type": "integer"})
         assert (message.content, issues) == ("5", [])
 
-    def test_json_is_the_answer_where_calls_stand_in_no_markers(self):
+    def test_json_is_content_in_formats_with_unmarked_calls(self):
         call = '{"name": "now", "arguments": {}}'
         grammar = gbnf(UNMARKED, TOOLS, response_schema=CITY)
         texts = ['{"city": "Oslo"}', call]
@@ -161,7 +161,7 @@ class TestEager:
 
 
 class TestLazy:
-    def test_nothing_to_constrain(self):
+    def test_unconstrained_requests_have_an_empty_grammar(self):
         for tools, choice in ((TOOLS, "none"), ([], "auto"), (None, "auto")):
             grammar = gbnf(HERMES, tools, tool_choice=choice)
             assert (grammar.text, grammar.lazy, grammar.triggers) == ("", False, ())
@@ -182,7 +182,7 @@ class TestLazy:
     def test_not_a_word_of_prose(self, text):
         assert begins(gbnf(FUNCTIONS, TOOLS), text) == -1
 
-    def test_a_marker_that_is_a_word_takes_what_follows_too(self):
+    def test_word_marker_trigger_includes_the_next_text(self):
         fmt = HERMES.replace(
             tools={
                 "section_start": "functools",
@@ -232,7 +232,7 @@ class TestLazy:
             assert begins(grammar, Sampler(grammar.rules).text(random.Random(seed))) == 0
         assert begins(grammar, '{"x": 1}') == -1
 
-    def test_what_content_begins_with_too_takes_the_name(self):
+    def test_trigger_shared_with_content_includes_the_name(self):
         grammar = gbnf(RECIPIENT, TOOLS)
         texts = ["all\nHi", "all\nHi>>>all\n", "all\nHi>>>now\n", "now\n", "all\nnow\n"]
         assert [begins(grammar, text) for text in texts] == [-1, -1, 6, 0, -1]
@@ -245,7 +245,7 @@ class TestLazy:
         assert grammar.triggers == (("word", "<calls>"),)
         assert accepts(grammar.rules, f"<calls>{NOW}</calls>")
 
-    def test_code_behind_its_own_marker(self):
+    def test_code_after_its_own_marker(self):
         fmt = UNMARKED.replace(code={"start": "<|py|>", "function": "python", "method": ".call"})
         tools = [
             *TOOLS,
@@ -297,10 +297,10 @@ class TestArgumentsInTags:
             ({"enum": ["5", 5, "a"]}, "enum"),
         ],
     )
-    def test_what_is_not_expressed_is_listed(self, schema, keyword):
+    def test_unexpressed_keywords_of_arguments_are_listed(self, schema, keyword):
         assert parameter(schema).not_expressed == (("f#/properties/x", keyword),)
 
-    def test_the_parser_sees_through_a_schema_that_combines_others(self):
+    def test_combined_schema_is_expanded_as_in_the_parser(self):
         tools = [{"name": "f", "parameters": {"allOf": [CITY]}}]
         grammar = gbnf(TAGGED, tools, tool_choice="required")
         text = "<tool_call>\n<function=f>\n<p=city>5</p>\n</function>\n</tool_call>"
@@ -308,7 +308,7 @@ class TestArgumentsInTags:
         message = check_back(TAGGED, tools, text)
         assert message.tool_calls[0].arguments == '{"city": "5"}'
 
-    def test_an_argument_whose_type_is_not_said_is_json(self):
+    def test_argument_without_a_type_is_json(self):
         tools = [{"name": "f", "parameters": {"properties": {"city": {"minLength": 1}}}}]
         grammar = gbnf(TAGGED, tools, tool_choice="required")
         text = "<tool_call>\n<function=f>\n<p=city>{}</p>\n</function>\n</tool_call>"
@@ -316,7 +316,7 @@ class TestArgumentsInTags:
         assert accepts(grammar.rules, text.format('"5"'))
         check_back(TAGGED, tools, text.format('"5"'))
 
-    def test_python_literals_and_json_where_templates_write_the_former(self):
+    def test_python_literal_format_accepts_json_too(self):
         fmt = TAGGED.replace(arguments={"python_literals": True})
         grammar = parameter({"type": "object", "properties": {"a": {}}}, fmt)
         values = ["{'a': True}", '{"a": true}', "{'a': [None, 1.5, 'it\\'s']}", "{'a': \"it's\"}"]
@@ -339,7 +339,7 @@ def python_cases(draw):
 
 @settings(max_examples=30)
 @given(python_cases(), st.integers())
-def test_python_calls_come_back(case, seed):
+def test_python_calls_parse_back(case, seed):
     fmt, tools = case
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, tools, tool_choice=choice)
@@ -351,7 +351,7 @@ def test_python_calls_come_back(case, seed):
 
 @settings(max_examples=30)
 @given(wire_channels.channel_formats(), key_sets(), st.integers())
-def test_calls_in_channels_come_back(fmt, keys, seed):
+def test_calls_in_channels_parse_back(fmt, keys, seed):
     tools = tools_of("get_weather", "f", keys=keys)
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, tools, tool_choice=choice)
@@ -362,7 +362,7 @@ def test_calls_in_channels_come_back(fmt, keys, seed):
 
 
 @pytest.mark.parametrize("channel", ["commentary", "analysis", "an", "analysis_of"])
-def test_a_call_may_stand_on_a_channel_whose_name_begins_as_that_of_reasoning(channel):
+def test_call_channel_may_share_a_prefix_with_reasoning(channel):
     rules = gbnf("gpt_oss", [{"name": "now"}], tool_choice="auto", lazy=False).rules
     call = f"<|channel|>{channel} to=functions.now<|constrain|>json<|message|>{{}}"
     thought = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"
@@ -400,7 +400,7 @@ class TestErrors:
             with pytest.raises(UsageError, match=re.escape(words)):
                 make(fmt, tools)
 
-    def test_names_that_a_format_cannot_write(self):
+    def test_unwritable_names_are_refused(self):
         with pytest.raises(UsageError, match="tool 'a>b'"):
             gbnf(TAGGED, [{"name": "a>b"}])
         with pytest.raises(UsageError, match="tool 'a b': this name cannot be written in Python"):
@@ -426,12 +426,12 @@ class TestErrors:
             gbnf(fmt, TOOLS, **options)
 
     def test_required_without_tools(self):
-        with pytest.raises(UsageError, match="there are no tools"):
+        with pytest.raises(UsageError, match="needs at least one tool"):
             gbnf(HERMES, [], tool_choice="required")
 
 
 class TestSpellings:
-    """How formats spell arguments that are neither JSON nor text."""
+    """Tests of arguments that are neither JSON nor raw text."""
 
     TOOLS = (
         {
@@ -460,7 +460,7 @@ class TestSpellings:
             check_back(fmt, self.TOOLS, Sampler(grammar.rules).text(random.Random(seed)))
         return grammar
 
-    def test_a_marker_that_says_what_is_no_string(self):
+    def test_literal_marker_distinguishes_non_strings(self):
         fmt = TAGGED.replace(
             arguments={"name_suffix": " string>", "literal_name_suffix": " literal>"}
         )
@@ -494,7 +494,7 @@ def test_arguments_as_text():
 
 
 def test_a_line_end_before_a_quote_in_arguments_as_text():
-    """Both begin with a backslash there."""
+    """Both begin with a backslash in the string."""
     fmt = HERMES.replace(tools={"arguments_as_text": True})
     grammar = gbnf(fmt, TOOLS, tool_choice="required", spacing="flexible")
     for space in ("", " ", "\n", "\n    "):
@@ -517,7 +517,7 @@ def test_a_line_end_before_a_quote_in_arguments_as_text():
         ("all >>>now\n{}", None),
     ],
 )
-def test_a_word_that_content_begins_with_ends(text, content):
+def test_word_shared_with_content_must_end(text, content):
     grammar = gbnf(RECIPIENT, TOOLS, lazy=False)
     assert accepts(grammar.rules, text) is (content is not None)
     if content is not None:

@@ -1,4 +1,4 @@
-"""The grammar of a turn and its parser agree: what the one allows, the other reads back."""
+"""Tests that the parser reads back all turns of the grammar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..reading_back import check_back
 
 @settings(max_examples=40)
 @given(cases())
-def test_what_a_model_writes_is_accepted(case):
+def test_written_turns_are_accepted(case):
     fmt, tools, turn = case
     text = write(fmt, turn)
     grammar = gbnf(fmt, tools, tool_choice="required")
@@ -28,7 +28,7 @@ def test_what_a_model_writes_is_accepted(case):
 
 @settings(max_examples=50)
 @given(cases(), st.integers())
-def test_what_the_grammar_allows_comes_back(case, seed):
+def test_grammar_samples_parse_back(case, seed):
     fmt, tools, _ = case
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, tools, tool_choice=choice)
@@ -40,7 +40,7 @@ def test_what_the_grammar_allows_comes_back(case, seed):
 
 @settings(max_examples=10)
 @given(cases(), st.integers())
-def test_what_an_engine_writes_comes_back(case, seed):
+def test_engine_samples_parse_back(case, seed):
     fmt, tools, turn = case
     grammar = gbnf(fmt, tools, tool_choice="required")
     engine = Lark(grammar.rules)

@@ -1,1 +1,1 @@
-"""Grammars written in the notations of samplers."""
+"""Writers for the grammar notations of samplers."""

@@ -1,7 +1,8 @@
-r"""Special tokens taken out of terminals, for engines with a lexer that reads bytes.
+r"""Special tokens split out of terminals, for engines with a byte lexer.
 
-To a lexer, a special token is no part of a terminal, so text before it, the token, and what follows
-become a sequence: raw text up to `\n</think>` becomes raw text that ends with `\n`, and the token.
+A lexer cannot match a special token within a terminal. The text before it, the token and the text
+after it therefore become a sequence. For example, raw text up to `\n</think>` becomes raw text that
+ends with `\n`, and the token.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from ..rules.rules import (
 __all__ = ["APART", "tokens_apart"]
 
 APART = re.compile(f"([{SURROGATES}])")
-"""Cuts a text at its special tokens."""
+"""Splits a text at its special tokens."""
 
 
 def tokens_apart(grammar: GrammarRules) -> Mapping[str, Expr]:
-    """Make the same rules, with no special token in a `Token` or in raw text."""
+    """Return equivalent rules without special tokens in a `Token` or in raw text."""
     if not grammar.tokens:
         return grammar.rules
     apart = _Apart(grammar.rules)
@@ -87,7 +88,7 @@ class _Apart:
         return False
 
     def _split(self, body: Expr) -> Expr:
-        """Make a token of each stretch of a token that has no special token in it."""
+        """Return a token for each stretch of a token without special tokens."""
         match body:
             case Choice(options):
                 return choice(*map(self._split, options))
@@ -119,12 +120,12 @@ class _Apart:
         return seq(*done, _terminal(seq(*stretch)))
 
     def _raw(self, until: TextUntil) -> Expr:
-        """Make raw text up to a marker, of which the first special token ends the text."""
+        """Return raw text up to a marker, split at the first special token of the marker."""
         others = tuple(filter(is_whole, until.others))
         at = next((i for i, char in enumerate(until.marker) if is_special(char)), None)
         if at is None:
             return replace(until, others=others, most_tokens=None)
-        # Where the text must end in some way, it cannot be ended after so many tokens.
+        # If the text must end with part of the marker, a token budget cannot cut it.
         most = None if at else until.most_tokens
         end = until.marker[:at]
         text = TextWithout(others, end, most, until.least, until.most, until.not_first)
@@ -135,7 +136,7 @@ class _Apart:
 
 
 def _terminal(expr: Expr) -> Expr:
-    """Make a token of an expression, which may be left out where the expression may be empty."""
+    """Return a token of an expression, optional if the expression may be empty."""
     if may_be_empty(expr):
         rest = not_empty(expr)
         return optional(token(rest)) if rest != Choice(()) else expr

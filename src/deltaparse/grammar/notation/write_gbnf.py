@@ -1,17 +1,18 @@
-r"""A grammar in GBNF, the notation of llama.cpp.
+r"""Writer for GBNF, the notation of llama.cpp.
 
-Held to what `llama-grammar.cpp` reads, which is less than its guide says: a name has letters,
-digits and `-` only; what is counted (`{m,n}`) must be one symbol, since the rules that a group is
-made of count against the limit of 2,000.
+The output uses only features of `llama-grammar.cpp`, fewer than its guide documents. Names contain
+only letters, digits and `-`. A counted body (`{m,n}`) must be one symbol, since the rules of a
+group count against the limit of 2,000.
 
-Held too to what xgrammar reads the same way, which takes `-` in a class for a range unless it comes
-last, even where it is escaped, `^` for a negation where it comes first, even so, and for `\xHH` all
-the hexadecimal digits that follow. So `^` and `-` come last in a class, after what must be escaped,
-and make none by themselves. A literal is cut behind a character that xgrammar spells so itself,
-such as `é`, where a digit follows.
+The output also has the same meaning in xgrammar. In a class, xgrammar treats `-` as a range unless
+it is last, even if escaped, and a leading `^` as negation, even if escaped. After `\xHH`, it reads
+further hexadecimal digits as part of the escape. Therefore `^` and `-` are last in a class, after
+escaped characters, and are never a class by themselves. A literal is split after characters
+xgrammar escapes this way (for example `é`) if a digit follows.
 
-xgrammar has words of its own for special tokens, and for text without some markers, where GBNF has
-an automaton: a rule for each of its states, over which xgrammar runs its whole vocabulary.
+xgrammar has constructs for special tokens, and for text without some markers. In GBNF the latter is
+an automaton with one rule for each state, and xgrammar would run its whole vocabulary over these
+rules.
 """
 
 from __future__ import annotations
@@ -49,12 +50,14 @@ __all__ = ["LLAMA_CPP", "XGRAMMAR", "Dialect", "to_gbnf"]
 
 
 class Dialect(NamedTuple):
-    """What engines that read GBNF write each in its own way.
+    """Differences between engines that read GBNF.
 
-    token: a special token, of its id; excludes: text, which may be empty, without any of some
-    strings, "" where only an automaton says that; names_options: whether a rule that may be left
-    out is so in a rule of its own, one for all places: xgrammar would make one for each place, and
-    takes longer than twice as long for twice as many rules.
+    Attributes:
+        token: the notation of a special token, with a placeholder for its id.
+        excludes: the notation of possibly empty text without some strings, "" if only an automaton
+            can express it.
+        names_options: True to write an optional rule as one shared rule. xgrammar would otherwise
+            create one at each place, and its time grows faster than the number of rules.
     """
 
     token: str
@@ -74,7 +77,7 @@ ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def to_gbnf(grammar: GrammarRules, dialect: Dialect = LLAMA_CPP) -> str:
-    """Write a grammar as GBNF, which `dialect` is for; the rule to begin with is called `root`."""
+    """Write a grammar as GBNF in a `dialect`. The start rule is called `root`."""
     return _Writer(grammar, dialect).text()
 
 
@@ -97,7 +100,7 @@ class _Writer:
         return "\n".join(lines) + "\n"
 
     def _raw(self, name: str, body: TextUntil | TextWithout) -> Iterator[str]:
-        """Write the rules of raw text, in the engine's own words where it has some."""
+        """Write the rules of raw text, with the engine's own construct if it has one."""
         if not self._dialect.excludes or not stands_apart(body):
             rules = until_rules(body, name, free_stem(f"{name}-s", self._names))
             for rule, inner in rules.items():
@@ -131,7 +134,7 @@ class _Writer:
                 return self._helper(expr, rule)
 
     def _part(self, expr: Expr, rule: str) -> str:
-        """Write what stands in a sequence."""
+        """Write a part of a sequence."""
         inner = expr.body if isinstance(expr, Token) else expr
         text = self._expr(inner, rule)
         return f"({text})" if isinstance(inner, Choice) else text
@@ -157,10 +160,10 @@ class _Writer:
         return '"' + "".join(map(_escaped, text)) + '"'
 
     def _spelled(self, until: TextUntil | TextWithout) -> TextUntil | TextWithout:
-        """Keep the texts of special tokens out of raw text, too.
+        """Exclude the texts of special tokens from raw text, too.
 
-        To an engine that reads this notation, a special token is its text as well, so that a
-        class of characters takes it.
+        To an engine that reads this notation, a special token is also its text, so a character
+        class would match it.
         """
         tokens = self._grammar.tokens
         marker = until.marker if isinstance(until, TextUntil) else until.end
@@ -169,7 +172,7 @@ class _Writer:
         return replace(until, others=tuple(dict.fromkeys((*kept, *texts))))
 
     def _helper(self, body: Expr, rule: str) -> str:
-        """Name a rule for `body`, to be written later."""
+        """Return the name of a rule for `body`, written later."""
         if body not in self._helpers:
             name = f"{free_stem(f'{rule}-x', self._names)}{len(self._helpers) + 1}"
             self._helpers[body] = name
@@ -178,22 +181,22 @@ class _Writer:
 
 
 def _parts(text: str) -> list[str]:
-    """The parts that a literal is written in."""
+    """Split a literal into the parts it is written in."""
     return [part for part in APART_OR_SPELLED.split(text) if part]
 
 
 @lru_cache(maxsize=1_000)
 def _class(expr: Chars) -> str:
-    """Write a class; what goes to the last character there is, by what it leaves out.
+    """Write a class, as its complement if it includes the last code point.
 
-    But not where it leaves out what is no ASCII: of a token that is half a character, llama.cpp
-    then takes none with which one that is left out begins too.
+    The complement must be ASCII. Otherwise llama.cpp rejects tokens with half a character, if an
+    excluded character begins with the same bytes.
     """
     ranges, negated = class_ranges(expr)
     if negated and any(high > LAST_ASCII for _, high in ranges):
         ranges, negated = expr.ranges, False
     if not ranges:
-        # All there are; what each engine takes `.` for differs.
+        # Any character: engines disagree on the meaning of `.`.
         return r'([^\n] | "\n")'
     last = "".join(char for char in "^-" if any(low <= ord(char) <= high for low, high in ranges))
     first = sorted((_range(low, high) for low, high in _without(ranges, "-^")), key=_is_escape)
@@ -203,7 +206,7 @@ def _class(expr: Chars) -> str:
 
 
 def _without(ranges: Iterable[tuple[int, int]], chars: str) -> Iterator[tuple[int, int]]:
-    """Cut characters, in the order of their codes, out of ranges."""
+    """Remove characters, in the order of their codes, from ranges."""
     for low, high in ranges:
         start = low
         for code in map(ord, chars):

@@ -1,9 +1,9 @@
-r"""A grammar in the dialect of Lark that llguidance reads.
+"""Writer for the dialect of Lark that llguidance reads.
 
-Its lexer goes by the longest match and does not come back, so that where a token ends must be
-clear: each `Token` becomes a terminal, that is a regular expression, as does raw text together with
-its marker; everything else becomes a rule, each literal in which is a terminal of its own.
-Terminals may refer to terminals only, so rules that tokens are made of are terminals too.
+Its lexer takes the longest match and does not backtrack, so the end of each token must be
+unambiguous. Each `Token` becomes a terminal (a regular expression), and so does raw text with its
+marker. Everything else becomes a rule, and each literal in a rule is a terminal of its own.
+Terminals may refer only to terminals, so rules within tokens are terminals too.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ __all__ = ["to_lark"]
 RAW = TextUntil | TextWithout
 
 MAX_LEVELS = 12
-"""Sequences and choices in one another: llguidance reads some sixty brackets, no more."""
+"""Most nested sequences and choices. llguidance reads only about sixty brackets."""
 
 
 def to_lark(grammar: GrammarRules) -> str:
-    """Write a grammar for llguidance; the rule to begin with is called `start`."""
+    """Write a grammar for llguidance. The start rule is called `start`."""
     return _Writer(grammar).text()
 
 
 def _terminal_rules(rules: Mapping[str, Expr]) -> set[str]:
-    """Find the rules that tokens, or texts that are one token each, are made of."""
+    """Return the rules that must be terminals: tokens, raw text, and the rules within them."""
     inside = {name for name, body in rules.items() if isinstance(body, Token | RAW)}
     stack: list[Expr] = [
         inner for body in rules.values() for inner in walk(body) if isinstance(inner, Token)
@@ -77,7 +77,7 @@ class _Writer:
     def text(self) -> str:
         lines = []
         for name, body in self._rules.items():
-            # A rule that is a terminal says its body itself, without naming another.
+            # A terminal rule contains its body directly, since another name would add a terminal.
             inner = body.body if name in self._terminals and isinstance(body, Token) else body
             lines.append(self._line(self._name(name), inner, terminal=name in self._terminals))
         for body, name in self._limited.items():
@@ -123,7 +123,7 @@ class _Writer:
             case Token(body):
                 return self._token(body)
             case TextWithout(most_tokens=int()):
-                # Only a rule can have a limit, and only of one terminal.
+                # Only a rule can have a token limit, and only a rule of one terminal.
                 name = f"{self._stems[1]}{len(self._limited) + 1}"
                 return self._limited.setdefault(expr, name)
             case TextUntil() | TextWithout():
@@ -143,7 +143,7 @@ class _Writer:
         return self._tokens[body]
 
     def _bracketed(self, body: Expr) -> str:
-        """Write what is made of parts; too deep in others, as a rule or a terminal of its own."""
+        """Write an expression in brackets, or as a rule of its own if nested too deep."""
         if self._levels < MAX_LEVELS:
             self._levels += 1
             text = f"({self._rule(body)})"
@@ -158,7 +158,7 @@ class _Writer:
 
 
 def _quoted(text: str) -> str:
-    """Write a literal; DEL and its like are refused as themselves, though JSON would take them."""
+    """Write a literal, with unprintable characters escaped, since llguidance refuses them."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(
         char if char.isprintable() or ord(char) > 0xFFFF else f"\\u{ord(char):04x}"
@@ -185,8 +185,8 @@ def _raw(raw: TextUntil | TextWithout) -> str:
 
 
 def _until(until: TextUntil) -> str:
-    """Write raw text up to a marker: what has the marker, or another, at its end only."""
-    # All in one pattern: engines stop where they must look at many at a time.
+    """Write raw text up to a marker, with the marker or a suffix of it only at its end."""
+    # One combined pattern: engines abort if they must match many patterns at a time.
     ended = [text for text in until.others if until.marker.endswith(text)]
     wrong = [f"(?:{'|'.join(map(_regex, [until.marker, *ended]))})(?s:.)"]
     wrong += [_regex(text) for text in until.others if text not in ended]
@@ -196,7 +196,7 @@ def _until(until: TextUntil) -> str:
 
 
 def _sized(raw: TextUntil | TextWithout, end: str) -> str:
-    """Hold raw text to a number of characters before its end, and to what it may begin with."""
+    """Limit the number of characters before the end of raw text, and its first characters."""
     if not raw.least and raw.most is None:
         return ""
     sized = f" & /(?s:.){_count(raw.least, raw.most)}{_regex(end)}/"

@@ -1,1 +1,1 @@
-"""Grammar rules as data, in no notation."""
+"""Grammar rules as data, independent of any notation."""

@@ -1,4 +1,4 @@
-"""The beginnings of texts: put before an expression, or taken away from it."""
+"""Prefixes of expressions: add or remove them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["lead", "without"]
 
 
 def lead(text: str, expr: Expr, rules: RuleBook) -> Expr:
-    """Put a text before an expression, as one literal with what each of its ways begins with.
+    """Prepend a text to an expression, joined with the literal at the start of each option.
 
-    An engine with a lexer does not come back from the longer of two literals: where markers begin
-    with the same white space, what stands before them must be part of them.
+    An engine with a lexer does not backtrack from the longer of two literals. If two markers begin
+    with the same whitespace, the text before them must be part of both literals.
     """
     if not text:
         return expr
@@ -57,7 +57,7 @@ def _begins_with_literal(expr: Expr, rules: RuleBook) -> bool:
 
 
 def without(prefix: str, expr: Expr, rules: Mapping[str, Expr]) -> Expr:
-    """Make the texts of an expression that begin with `prefix`, without it."""
+    """Return the matches of an expression that begin with `prefix`, without the prefix."""
     if not prefix:
         return expr
     match expr:

@@ -1,4 +1,4 @@
-"""Rules while a grammar is made: named, counted, and checked for what engines refuse."""
+"""Rules under construction: named, counted, and checked for unsupported constructs."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ __all__ = [
 ]
 
 MAX_SIZE = 50_000
-"""Expressions in one grammar. The largest tool lists in use need a tenth of it."""
+"""Most expressions in one grammar. The largest tool lists in use need a tenth of this."""
 
 LONGEST_NAME = 1_000
-"""Characters of a proposed name that are looked at."""
+"""Most characters of a proposed name that are read."""
 
 ROOT = "root"
-"""The rule that the whole output is; llama.cpp's name for it."""
+"""Name of the start rule, as llama.cpp calls it."""
 
 TAKEN = {ROOT, "start"}
-"""Names with a meaning: Lark's root is called `start`."""
+"""Reserved names: Lark's start rule is called `start`."""
 
 
 class SpecialToken(NamedTuple):
@@ -64,26 +64,26 @@ class SpecialToken(NamedTuple):
 
 
 Tokens = Mapping[str, SpecialToken]
-"""Special tokens by the lone surrogates that stand for them in texts."""
+"""Special tokens, by the lone surrogates that represent them."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrammarRules:
-    """Rules by name, `ROOT` among them. Made by `RuleBook.grammar`.
+    """Rules by name, including `ROOT`. `RuleBook.grammar` returns them.
 
-    `tokens`: the special tokens that lone surrogates in the rules stand for.
+    `tokens` maps the lone surrogates in the rules to special tokens.
     """
 
     rules: Mapping[str, Expr]
     tokens: Tokens = field(default_factory=dict)
 
     def spelled(self, text: str) -> str:
-        """Write a text of the rules with each special token as its text."""
+        """Return a text of the rules with the texts of its special tokens."""
         return SURROGATE.sub(lambda found: self.tokens[found[0]].text, text)
 
 
 class RuleBook:
-    """Rules while they are made: names them, counts them, and makes a `GrammarRules` of them."""
+    """Names and counts rules, and builds `GrammarRules` from them."""
 
     __slots__ = ("_counts", "_names", "_size", "_tokens", "rules")
 
@@ -95,8 +95,8 @@ class RuleBook:
         self._size = 0
 
     def reserve(self, name: str) -> Ref:
-        """Take a name like `name` for a rule whose body follows, with `define`."""
-        # What llama.cpp and Lark both take for a name: not `_`, and no digit first.
+        """Reserve a name similar to `name` for a rule; `define` sets its body."""
+        # llama.cpp and Lark both accept names without `_` and without a leading digit.
         name = name[:LONGEST_NAME]
         name = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
         name = name[:40] if name[:1].isalpha() else f"rule-{name[:40]}".strip("-")
@@ -108,17 +108,21 @@ class RuleBook:
         return Ref(unique)
 
     def define(self, ref: Ref, body: Expr) -> Ref:
-        """Set the body of a reserved rule, which is never the empty text."""
+        """Set the body of a reserved rule, which must not match the empty text.
+
+        Raises:
+            UsageError: the grammar is larger than `MAX_SIZE`, or takes too much work.
+        """
         size = sum(map(_size, walk(body)))
         spend(size + sum(map(_states, walk(body))))
         self._size += size
         if self._size > MAX_SIZE:
-            raise UsageError(f"the grammar gets too large: more than {MAX_SIZE} parts")
+            raise UsageError(f"the grammar is too large: more than {MAX_SIZE} parts")
         self.rules[ref.name] = body
         return ref
 
     def add(self, name: str, body: Expr) -> Expr:
-        """Make a rule, or find the one that says the same, and refer to it."""
+        """Return a reference to a rule with this body, which is reused if it exists."""
         if body in (NOTHING, EMPTY):
             return body
         if may_be_empty(body):
@@ -129,17 +133,15 @@ class RuleBook:
         return Ref(self._names[key])
 
     def grammar(self, root: Expr) -> GrammarRules:
-        """Make the grammar of `root`: what is needed for it, and can be written to an end.
+        """Return the grammar of `root`, with the rules it needs that match a finite text.
 
         Raises:
-            UsageError: no text at all fits, or a rule begins with itself.
+            UsageError: no text matches, or a rule begins with itself.
         """
         needed = reachable(ChainMap({ROOT: root}, self.rules))
         rules = _finite(needed)
         if ROOT not in rules:
-            raise UsageError(
-                "no finite text fits: what is required contradicts itself, or never ends"
-            )
+            raise UsageError("no finite text fits: the requirements are contradictory or never end")
         if rules is not needed:
             rules = reachable(rules)
         _check_recursion(rules)
@@ -147,14 +149,14 @@ class RuleBook:
 
 
 def _size(part: Expr) -> int:
-    """How much one part adds to a grammar: text whose characters are counted, many rules."""
+    """Return the size of one part. Counted text becomes many rules."""
     if not isinstance(part, TextUntil):
         return 1
     return 1 + max(part.least, part.most or 0) * sum(map(len, (part.marker, *part.others)))
 
 
 def _states(part: Expr) -> int:
-    """Return the steps for the rules that raw text becomes in GBNF, one for each state."""
+    """Return the number of steps for the GBNF rules of raw text, two for each state."""
     if not isinstance(part, TextUntil | TextWithout):
         return 0
     ending = part.marker if isinstance(part, TextUntil) else part.end
@@ -162,16 +164,16 @@ def _states(part: Expr) -> int:
 
 
 def free_stem(stem: str, names: Items[str]) -> str:
-    """Lengthen `stem` until none of the sorted `names` begins with it."""
+    """Lengthen `stem` until no name of the sorted `names` begins with it."""
     while (at := bisect_left(names, stem)) < len(names) and names[at].startswith(stem):
         stem = f"{stem[:-1]}x{stem[-1]}"
     return stem
 
 
 def _finite(rules: dict[str, Expr]) -> dict[str, Expr]:
-    """Leave out what never ends, like a list whose every node must have a next one.
+    """Drop rules without a finite match, such as a list whose nodes all require a next one.
 
-    Returns the rules themselves where each of them ends.
+    Returns `rules` itself if every rule ends.
     """
     ending: set[str] = set()
     while new := {
@@ -212,7 +214,7 @@ def _references(expr: Expr) -> list[str]:
 
 
 def reachable(rules: Mapping[str, Expr]) -> dict[str, Expr]:
-    """Keep the rules that `ROOT` needs."""
+    """Return only the rules `ROOT` needs."""
     seen, stack = {ROOT: rules[ROOT]}, [ROOT]
     while stack:
         for name in _references(rules[stack.pop()]):
@@ -223,12 +225,12 @@ def reachable(rules: Mapping[str, Expr]) -> dict[str, Expr]:
 
 
 def _check_recursion(rules: Mapping[str, Expr]) -> None:
-    """No rule may begin with itself: engines that parse from the top would never come back."""
+    """Refuse left recursion: top-down engines would recurse forever."""
     begins = {name: _begins_with(body) for name, body in rules.items()}
     while begins:
         free = {name for name, first in begins.items() if not first & begins.keys()}
         if not free:
-            raise UsageError(f"{min(begins)}: the schema refers to itself and to nothing else")
+            raise UsageError(f"{min(begins)}: the schema refers only to itself")
         begins = {name: first for name, first in begins.items() if name not in free}
 
 
@@ -237,7 +239,7 @@ def _begins_with(expr: Expr) -> frozenset[str]:
         case Ref(name):
             return frozenset({name})
         case Sequence(parts):
-            # Up to the first part that is not empty, and with it.
+            # Parts with an empty match expose the next part at the beginning.
             count = next((i for i, part in enumerate(parts) if not may_be_empty(part)), len(parts))
             return reduce(frozenset.union, map(_begins_with, parts[: count + 1]), frozenset[str]())
         case Choice(options):

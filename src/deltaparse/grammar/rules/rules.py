@@ -1,16 +1,16 @@
-"""Grammars as data: what a constrained sampler may write, apart from any engine's notation.
+"""Grammars as data, independent of any engine's notation.
 
-A grammar is rules by name; a rule's body is an expression of nine kinds. `Literal`, `Chars`,
-`Sequence`, `Choice`, `Repeat` and `Ref` are what every engine has. `Token` says that its text ends
-where nothing more of it fits, which engines with a lexer need to know; to others it means nothing.
-`TextUntil` is raw text up to and with a marker, and `TextWithout` raw text without some: each
-writer puts them in its own way, since GBNF has no negation.
+A grammar maps names to rules. The body of a rule is an expression of one of nine kinds. All engines
+support `Literal`, `Chars`, `Sequence`, `Choice`, `Repeat` and `Ref`. `Token` marks a longest match
+for engines with a lexer, and is ignored by others. `TextUntil` is raw text up to and including a
+marker. `TextWithout` is raw text without some strings. Each writer encodes these two in its own
+way, since GBNF has no negation.
 
-A lone surrogate in a text is a special token, of which `GrammarRules.tokens` says which one it is.
-No character of a class is one, so raw text, and the strings of JSON, hold none.
+A lone surrogate in a text represents a special token from `GrammarRules.tokens`. Character classes
+exclude surrogates, so raw text and JSON strings never contain special tokens.
 
-Build expressions with the functions: they keep them small, and repeat nothing that may be empty,
-which llama.cpp takes for left recursion.
+Build expressions with the functions of this module. They simplify expressions, and never repeat a
+body with an empty match, which llama.cpp takes for left recursion.
 """
 
 from __future__ import annotations
@@ -55,13 +55,14 @@ __all__ = [
 ]
 
 MAX_REPEAT = 1_000
-"""Largest bound of a `Repeat`. llama.cpp refuses from 2,000 on, and copies what repeats."""
+"""Largest bound of a `Repeat`. llama.cpp copies repeated bodies, and refuses bounds from 2,000 on.
+"""
 
 QUANTIFIERS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
-"""How engines and regular expressions write the common bounds of a `Repeat`."""
+"""Common bounds of a `Repeat`, as engines and regular expressions write them."""
 
 JSON_SPACE = " \t\n\r"
-"""What may stand before a value of JSON."""
+"""Whitespace before a JSON value."""
 
 LAST_CHAR = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
@@ -69,35 +70,35 @@ SURROGATES = (0xD800, 0xDFFF)
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """This text, which is not empty."""
+    """A fixed text, never empty."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """One character of ranges of code points: sorted, apart from each other, no surrogates."""
+    """One character from ranges of code points: sorted, disjoint, without surrogates."""
 
     ranges: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One after the other; without parts, the empty text."""
+    """Expressions in order. Without parts, it is the empty text."""
 
     parts: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of these; without options, no text at all."""
+    """Any one of the options. Without options, no text matches."""
 
     options: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """`body`, which is never empty, from `least` to `most` times (None: any number)."""
+    """`body`, never empty, from `least` to `most` times (None: any number)."""
 
     body: Expr
     least: int
@@ -106,25 +107,26 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What the rule of this name says."""
+    """A reference to the rule of this name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`body`, which is not recursive, never empty, and ends where nothing more of it fits."""
+    """A longest match of `body`, which is not recursive and never empty."""
 
     body: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class TextUntil:
-    """Any text that ends with its first `marker`, and has none of `others` before that in it.
+    """Any text that ends with its first `marker`, without any of `others` before it.
 
-    `most_tokens`: what stands before the marker has no more; for writers that can count tokens.
-    `least`, `most`: how many characters stand before it. `not_first`: what the text does not begin
-    with, nor behind `JSON_SPACE`; only where characters are counted, and none begins the marker.
+    `most_tokens` limits the tokens before the marker, for writers with token counts. `least` and
+    `most` limit the characters before it. `not_first` lists characters the text must not begin
+    with, also after `JSON_SPACE`. It needs a character limit, and the marker must not begin with
+    any of them.
     """
 
     marker: str
@@ -137,9 +139,9 @@ class TextUntil:
 
 @dataclass(frozen=True, slots=True)
 class TextWithout:
-    """Any text, not empty, that has none of `others` in it, and ends with `end`.
+    """Any text, not empty, that ends with `end` and does not contain any of `others`.
 
-    The other fields are as in `TextUntil`, the end being the marker.
+    The other fields are as in `TextUntil`, with `end` as the marker.
     """
 
     others: tuple[str, ...] = ()
@@ -153,30 +155,31 @@ class TextWithout:
 Expr: TypeAlias = (
     Literal | Chars | Sequence | Choice | Repeat | Ref | Token | TextUntil | TextWithout
 )
-"""What a rule is made of."""
+"""Any expression, for the body of a rule."""
 
 EMPTY = Sequence(())
-"""The empty text, and nothing else."""
+"""Only the empty text."""
 
 NOTHING = Choice(())
-"""No text at all: what can never be written."""
+"""No text at all. It can never be written."""
 
 
 def is_special(char: str) -> bool:
-    """Whether a character of a text stands for a special token."""
+    """Return True if a character represents a special token."""
     return SURROGATES[0] <= ord(char) <= SURROGATES[1]
 
 
 def literal(text: str) -> Expr:
-    """Make a fixed text, which may be empty."""
+    """Return a fixed text, possibly empty."""
     return Literal(text) if text else EMPTY
 
 
 def chars(*ranges: tuple[int, int] | str) -> Expr:
-    """Make the characters of ranges of code points, each a pair or a text like "a" or "az"."""
+    """Return a class of characters, from pairs of code points and texts like "a" or "az"."""
     pairs = sorted((ord(r[0]), ord(r[-1])) if isinstance(r, str) else r for r in ranges)
     joined: list[tuple[int, int]] = []
     for low, high in _without_surrogates(pairs):
+        # Adjacent ranges are merged, so that equal classes compare equal.
         if joined and low <= joined[-1][1] + 1:
             joined[-1] = joined[-1][0], max(high, joined[-1][1])
         else:
@@ -195,7 +198,7 @@ def _without_surrogates(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int,
 
 
 def except_chars(expr: Expr) -> Expr:
-    """Make all characters but these."""
+    """Return the class of all other characters."""
     gaps, at = [], 0
     for low, high in expr.ranges if isinstance(expr, Chars) else ():
         gaps.append((at, low - 1))
@@ -204,10 +207,10 @@ def except_chars(expr: Expr) -> Expr:
 
 
 def class_ranges(expr: Chars) -> tuple[tuple[tuple[int, int], ...], bool]:
-    """Return the ranges to write a class with, and whether they are those that it leaves out.
+    """Return the ranges to write for a class, and True if the class must be negated.
 
-    That is how a class is written that goes up to the last character; of all there are, it leaves
-    out none.
+    A class up to the last code point is written as its complement. The complement of all characters
+    is empty.
     """
     if expr.ranges[-1][1] < LAST_CHAR:
         return expr.ranges, False
@@ -216,10 +219,11 @@ def class_ranges(expr: Chars) -> tuple[tuple[tuple[int, int], ...], bool]:
 
 
 def seq(*parts: Expr) -> Expr:
-    """Put parts one after the other; neighbouring literals become one."""
+    """Concatenate parts, and join adjacent literals."""
     flat: list[Expr] = []
     for part in parts:
         for inner in part.parts if isinstance(part, Sequence) else (part,):
+            # A sequence with an impossible part is impossible as a whole.
             if inner == NOTHING:
                 return NOTHING
             text = _only_text(inner)
@@ -231,7 +235,7 @@ def seq(*parts: Expr) -> Expr:
 
 
 def _only_text(expr: Expr) -> str:
-    """Return the text of a literal, or of a class of one character; otherwise none."""
+    """Return the text of a literal or of a one-character class, otherwise ""."""
     match expr:
         case Literal(text):
             return text
@@ -245,7 +249,7 @@ ANY_CHAR = chars((0, LAST_CHAR))
 
 
 def choice(*options: Expr) -> Expr:
-    """Let one of the options stand, each taken once; `NOTHING` is no option."""
+    """Return a choice of distinct options, without `NOTHING`."""
     flat: dict[Expr, None] = {}
     for option in options:
         flat |= dict.fromkeys(option.options if isinstance(option, Choice) else (option,))
@@ -253,12 +257,12 @@ def choice(*options: Expr) -> Expr:
 
 
 def optional(expr: Expr) -> Expr:
-    """Let something stand or not."""
+    """Return an expression for `expr` or the empty text."""
     return repeat(expr, 0, 1)
 
 
 def repeat(body: Expr, least: int = 0, most: int | None = None) -> Expr:
-    """Repeat `body`; one that may be empty is replaced by what else it may be."""
+    """Repeat `body`. If it matches the empty text, repeat its other matches."""
     if may_be_empty(body):
         body, least = not_empty(body), 0
     if most == 0 or body == NOTHING:
@@ -266,19 +270,19 @@ def repeat(body: Expr, least: int = 0, most: int | None = None) -> Expr:
     if (least, most) == (1, 1):
         return body
     if isinstance(body, Repeat) and body.least == 1 >= least:
-        # `(x+)*` and `(x{1,3})?`: one count says the same, and in one way only.
+        # `(x+)*` and `(x{1,3})?` simplify to one unambiguous count.
         if most == 1 or (most is None and body.most is None):
             return Repeat(body.body, least, body.most)
     return Repeat(body, least, most)
 
 
 def token(body: Expr) -> Expr:
-    """Mark a token; see `Token`."""
+    """Mark a token (see `Token`)."""
     return body if body == NOTHING or isinstance(body, Token) else Token(body)
 
 
 def may_be_empty(expr: Expr) -> bool:
-    """Whether the empty text fits. A `Ref` is not looked into: no rule made here is empty."""
+    """Return True if the empty text matches. A `Ref` is never empty, as rules are not."""
     match expr:
         case Sequence(parts):
             return all(map(may_be_empty, parts))
@@ -291,11 +295,11 @@ def may_be_empty(expr: Expr) -> bool:
 
 
 def not_empty(expr: Expr) -> Expr:
-    """Make what `expr` may be, without the empty text."""
+    """Return `expr` without its empty match."""
     match expr:
         case Sequence(parts) if may_be_empty(expr):
             spend(len(parts) ** 2 // 2)
-            # The first part that is not empty may be any of them.
+            # Any part may be the first one with a character.
             return choice(*(seq(not_empty(part), *parts[i + 1 :]) for i, part in enumerate(parts)))
         case Choice(options):
             return choice(*map(not_empty, options))
@@ -306,10 +310,10 @@ def not_empty(expr: Expr) -> Expr:
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """Make an expression anew of its changed parts.
+    """Rebuild an expression from its changed parts.
 
     Raises:
-        TypeError: it has no parts.
+        TypeError: the expression has no parts.
     """
     match expr:
         case Sequence(parts):
@@ -321,16 +325,16 @@ def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
         case Token(body):
             return token(change(body))
         case _:
-            raise TypeError(f"an expression without parts: {expr}")
+            raise TypeError(f"expected an expression with parts, not {expr}")
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """Iterate over an expression and all in it, outermost first."""
+    """Iterate over an expression and all its parts, outermost first."""
     stack = [expr]
     while stack:
         expr = stack.pop()
         yield expr
-        # Not by `match`, which takes twice as long: all rules of a grammar are walked through.
+        # Without `match`, which takes twice as long: all rules of a grammar are walked.
         if isinstance(expr, Sequence):
             stack += expr.parts[::-1]
         elif isinstance(expr, Choice):

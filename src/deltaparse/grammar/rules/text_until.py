@@ -1,10 +1,10 @@
-"""Raw text up to a marker, or without some texts, for engines that know no negation.
+"""Raw text up to a marker, or without some strings, for engines without negation.
 
-The automaton of Aho and Corasick (for one marker, that of Knuth, Morris and Pratt), a rule for each
-state: how much of a marker the text ends with. Nothing else of it matters. A state's rule says
-which state each character leads to; the marker's end is the end of the text.
+This is the automaton of Aho and Corasick (for one marker, that of Knuth, Morris and Pratt), with
+one rule for each state. The state is the longest marker prefix at the end of the text. The rule of
+a state lists the next state for each character, and the end of the marker ends the text.
 
-A special token in a marker is one character of it, which stands nowhere else in the text.
+A special token in a marker is one of its characters, and occurs nowhere else in the text.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from .rules import (
 __all__ = ["is_counted", "stands_apart", "text_until", "until_rules"]
 
 MAX_COUNTED = 1_500
-"""States of the automaton, once for each character that is counted."""
+"""Most states of the automaton, each multiplied by the number of counted characters."""
 
 MAX_MARKERS = 1_000
-"""Characters, of each of which the automaton remembers whether it was the last."""
+"""Most characters of all markers together. Each adds a state."""
 
 
 def text_until(
@@ -53,32 +53,34 @@ def text_until(
     most: int | None = None,
     not_first: str = "",
 ) -> TextUntil:
-    r"""Make the texts that end with their first `marker`, and have none of `others` in them.
+    r"""Return texts that end with their first `marker`, without any of `others` in them.
 
-    An argument that ends at `marker` alone is written so, and a parser that stops at the first
-    marker reads just this text. One of `others` that is the marker's own
-    end may end the text with it: up to "\n</p>" and without "</p>", say.
+    Arguments with only an end marker are written this way: a parser stops at the first marker, so
+    it reads exactly this text. If one of `others` is a suffix of the marker, it may end the text as
+    part of the marker. An example is text up to "\n</p>" and without "</p>".
 
     Raises:
-        UsageError: a marker is empty, or all are longer than `MAX_MARKERS` together.
+        UsageError: a marker is empty, or the markers are longer than `MAX_MARKERS` together.
     """
     markers = (marker, *others)
     if not all(markers) or sum(map(len, markers)) > MAX_MARKERS:
-        raise UsageError(f"markers must not be empty, nor longer than {MAX_MARKERS} together")
+        raise UsageError(
+            f"markers must not be empty or longer than {MAX_MARKERS} characters together"
+        )
     return TextUntil(marker, others, most_tokens, least, most, not_first)
 
 
 def is_counted(until: TextUntil) -> bool:
-    """Whether there are few enough rules where the characters of a text are counted."""
+    """Return True if counting the characters of a text takes few enough rules."""
     states = sum(map(len, (until.marker, *until.others)))
     return states * max(until.least, until.most or 0) <= MAX_COUNTED
 
 
 def stands_apart(until: TextUntil | TextWithout) -> bool:
-    """Whether text without any of the markers, and the marker behind it, says the same.
+    """Return True if text without the markers, then the marker, is equivalent to `until`.
 
-    It does not where text and marker together may hold one of them, where an end is asked for
-    otherwise, and where characters are counted.
+    It is not equivalent if a marker may overlap the end of the text, if a special end is required,
+    or if characters are counted.
     """
     if until.least or until.most is not None:
         return False
@@ -92,10 +94,10 @@ def stands_apart(until: TextUntil | TextWithout) -> bool:
 
 
 def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping[str, Expr]:
-    """Make rules for `until`: the first is called `name`, the others `stem` and a number.
+    """Return the rules of `until`: the first is called `name`, the others `stem` and a number.
 
-    The numbers count the beginnings of the markers by length, then in the order of the markers, so
-    that the same markers always make the same text.
+    Numbers follow the marker prefixes, by length and then in the order of the markers. The same
+    markers therefore always produce the same text.
     """
     ending = until.marker if isinstance(until, TextUntil) else until.end
     markers = tuple(filter(None, (ending, *until.others)))
@@ -110,28 +112,28 @@ def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping
 
 
 class _Alphabet(NamedTuple):
-    """The characters that a rule tells apart, and all that are none of them."""
+    """Characters with transitions of their own, and the class of all others."""
 
-    told: Items[str]
+    listed: Items[str]
     others: Expr
 
 
-def _alphabet(told: Iterable[str]) -> _Alphabet:
-    ordered = sorted(told)
+def _alphabet(listed: Iterable[str]) -> _Alphabet:
+    ordered = sorted(listed)
     ordinary = chars(*(char for char in ordered if not is_special(char)))
     return _Alphabet(ordered, except_chars(ordinary))
 
 
 def _rule(state: str, alphabet: _Alphabet, steps: Step) -> Expr:
-    """Make the rule of a state: where each character leads."""
+    """Return the rule of a state: the next state for each character."""
     found: dict[Expr, list[str]] = {}
-    for char in alphabet.told:
+    for char in alphabet.listed:
         after = steps(state, char)
         if after != NOTHING:
             found.setdefault(after, []).append(char)
     ends = [_one_of(found.pop(EMPTY))] if EMPTY in found else []
     ways = [seq(_one_of(to), after) for after, to in found.items()]
-    # Behind a special token of a marker the marker goes on.
+    # After a special token, only the rest of its marker may follow.
     if is_whole(state):
         ways.append(seq(alphabet.others, steps("", None)))
     return choice(*ends, *ways)
@@ -144,9 +146,9 @@ def _counted(
     name: str,
     stem: str,
 ) -> Mapping[str, Expr]:
-    """Make the rules of a text whose characters are counted: one for each state and count.
+    """Return one rule for each state and count of a text whose characters are counted.
 
-    Others are those where nothing but white space has come, if what follows that is limited.
+    If `not_first` is set, states after only whitespace are separate.
     """
     ending = until.marker if isinstance(until, TextUntil) else until.end
     begins = bool(until.not_first)
@@ -158,7 +160,7 @@ def _counted(
     }
 
     def limited(after: Expr, count: int, begins: bool) -> Expr:
-        """Hold to the limits what is to follow `count` characters."""
+        """Restrict the text after `count` characters to the limits."""
         length = count - len(ending)
         may_end = until.least <= length and (until.most is None or length <= until.most)
         if after == EMPTY:
@@ -175,7 +177,7 @@ def _counted(
             return rest
         return EMPTY if rest == NOTHING else optional(rest)
 
-    first = _alphabet({*alphabet.told, *until.not_first, *JSON_SPACE})
+    first = _alphabet({*alphabet.listed, *until.not_first, *JSON_SPACE})
     rules: dict[str, Expr] = {}
     todo = [("", 0, begins)]
     for state, count, begins in todo:
@@ -193,7 +195,7 @@ def _counted(
 
 
 def _without_dead_ends(rules: dict[str, Expr]) -> Mapping[str, Expr]:
-    """Leave out the rules that no text fits; each is made of later ones only, or can end."""
+    """Drop rules without a match. Each rule refers to later rules only, or can end."""
     dead: set[str] = set()
     first = next(iter(rules))
 
@@ -215,7 +217,7 @@ def _without_dead_ends(rules: dict[str, Expr]) -> Mapping[str, Expr]:
 
 
 Step = Callable[[str, str | None], Expr]
-"""What follows a character in a state; None is any that no marker has."""
+"""Continuation after a character in a state. None is any character outside the markers."""
 
 
 def _steps(until: TextUntil | TextWithout, names: Mapping[str, str]) -> Step:
@@ -223,7 +225,7 @@ def _steps(until: TextUntil | TextWithout, names: Mapping[str, str]) -> Step:
 
 
 def _upto(until: TextUntil, names: Mapping[str, str]) -> Step:
-    goes_on = _goes_on(names)
+    next_rule = _continuation(names)
 
     def step(state: str, char: str | None) -> Expr:
         if char is None:
@@ -231,38 +233,38 @@ def _upto(until: TextUntil, names: Mapping[str, str]) -> Step:
         text = state + char
         ended = [other for other in until.others if text.endswith(other)]
         if text.endswith(until.marker):
-            # Only where nothing of `others` ends here but as the end of the marker.
+            # One of `others` may end here only as a suffix of the marker.
             return EMPTY if all(map(until.marker.endswith, ended)) else NOTHING
-        return NOTHING if ended else goes_on(text)
+        return NOTHING if ended else next_rule(text)
 
     return step
 
 
 def _without(without: TextWithout, names: Mapping[str, str]) -> Step:
-    goes_on = _goes_on(names)
+    next_rule = _continuation(names)
 
     def step(state: str, char: str | None) -> Expr:
         text = state + (char or "")
         if any(text.endswith(other) for other in without.others):
             return NOTHING
-        after = goes_on(text)
+        after = next_rule(text)
         return optional(after) if text.endswith(without.end) else after
 
     return step
 
 
-def _goes_on(names: Mapping[str, str]) -> Callable[[str], Expr]:
-    """Make what finds the rule that a text goes on with: of its longest end that is a state."""
+def _continuation(names: Mapping[str, str]) -> Callable[[str], Expr]:
+    """Return a function from a text to the rule of its longest suffix among the states."""
     by_last: dict[str, list[str]] = {}
     for state in sorted(names, key=len, reverse=True):
         by_last.setdefault(state[-1:], []).append(state)
 
-    def goes_on(text: str) -> Expr:
+    def next_rule(text: str) -> Expr:
         state = next(filter(text.endswith, by_last.get(text[-1:], ())), "")
-        # What comes before it is text, and no special token is.
+        # The text before the state cannot contain special tokens.
         return Ref(names[state]) if is_whole(text[: len(text) - len(state)]) else NOTHING
 
-    return goes_on
+    return next_rule
 
 
 def _one_of(found: list[str]) -> Expr:

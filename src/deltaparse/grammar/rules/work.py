@@ -1,8 +1,8 @@
-"""The work of making one grammar: counted, and limited.
+"""The work of building one grammar: counted, and limited.
 
-A schema of a few hundred characters can ask for any amount of work: by combinations of `allOf` and
-`anyOf`, by patterns, by enums that are compared. Each operation whose cost depends on more than
-the size of its own input calls `spend`. A step takes about as long as one rule takes to make.
+A schema of a few hundred characters can require any amount of work: combinations of `allOf` and
+`anyOf`, patterns, or comparisons of enums. Each operation calls `spend` if its cost exceeds the
+size of its own input. One step takes about as long as making one rule.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from deltaparse.partial import UsageError
 __all__ = ["MAX_WORK", "Work", "counted_work", "spend"]
 
 MAX_WORK = 200_000
-"""Steps for one grammar; each takes some microseconds."""
+"""Most steps for one grammar. A step takes some microseconds."""
 
 
 class Work:
-    """The steps that one grammar has taken so far."""
+    """The steps taken so far for one grammar."""
 
     __slots__ = ("steps",)
 
@@ -33,7 +33,7 @@ _WORK: ContextVar[Work | None] = ContextVar("work", default=None)
 
 @contextmanager
 def counted_work() -> Iterator[Work]:
-    """Count the work that is done within. Nested blocks add to the outermost one."""
+    """Count the work done within the block. Nested blocks add to the outermost one."""
     outer = _WORK.get()
     if outer is not None:
         yield outer
@@ -47,10 +47,14 @@ def counted_work() -> Iterator[Work]:
 
 
 def spend(steps: int, path: str = "") -> None:
-    """Count some steps; outside of `counted_work`, nothing is counted.
+    """Count some steps, but only within `counted_work`.
+
+    Args:
+        steps: the number of steps.
+        path: JSON pointer of the current schema, for the error.
 
     Raises:
-        UsageError: the grammar has taken more than `MAX_WORK` steps; `path` is named if given.
+        UsageError: the grammar has taken more than `MAX_WORK` steps.
     """
     work = _WORK.get()
     if work is None:
@@ -59,6 +63,6 @@ def spend(steps: int, path: str = "") -> None:
     if work.steps > MAX_WORK:
         where = f"{path}: " if path else ""
         raise UsageError(
-            f"{where}the schema takes too much work; use fewer or smaller combinations of allOf,"
+            f"{where}the schema takes too much work, use fewer or smaller combinations of allOf,"
             " anyOf, oneOf, enum and pattern"
         )

@@ -1,17 +1,17 @@
-"""A JSON Schema as rules for the text of its values.
+"""JSON Schema compiled into rules for the text of its values.
 
-All that fits the rules is valid, but for the keywords in `SchemaRules.not_expressed`, each with the
-place where it stands. The other way round, what is valid fits the rules where it is written as
-models write, which leaves out on purpose:
+Every text of the rules is valid, except for the keywords in `SchemaRules.not_expressed`.
+Conversely, the rules accept valid values as models write them. They deliberately exclude:
 
 - members in another order than the schema's;
-- but for `standard=True`, keys not described in an object with `properties` and nothing said of
-  others, and values of other types than a schema without `type` has keywords for:
-  `{"properties": ...}` means an object, though by the standard 5 is valid too;
-- integers written as `1.0`, and what `numbers`, `string_formats` and `Spacing` leave out.
+- unless `standard=True`, additional keys of an object with `properties`, and values of types
+  without keywords in a schema without `type`: `{"properties": ...}` means an object, though by the
+  standard 5 is valid too;
+- integers written as `1.0`, and the exclusions of `numbers`, `string_formats` and `Spacing`.
 
-`oneOf` is a choice of any, and is listed where one text might fit two of its schemas. A schema that
-allows nothing is an error, as is one that is none; a part that allows nothing is left out.
+`oneOf` is compiled like `anyOf`, and is reported if one text might fit two of its schemas. An
+invalid schema is an error, and so is one without valid values. Parts without valid values are
+omitted.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from .schema_scalars import fitting, integer, number, string
 __all__ = ["Compiler", "Dialect", "NotExpressed", "SchemaRules", "schema_rules"]
 
 STEPS = 5
-"""Steps that a schema takes by itself."""
+"""Steps of work for a schema by itself."""
 
 Plain = dict[str, Any]
 Dialect: TypeAlias = Callable[[RuleBook, Spacing], JsonText]
 
 
 class NotExpressed(NamedTuple):
-    """A keyword that the rules do not hold the text to, and the JSON pointer of its schema."""
+    """A keyword the rules do not enforce, and the JSON pointer of its schema."""
 
     path: str
     keyword: str
@@ -60,14 +60,14 @@ class NotExpressed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SchemaRules:
-    """A compiled schema: `value` is the text of its values, and refers to rules in `rules`."""
+    """A compiled schema. `value` is the text of its values, and refers to rules in `rules`."""
 
     value: Expr
     rules: RuleBook
     not_expressed: tuple[NotExpressed, ...]
 
     def grammar(self) -> GrammarRules:
-        """Make the grammar of one value and nothing else."""
+        """Return the grammar of exactly one value."""
         return self.rules.grammar(self.value)
 
 
@@ -85,19 +85,22 @@ def schema_rules(
     """Compile a JSON Schema into rules for the text of its values.
 
     Args:
-        document: the schema, in whose `$defs` a `$ref` is looked up; draft 4 to 2020-12.
-        at: the pointer of the part of it to compile, "#/properties/city" say.
-        name: what the rules' names begin with.
-        spacing: the white space that is allowed.
-        standard: what a schema does not speak of is allowed, as the standard has it: other types
-            than its keywords are of, and keys beside those in `properties`. Otherwise it is left
-            out, since those who describe a tool mean what they describe.
-        rules: add to these, so that schemas share what they have in common.
-        dialect: how values are written, if not as JSON.
+        document: the schema, draft 4 to 2020-12. A `$ref` is resolved within it.
+        at: the pointer of the part to compile, e.g. "#/properties/city".
+        name: prefix of the names of rules.
+        spacing: the permitted whitespace.
+        standard: True to follow the standard: it permits types other than those of the keywords,
+            and keys besides `properties`. False excludes them, since tool descriptions are usually
+            complete.
+        rules: add to these rules, to share rules between schemas.
+        dialect: the notation of values, if not JSON.
+
+    Returns:
+        The compiled schema.
 
     Raises:
-        UsageError: the schema is none, allows nothing, is too large, or takes too much work; the
-            text begins with the pointer of what is wrong.
+        UsageError: the schema is invalid, has no valid value, is too large, or takes too much work.
+            The message begins with the pointer of the error.
     """
     check_document(document)
     rules = RuleBook() if rules is None else rules
@@ -107,14 +110,14 @@ def schema_rules(
         found = SchemaRules(value, compiler.rules, tuple(compiler.not_expressed))
         found.grammar()
     except UsageError as error:
-        # What is wrong with the rules as a whole has no place of its own.
+        # Errors of the rules as a whole do not have a pointer of their own.
         text = str(error)
         raise UsageError(text if text.startswith("#") else f"{at}: {text}") from None
     return found
 
 
 class Compiler:
-    """Compiles one schema document, adding rules to a book; the `Values` of objects and arrays."""
+    """Compiles one schema document into a book of rules, as the `Values` of containers."""
 
     def __init__(
         self, document: Schema, json_text: JsonText, rules: RuleBook, *, standard: bool = False
@@ -131,15 +134,15 @@ class Compiler:
         self._apart = Apart(standard=standard)
 
     def compiled(self, schema: Schema, path: str, name: str) -> Expr:
-        """Make a schema's values, and all the rules that this needs."""
+        """Return a schema's values, and add all rules they need."""
         value = self._later(path, schema, path, name)
         self.finish()
         return value
 
     def finish(self) -> None:
-        """Make the rules that were referred to and are not made yet."""
+        """Define rules that have been referred to but not defined."""
         while self._todo:
-            # One by one and not where they are met, since they may be deep, or go in circles.
+            # Schemas are queued rather than nested, because they may be deep or recursive.
             key, schema, path = self._todo.popleft()
             ref = self._known[key]
             make = self.value if key.startswith("#") else self._joined
@@ -150,7 +153,7 @@ class Compiler:
         self.not_expressed[NotExpressed(path, keyword)] = None
 
     def value(self, schema: Schema, path: str, name: str) -> Expr:
-        """Make the text of a schema's values."""
+        """Return the text of a schema's values."""
         spend(STEPS + (len(path) + len(name)) // 100, path)
         check_schema(schema, path)
         if isinstance(schema, bool):
@@ -170,7 +173,7 @@ class Compiler:
         return self._later(canonical(schema), schema, path, name)
 
     def _later(self, key: str, schema: Schema, path: str, name: str) -> Expr:
-        """Refer to the rule of a schema, which is made once; `key` is a pointer, or the schema."""
+        """Return a reference to a schema's only rule. `key` is a pointer, or the schema."""
         if key not in self._known:
             spend(len(key) // 100, path)
             self._known[key] = self.rules.reserve(name)
@@ -184,7 +187,7 @@ class Compiler:
         return self._later(pointer, target, pointer, pointer.rpartition("/")[2])
 
     def target(self, pointer: str, path: str) -> Schema:
-        """Look up a `$ref` of the schema at `path`."""
+        """Resolve a `$ref` of the schema at `path`."""
         if pointer != "#" and not pointer.startswith("#/"):
             self.report(path, "$ref")  # another document, or an anchor
             return True
@@ -199,7 +202,7 @@ class Compiler:
         )
 
     def _check_one(self, schemas: list[Schema], path: str) -> None:
-        """Report `oneOf` where a text might fit more than one of its schemas."""
+        """Report `oneOf` if a text might fit more than one of its schemas."""
         where = path.removesuffix("/oneOf")
         if len(schemas) > MAX_BRANCHES:
             self.report(where, "oneOf")
@@ -212,14 +215,14 @@ class Compiler:
                     return
 
     def _joined(self, schema: Plain, path: str, name: str) -> Expr:
-        """Make the values that fit all that a schema combines, and its own keywords."""
+        """Return the values of a combined schema, including its own keywords."""
         if "oneOf" in schema:
             self._check_one(schema["oneOf"], step(path, "oneOf"))
         branches = self.branches.of(schema, path)
         return choice(*(self.plain(branch, path, name) for branch in branches))
 
     def plain(self, schema: Plain, path: str, name: str) -> Expr:
-        """Make the values of a schema that combines no others."""
+        """Return the values of a schema without combining keywords."""
         spend(STEPS, path)
 
         def report(keyword: str) -> None:
@@ -263,7 +266,7 @@ class Compiler:
                 return self.json_text.word(None)
 
     def _any(self) -> Expr:
-        """Make any JSON value."""
+        """Return any JSON value."""
         if "any" not in self._known:
             ref = self._known["any"] = self.rules.reserve("any")
             parts = [self._typed(name, {}, "#", "any") for name in TYPES if name != "integer"]
@@ -275,4 +278,4 @@ def _pointed(document: Schema, pointer: str) -> Schema:
     try:
         return pointed(document, pointer)
     except LookupError:
-        raise UsageError(f"{pointer}: a $ref to what is not there") from None
+        raise UsageError(f"{pointer}: unresolvable $ref") from None

@@ -1,4 +1,4 @@
-"""Schemas that combine others, multiplied out: plain schemas, any one of which must hold."""
+"""Combined schemas, expanded into alternatives: plain schemas, of which one must hold."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .schema_merge import DEPENDING, merged, plain
 __all__ = ["MAX_BRANCHES", "Apart", "Branches"]
 
 MAX_BRANCHES = 64
-"""Plain schemas that one may be multiplied out to."""
+"""Most alternatives of one schema."""
 
 Plain = dict[str, Any]
 
 
 class Branches:
-    """Multiplies out `$ref`, `allOf`, `anyOf` and `oneOf`: each schema of a document once.
+    """Expands `$ref`, `allOf`, `anyOf` and `oneOf`, each schema of a document once.
 
-    `target` looks up a `$ref`, given the place of the schema that has it; `report` takes the place
-    and the name of each keyword that could not be joined.
+    `target` resolves a `$ref`, given the pointer of its schema. `report` receives the pointer and
+    name of each keyword that could not be merged.
     """
 
     __slots__ = ("_known", "_report", "_sure", "_target")
@@ -34,17 +34,21 @@ class Branches:
     ) -> None:
         self._target = target
         self._report = report
-        # The schemas are kept, so that no other gets the identity of one. None: not finished.
+        # Schemas are kept alive, because their ids are keys. None marks an unfinished entry.
         self._known: dict[tuple[int, str], tuple[Schema, list[Plain] | None]] = {}
         self._sure: dict[int, tuple[Schema, bool]] = {}
 
     def of(self, schema: Schema, path: str, depth: int = 0, outer: str = "") -> list[Plain]:
-        """Return the plain schemas of which one must hold; none if no value fits.
+        """Return the alternatives of a schema, [] if no value fits.
 
-        `outer` is the place of the schema that this one is a part of.
+        Args:
+            schema: the schema.
+            path: its JSON pointer.
+            depth: the number of enclosing combinations.
+            outer: the JSON pointer of the enclosing schema.
 
         Raises:
-            UsageError: the schema is not valid, joins itself, has too many branches, or takes too
+            UsageError: the schema is invalid, contains itself, has too many branches, or takes too
                 much work.
         """
         spend(2, path)
@@ -58,7 +62,9 @@ class Branches:
                 self._known[key] = schema, self._multiplied(schema, path, depth)
         found = self._known[key][1]
         if found is None:
-            raise UsageError(f"{outer or path}: the schema joins itself, or is too deep")
+            raise UsageError(
+                f"{outer or path}: the schema contains itself, or is nested too deeply"
+            )
         return found
 
     def _multiplied(self, schema: Plain, path: str, depth: int) -> list[Plain]:
@@ -74,7 +80,7 @@ class Branches:
             spend(len(inner), path)
             if len(result) * len(inner) > MAX_BRANCHES:
                 raise UsageError(
-                    f"{path}: more than {MAX_BRANCHES} combinations of anyOf and oneOf"
+                    f"{path}: anyOf and oneOf must not have more than {MAX_BRANCHES} combinations"
                 )
             pairs = [
                 merged(own, branch, lambda keyword: self._report(path, keyword))
@@ -89,9 +95,9 @@ class Branches:
         return result
 
     def _describes_surely(self, schema: Schema, path: str) -> bool:
-        """Whether each branch of a schema describes the same members for all values that fit it.
+        """Return True if each branch describes the same members for all its values.
 
-        Its references lead in no circle: it has been multiplied out.
+        References cannot be circular here, since the schema has been expanded.
         """
         if isinstance(schema, bool):
             return True
@@ -114,7 +120,7 @@ class Branches:
 def _conjuncts(
     schema: Plain, path: str, target: Callable[[str, str], Schema]
 ) -> Iterator[list[tuple[Schema, str]]]:
-    """Iterate over what must all hold, each a list of what may."""
+    """Iterate over the lists of alternatives: one schema of each list must hold."""
     if "$ref" in schema:
         pointer = schema["$ref"]
         yield [(target(pointer, path), pointer if pointer.startswith("#") else path)]
@@ -126,9 +132,9 @@ def _conjuncts(
 
 
 class Apart:
-    """Tells whether schemas exclude each other; the values of each enum are looked at once.
+    """Tests if schemas exclude each other, and reads the values of each enum only once.
 
-    `standard` is that of `schema_rules`.
+    `standard` is the argument of `schema_rules`.
     """
 
     __slots__ = ("_known", "_standard")
@@ -138,7 +144,7 @@ class Apart:
         self._known: dict[int, tuple[Schema, frozenset[str] | None]] = {}
 
     def are(self, a: Plain, b: Plain) -> bool:
-        """Whether no text made for `a` is valid for `b`."""
+        """Return True if each text generated for `a` is invalid for `b`."""
         spend(2)
         return (
             _types(a).isdisjoint(_types(b))
@@ -148,7 +154,7 @@ class Apart:
         )
 
     def _values_apart(self, a: Schema, b: Schema) -> bool:
-        """Whether two schemas have enums with nothing in common."""
+        """Return True if two schemas have disjoint enums."""
         first, second = self._values(a), self._values(b)
         if first is None or second is None:
             return False
@@ -156,7 +162,7 @@ class Apart:
         return first.isdisjoint(second)
 
     def _values(self, schema: Schema) -> frozenset[str] | None:
-        """The values of a schema's enum, None without one."""
+        """Return the values of a schema's enum, or None without an enum."""
         if not isinstance(schema, dict):
             return None
         if id(schema) not in self._known:
@@ -166,7 +172,7 @@ class Apart:
         return self._known[id(schema)][1]
 
     def _member_apart(self, a: Plain, b: Plain, name: str) -> bool:
-        """Whether a member that `a` always has is never right for `b`."""
+        """Return True if a required member of `a` is always invalid for `b`."""
         spend(1)
         first, second = (side.get("properties", {}).get(name, True) for side in (a, b))
         if second is True and b.get("additionalProperties") is False:
@@ -174,7 +180,7 @@ class Apart:
         return second is False or self._values_apart(first, second)
 
     def _lacks_member(self, a: Plain, b: Plain) -> bool:
-        """Whether `b` requires a member that is not offered for `a`."""
+        """Return True if `b` requires a member never generated for `a`."""
         if _types(a) != {"object"}:
             return False
         shut = a.get("additionalProperties", self._standard or "properties" not in a) is False

@@ -1,11 +1,11 @@
-"""Objects and arrays of a JSON Schema, as text of JSON.
+"""Objects and arrays of a JSON Schema, as JSON text.
 
     object = "{" [member *("," member)] "}"        member = key ":" value
     array  = "[" [item *("," item)] "]"
 
-Members stand in the order of `properties`, then come those that are required and not described,
-then additional ones; each optional one may be missing. Other orders would take a rule for each set
-of members written so far. What decodes with a grammar, llama.cpp first, keeps the schema's order.
+Members are in the order of `properties`, then required members without a description, then
+additional members. Each optional member may be missing. Other orders would take a rule for each set
+of members written so far. Constrained decoders keep the schema's order, first of all llama.cpp.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ __all__ = ["Member", "Values", "array", "below", "object_", "ordered"]
 Plain = dict[str, Any]
 
 LONGEST_IN_NAME = 40
-"""Characters of a key in the names of rules."""
+"""Most characters of a key in the names of rules."""
 
 
 class Values(Protocol):
-    """Makes the values inside of an object or an array."""
+    """Builds the values within an object or an array."""
 
     rules: RuleBook
     json_text: JsonText
     standard: bool
 
     def value(self, schema: Schema, path: str, name: str) -> Expr:
-        """Make the text of a schema's values."""
+        """Return the text of a schema's values."""
 
     def report(self, path: str, keyword: str) -> None:
         """Report a keyword that the rules do not express."""
@@ -59,7 +59,7 @@ class Member(NamedTuple):
 
 
 def object_(values: Values, schema: Plain, path: str, name: str) -> Expr:
-    """Make an object's text."""
+    """Return the text of an object."""
     keys = KeyRules(values, schema, path)
     members = list(_members(values, schema, keys, name))
     if any(member.required and member.text == NOTHING for member in members):
@@ -85,7 +85,7 @@ def _members(values: Values, schema: Plain, keys: KeyRules, name: str) -> Iterat
 
 
 def below(name: str, key: str) -> str:
-    """Make the name of what stands below a key. Rules have no long names, but keys may be long."""
+    """Return the rule name for a value below a key. Long keys are truncated."""
     return f"{name}-{key[:LONGEST_IN_NAME]}"
 
 
@@ -98,7 +98,7 @@ def _pair(values: Values, key: Expr, value: Expr, name: str) -> Expr:
 def _counted(
     values: Values, schema: Plain, path: str, name: str, members: list[Member], extra: Expr
 ) -> Expr:
-    """Make an object of members and extra ones, as many as the schema allows."""
+    """Return an object of members and extra ones, as many as the schema allows."""
     least, most = int(schema.get("minProperties", 0)), schema.get("maxProperties")
     needed = sum(member.required for member in members)
     if most is not None and (needed > most or least > most):
@@ -113,7 +113,7 @@ def _counted(
     if least > needed and all_needed:
         low = least - needed
         if low > 1:
-            values.report(path, "minProperties")  # two that have the same key are one
+            values.report(path, "minProperties")  # members with equal keys count as one
     elif least > max(1, needed):
         values.report(path, "minProperties")
     high = high if high is None or high <= MAX_REPEAT else None
@@ -137,7 +137,7 @@ def _bracketed(values: Values, brackets: str, body: Expr, *, may_be_empty: bool)
 
 
 def _first(extra: Expr, values: Values, low: int, high: int | None) -> Expr:
-    """Make the extra members of an object that has no others."""
+    """Return the extra members of an object without other members."""
     if high == 0:
         return NOTHING
     rest = repeat(
@@ -157,17 +157,17 @@ def ordered(
     alone: Expr = NOTHING,
     following: Expr = EMPTY,
 ) -> Expr:
-    """Make one or more members in order: any of the optional ones may be missing.
+    """Return one or more members in order, with optional ones optional.
 
-    The first that is written has no separator, and may be any up to the first that is required;
-    what may follow it is a rule, since several of these share it.
+    The first written member does not have a separator. It may be any member up to the first
+    required one. The rest after each of these members is a rule, because several members share it.
     """
     first = next((i for i, member in enumerate(members) if member.required), len(members))
-    behind = []
+    later = []
     for member in members[first + 1 :]:
         part = after_separator(member.text)
-        behind.append(part if member.required else optional(part))
-    after = seq(*behind, following)
+        later.append(part if member.required else optional(part))
+    after = seq(*later, following)
     options = [] if first < len(members) else [alone]
     for i in reversed(range(min(first + 1, len(members)))):
         text, required = members[i]
@@ -181,7 +181,7 @@ def ordered(
 
 
 def array(values: Values, schema: Plain, path: str, name: str) -> Expr:
-    """Make an array's text."""
+    """Return the text of an array."""
     least, most = int(schema.get("minItems", 0)), schema.get("maxItems")
     most = None if most is None else int(most)
     for keyword, bound in (("minItems", least), ("maxItems", most)):
@@ -214,7 +214,7 @@ def _item(values: Values, schema: Schema, path: str, name: str) -> Expr:
 def _in_order(
     values: Values, name: str, items: list[Expr], rest: Expr, least: int, most: int | None
 ) -> Expr:
-    """Make one or more items: those of `items`, as far as they go, then others of `rest`."""
+    """Return one or more items: first from `items`, then from `rest`."""
     another = values.json_text.after_comma(rest)
     count = len(items)
     if not items:

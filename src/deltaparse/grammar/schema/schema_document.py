@@ -1,4 +1,4 @@
-"""A JSON Schema as a document: checked, and within limits."""
+"""Validation and size limits of JSON Schema documents."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ __all__ = [
 ]
 
 Schema: TypeAlias = Any
-"""A dict, or a bool."""
+"""A dict or a bool."""
 
 MAX_DEPTH = 64
-"""Levels of a schema document, objects and lists counted alike."""
+"""Most nested objects and lists in a schema document."""
 
 MAX_NODES = 100_000
-"""Values in a schema document, a hundred characters of a text counted as one more."""
+"""Most values in a schema document. Each 100 characters of text count as one more."""
 
 LONGEST_PLACE = 1_000
-"""Characters of a place in a message."""
+"""Most characters of a JSON pointer in a message."""
 
 TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 
 def step(path: str, *keys: str | int) -> str:
-    """Lengthen a JSON pointer."""
+    """Append keys to a JSON pointer."""
     escaped = (str(key).replace("~", "~0").replace("/", "~1") for key in keys)
     return "/".join((path, *escaped))
 
 
 def canonical(schema: Schema) -> str:
-    """Write a schema so that those that are the same, in the same order, are the same text."""
+    """Write a schema as text. Equal schemas with equal order have equal texts."""
     text = json.dumps(schema)
     spend(1 + len(text) // 100)
     return text
 
 
 def check_document(document: Any) -> None:
-    """Check that a document is JSON, of a size that can be worked on.
+    """Check that a document is JSON, and within the limits.
 
     Raises:
-        UsageError: it holds something else, is too large or too deep, or holds itself.
+        UsageError: it contains other values, is too large or too deep, or contains itself.
     """
     stack: list[Iterator[tuple[Any, str, int]]] = [iter([(document, "#", 0)])]
     count = 0
@@ -64,12 +64,12 @@ def check_document(document: Any) -> None:
         if depth < 0:
             stack.pop()
             continue
-        # The place counts too: a long key is part of the place of all that stands below it.
+        # Pointers count too: a long key is part of the pointer of every nested value.
         count += 1 + len(path) // 1_000
         if count > MAX_NODES or depth > MAX_DEPTH:
             raise UsageError(
-                f"{path[:LONGEST_PLACE]}: the schema is too large (or refers to itself as an"
-                " object)"
+                f"{path[:LONGEST_PLACE]}: the schema is too large, or is a Python object that"
+                " contains itself"
             )
         match value:
             case dict():
@@ -87,7 +87,7 @@ def check_document(document: Any) -> None:
 def _within(
     parts: Iterable[tuple[str | int, Any]], path: str, depth: int
 ) -> Iterator[tuple[Any, str, int]]:
-    # One by one: a long path once for each of many parts would take much memory.
+    # Lazily, since a long path for each of many parts would take much memory.
     for key, inner in parts:
         yield inner, step(path, key), depth
 
@@ -95,17 +95,18 @@ def _within(
 def _check_scalar(value: Any, path: str, *, inner: bool = False) -> None:
     match value:
         case str():
-            # Half a surrogate pair is no character, and no engine takes one.
+            # Engines do not accept lone surrogates.
             if not is_whole(value):
-                raise UsageError(f"{path}: a text that is not Unicode")
+                raise UsageError(f"{path}: strings must be valid Unicode")
         case bool() | int() | None if inner:
-            # Python refuses to write out integers that are longer than 4,300 digits.
+            # Python refuses to format integers with more than 4,300 digits.
             if isinstance(value, int) and value.bit_length() > 1_000:
-                raise UsageError(f"{path}: a number that is too large")
+                raise UsageError(f"{path}: integers must not have more than 1,000 bits")
         case float() if inner and math.isfinite(value):
             pass
         case _:
-            raise UsageError(f"{path}: not a JSON value: {type(value).__name__}")
+            kind = type(value).__name__
+            raise UsageError(f"{path}: must be a JSON value (finite, with string keys), not {kind}")
 
 
 def _is_schema(value: Any) -> bool:
@@ -162,32 +163,32 @@ _SHAPES: dict[Callable[[Any], bool], tuple[str, str]] = {
     _is_type: ("type", f"one of {', '.join(TYPES)}, or a list of these"),
     _is_count: (
         "minLength maxLength minItems maxItems minProperties maxProperties",
-        "an integer that is not negative",
+        "a non-negative integer",
     ),
     _is_number: ("minimum maximum multipleOf", "a number"),
     _is_bound: ("exclusiveMinimum exclusiveMaximum", "a number"),
-    _are_names: ("required", "a list of names"),
+    _are_names: ("required", "a list of strings"),
     lambda value: isinstance(value, list): ("enum", "a list"),
-    lambda value: isinstance(value, str): ("pattern format $ref", "a text"),
+    lambda value: isinstance(value, str): ("pattern format $ref", "a string"),
     lambda value: isinstance(value, bool): ("uniqueItems nullable", "true or false"),
 }
 
 SHAPES = {
-    keyword: (fits, what)
-    for fits, (keywords, what) in _SHAPES.items()
+    keyword: (fits, expected)
+    for fits, (keywords, expected) in _SHAPES.items()
     for keyword in keywords.split()
 }
 
 
 def check_schema(schema: Schema, path: str) -> None:
-    """Check the keywords of one schema, not those of schemas within.
+    """Check the keywords of one schema, without nested schemas.
 
     Raises:
-        UsageError: it is no schema, or a keyword's value is not of the form that it must have.
+        UsageError: it is not a schema, or a keyword has a value of the wrong form.
     """
     if not _is_schema(schema):
         raise UsageError(f"{path}: a schema must be an object, true or false")
     for keyword, value in schema.items() if isinstance(schema, dict) else ():
-        fits, what = SHAPES.get(keyword, (None, ""))
+        fits, expected = SHAPES.get(keyword, (None, ""))
         if fits and not fits(value):
-            raise UsageError(f"{step(path, keyword)}: must be {what}")
+            raise UsageError(f"{step(path, keyword)}: must be {expected}")

@@ -1,8 +1,8 @@
-"""Which keys an object may have, and which schema each of them has to fit.
+"""The keys of an object, and the schema of each key.
 
-A key that `properties` names has that schema, and those of all `patternProperties` that match it;
-one that is named and matched nowhere has the schema of `additionalProperties`. So the keys that are
-not named fall into parts: those that some patterns match and the others do not.
+The value of a key must fit its schema in `properties`, and all matching `patternProperties`. A key
+without a name and a match has the schema of `additionalProperties`. Unnamed keys are therefore
+partitioned by the subset of patterns they match.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .schema_scalars import key_text
 __all__ = ["KeyRules"]
 
 MAX_PATTERNS = 4
-"""Patterns whose parts are told apart; each twice as many."""
+"""Most patterns to be partitioned. Each doubles the number of parts."""
 
 ANY_KEY = repeat(ANY_CHAR)
 
@@ -30,7 +30,7 @@ Plain = dict[str, Any]
 
 
 class Reporter(Protocol):
-    """How a schema is read, and what takes the keywords that are not expressed."""
+    """The mode of a schema (`standard`), and a receiver of unexpressed keywords."""
 
     standard: bool
 
@@ -39,15 +39,15 @@ class Reporter(Protocol):
 
 
 class KeyRules:
-    """The keys of one object schema; `named`: those that it describes or requires, in order."""
+    """The keys of one object schema. `named` lists the described or required keys, in order."""
 
     __slots__ = ("_allowed", "_path", "_patterns", "_report", "_rest", "_schema", "named")
 
     def __init__(self, values: Reporter, schema: Plain, path: str) -> None:
         self._schema, self._path = schema, path
         self._report = values.report
-        speaks = "properties" in schema or "patternProperties" in schema
-        self._rest: Schema = schema.get("additionalProperties", values.standard or not speaks)
+        lists_keys = "properties" in schema or "patternProperties" in schema
+        self._rest: Schema = schema.get("additionalProperties", values.standard or not lists_keys)
         self.named = list(
             dict.fromkeys([*schema.get("properties", {}), *schema.get("required", [])])
         )
@@ -55,7 +55,7 @@ class KeyRules:
         try:
             self._patterns = {pattern: pattern_text(pattern) for pattern in patterns}
         except NotRegular:
-            # Nobody knows which keys it matches: each may have any value.
+            # The matching keys are unknown, so each key may have any value.
             self._report(path, "patternProperties")
             self._patterns = {}
             self._rest = True
@@ -68,7 +68,7 @@ class KeyRules:
         return ANY_KEY if text is None else text
 
     def schema_of(self, key: str) -> tuple[Schema, str]:
-        """Return what the value of a named key has to fit, and where that stands."""
+        """Return the schema of a named key's value, and its JSON pointer."""
         if self._allowed != ANY_KEY and not matches(self._allowed, key):
             return False, self._path
         properties = self._schema.get("properties", {})
@@ -76,13 +76,13 @@ class KeyRules:
         if not matched:
             if key in properties:
                 return properties[key], step(self._path, "properties", key)
-            # Required, and described nowhere: where the schema says nothing, anything.
+            # A key that is required but not described may have any value by default.
             return self._schema.get("additionalProperties", True), self._at_rest()
         own = [properties[key]] if key in properties else []
         return conjunction(*own, *map(self._of_pattern, matched)), self._at(matched)
 
     def others(self) -> Iterator[tuple[Expr, Schema, str]]:
-        """Iterate over the keys that are not named: a text, its value's schema, and its place."""
+        """Iterate over the unnamed keys: a text, the schema of its value, and its pointer."""
         if not self._patterns:
             if self._rest is not False:
                 yield self._unnamed(), self._rest, self._at_rest()
@@ -105,7 +105,7 @@ class KeyRules:
         return found
 
     def _parts(self) -> Iterator[tuple[Expr, Schema, str] | None]:
-        """Iterate over the parts of the keys, None for one that takes too large an expression."""
+        """Iterate over the parts of the keys; None represents a part that is too large."""
         names = [literal(name) for name in self.named if name]
         least = 1 if "" in self.named else 0
         for some in chain.from_iterable(

@@ -1,4 +1,4 @@
-"""Which keywords of JSON Schema speak of which type, and which of them rules can be made of."""
+"""JSON Schema keywords by type, and the subset of them that rules express."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEYWORDS = {
 BY_TYPE = {name: frozenset(text.split()) for name, text in _KEYWORDS.items()}
 BY_TYPE["integer"] = BY_TYPE["number"]
 
-# Of which the containers and scalars know nothing.
+# Keywords not supported by the containers and scalars.
 _UNKNOWN_TO = {
     "object": BY_TYPE["object"]
     & {"unevaluatedProperties", "dependentRequired", "dependentSchemas", "dependencies"},
@@ -29,18 +29,19 @@ _UNKNOWN_TO = {
 ALL_KEYWORDS = frozenset().union(*BY_TYPE.values())
 OTHER_KEYWORDS = frozenset(
     {"type", "enum", "then", "else"}
-)  # the latter two go with `if`, which is reported
+)  # `then` and `else` belong to `if`, which is reported
 
 
 def unknown(type_: str) -> frozenset[str]:
-    """Return the keywords of a type that the makers of its values do not read."""
+    """Return the keywords of a type that the builders of its values do not read."""
     return _UNKNOWN_TO.get(type_, frozenset())
 
 
 def types_of(schema: dict[str, Any], *, standard: bool) -> list[str]:
-    """Return the types: those named, or those that there are keywords for, or all.
+    """Return the types of a schema: its `type`, the types of its keywords, or all.
 
-    By the standard, keywords of one type say nothing of values of another.
+    With `standard`, keywords of one type do not constrain values of other types, so they do not
+    select a type.
     """
     types = schema.get("type") or [
         name

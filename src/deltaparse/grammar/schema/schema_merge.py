@@ -1,8 +1,8 @@
-"""Schemas that must hold together, made into one that says the same.
+"""Conjunctions of schemas, merged into one equivalent schema.
 
-`plain` brings older spellings to today's; `merged` joins two plain schemas, keyword by keyword;
-`conjunction` puts off joining what stands deeper until that is compiled, so that schemas which
-refer to themselves can be joined too.
+`plain` converts older spellings to draft 2020-12. `merged` joins two plain schemas, keyword by
+keyword. `conjunction` defers joining nested schemas until they are compiled, so recursive schemas
+can be joined too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ANNOTATIONS = (
     " contentSchema discriminator xml externalDocs"
 )
 ANNOTATIONS = frozenset(_ANNOTATIONS.split())
-"""Keywords that say nothing of which values are valid."""
+"""Keywords without an effect on validity."""
 
 LARGER = {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}
 SMALLER = {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}
@@ -31,7 +31,7 @@ SMALLER = {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxPropertie
 TOGETHER = {"properties", "additionalProperties", "prefixItems", "items"}
 
 DEPENDING = frozenset({"if", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef"})
-"""Keywords with schemas of which only the value shows whether they describe its members."""
+"""Keywords whose described members depend on the value."""
 
 EVALUATING = DEPENDING.union(COMBINING)
 
@@ -39,7 +39,7 @@ Plain = dict[str, Any]
 
 
 def plain(schema: Plain) -> Plain:
-    """Leave out annotations and what combines; write the rest as draft 2020-12 does."""
+    """Remove annotations and combining keywords, and write the rest as in draft 2020-12."""
     result = {
         key: value
         for key, value in schema.items()
@@ -68,18 +68,18 @@ def plain(schema: Plain) -> Plain:
 
 
 def _shared(values: list[Any], others: list[Any]) -> list[Any]:
-    """Return those of some values that are among others."""
+    """Return the values that are also in `others`."""
     known = set(map(canonical, others))
     return [value for value in values if canonical(value) in known]
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Compare values as JSON: true is not 1."""
+    """Compare values as JSON: true is not equal to 1."""
     return canonical(a) == canonical(b)
 
 
 def conjunction(*schemas: Schema) -> Schema:
-    """Make the schema that says that all of these hold."""
+    """Return a schema equivalent to all of these together."""
     parts: dict[str, Schema] = {}
     for schema in schemas:
         alone = isinstance(schema, dict) and schema.keys() == {"allOf"}
@@ -94,9 +94,9 @@ def conjunction(*schemas: Schema) -> Schema:
 
 
 def merged(a: Plain, b: Plain, report: Callable[[str], None]) -> Plain | None:
-    """Make one of two plain schemas, or None if no value fits both.
+    """Merge two plain schemas, or return None if no value fits both.
 
-    `report` takes the keywords that hold in both and cannot be made one: the first is kept.
+    `report` receives keywords that both have and that cannot be merged. The first one is kept.
     """
     spend(1 + len(a) + len(b))
     result = {**b, **a}
@@ -124,7 +124,7 @@ def _has(types: list[str], name: str) -> bool:
 
 
 def _members(a: Plain, b: Plain) -> Plain:
-    """Join properties: for one that only one side names, the other's additional ones count."""
+    """Join properties. A name of one side must also fit the other's additional properties."""
     result: Plain = {}
     if "properties" in a or "properties" in b:
         names = dict.fromkeys([*a.get("properties", {}), *b.get("properties", {})])
@@ -138,7 +138,7 @@ def _members(a: Plain, b: Plain) -> Plain:
 
 
 def _member(side: Plain, name: str) -> Schema:
-    # A pattern may match the name, and then "additional" does not count; patterns are reported.
+    # If a pattern matches the name, it is not an additional property. Patterns are reported.
     default = True if "patternProperties" in side else side.get("additionalProperties", True)
     return side.get("properties", {}).get(name, default)
 

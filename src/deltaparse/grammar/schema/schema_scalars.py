@@ -1,7 +1,7 @@
-"""Strings, numbers and enums of a JSON Schema, as text of JSON.
+"""Strings, numbers and enums of a JSON Schema, as JSON text.
 
-Each function takes a plain schema, makes the text that fits it, and gives to `report` the keywords
-that it does not express.
+Each function takes a plain schema, returns the matching text, and passes unexpressed keywords to
+`report`.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ STRING = frozenset({"minLength", "maxLength", "pattern", "format"})
 """Keywords of strings."""
 
 MAX_COUNTED = 100
-"""Characters of a text of some shape that are counted; each may be a state of a machine."""
+"""Most counted characters of a text with a shape. Each may be a state of a machine."""
 
-KEY_SAID = STRING | {"type", "enum"}
+KEY_KEYWORDS = STRING | {"type", "enum"}
 
 
 def key_text(schema: Schema) -> Expr | None:
-    """Make the texts that `propertyNames` allows, None where rules do not say it."""
+    """Return the texts `propertyNames` allows, or None if rules cannot express it."""
     if isinstance(schema, bool):
         return ANY_TEXT if schema else NOTHING
-    said = plain(schema)
-    if said.get("type", ["string"]) != ["string"] or said.keys() - KEY_SAID or _combines(schema):
+    own = plain(schema)
+    if own.get("type", ["string"]) != ["string"] or own.keys() - KEY_KEYWORDS or _combines(schema):
         return None
-    if "enum" in said:
-        if said.keys() & STRING:
+    if "enum" in own:
+        if own.keys() & STRING:
             return None
-        return choice(*(literal(value) for value in said["enum"] if isinstance(value, str)))
+        return choice(*(literal(value) for value in own["enum"] if isinstance(value, str)))
     reported: list[str] = []
-    text = string_text(said, reported.append)
+    text = string_text(own, reported.append)
     return None if reported else text
 
 
@@ -70,12 +70,12 @@ def _combines(schema: Plain) -> bool:
 
 
 def string(schema: Plain, json_text: JsonText, report: Report) -> Expr:
-    """Make a JSON string."""
+    """Return a JSON string."""
     return json_text.quoted(string_text(schema, report))
 
 
 def string_text(schema: Plain, report: Report) -> Expr:
-    """Make the text that a string may be, not spelled as JSON."""
+    """Return the text of a string, before it is spelled as JSON."""
     least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
     if most is not None and most < least:
         return NOTHING
@@ -86,7 +86,7 @@ def string_text(schema: Plain, report: Report) -> Expr:
 
 
 def _shape(schema: Plain, report: Report) -> Expr | None:
-    """Make the texts of `pattern` or `format`, of the former if there are both."""
+    """Return the texts of `pattern`, otherwise of `format`."""
     result = None
     if "pattern" in schema:
         try:
@@ -103,7 +103,7 @@ def _shape(schema: Plain, report: Report) -> Expr | None:
 
 
 def _sized(text: Expr, least: int, most: int | None, report: Report) -> Expr:
-    """Hold a text to a length: where it repeats one character, or has that length anyway."""
+    """Limit the length of a text, if it repeats one character or is short."""
     low, high = lengths(text)
     if isinstance(text, Chars):
         text = Repeat(text, 1, 1)
@@ -126,7 +126,7 @@ def _sized(text: Expr, least: int, most: int | None, report: Report) -> Expr:
 
 
 def _limited(count: int | None, keyword: str, report: Report) -> int | None:
-    """Report a bound that is too large to be counted to, and do without it."""
+    """Return a bound, or report one too large to be counted."""
     if count is None or count <= MAX_REPEAT:
         return count
     report(keyword)
@@ -134,10 +134,10 @@ def _limited(count: int | None, keyword: str, report: Report) -> int | None:
 
 
 def integer(schema: Plain, report: Report) -> Expr:
-    """Make an integer, of digits only: `1.0` and `1e3` are integers too, but nobody writes them."""
+    """Return an integer in digits. Models never write the equivalents `1.0` and `1e3`."""
     if schema.get("multipleOf", 1) != 1:
         report("multipleOf")
-    # Integers lie between the bounds whatever is not one is moved to.
+    # Rounding a bound inwards does not exclude any integer.
     least = [math.ceil(schema["minimum"])] if "minimum" in schema else []
     most = [math.floor(schema["maximum"])] if "maximum" in schema else []
     if "exclusiveMinimum" in schema:
@@ -148,7 +148,7 @@ def integer(schema: Plain, report: Report) -> Expr:
 
 
 def number(schema: Plain, report: Report) -> Expr:
-    """Make a number; an integer, where it must be a multiple of 1."""
+    """Return a number, or an integer if it must be a multiple of 1."""
     if schema.get("multipleOf") == 1:
         return integer(schema, report)
     if "multipleOf" in schema:
@@ -157,7 +157,7 @@ def number(schema: Plain, report: Report) -> Expr:
     high = [_bound(schema, key, report) for key in ("maximum", "exclusiveMaximum")]
     lows = [bound for bound in low if bound]
     highs = [bound for bound in high if bound]
-    # Of two bounds that are the same, the exclusive one counts.
+    # Of two equal bounds, the exclusive one is stricter.
     return token(
         numbers(
             max(lows, key=lambda bound: (bound.value, not bound.inclusive), default=None),
@@ -179,7 +179,7 @@ def _bound(schema: Plain, keyword: str, report: Report) -> Bound | None:
 
 
 def fitting(values: list[Any], schema: Plain, report: Report) -> list[Any]:
-    """Return those of an enum's values that fit the other keywords, as far as these are simple."""
+    """Return the values of an enum that fit the other simple keywords."""
     unsure = set()
     kept = {}
     for value in values:
@@ -193,7 +193,7 @@ def fitting(values: list[Any], schema: Plain, report: Report) -> list[Any]:
 
 
 def _fits(value: Any, schema: Plain) -> tuple[bool, set[str]]:
-    """Whether a value fits, and which keywords were not looked at."""
+    """Return True if a value fits, and the keywords that were not checked."""
     if "type" in schema and not _has_type(value, schema["type"]):
         return False, set()
     match value:

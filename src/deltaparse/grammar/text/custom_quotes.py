@@ -1,8 +1,8 @@
-"""JSON in which strings stand between quotes of the format's own, and keys in none.
+"""JSON with the format's own string quotes, and keys without quotes.
 
-Seen as `{city:<|"|>Oslo<|"|>,days:3}`. Between the quotes a string stands as it is, without
-escapes, so it is any text without the quote; what a schema says of one is kept as far as its
-characters cannot be the quote's first.
+An example is `{city:<|"|>Oslo<|"|>,days:3}`. A string is written between the quotes without
+escapes, so it is any text without the quote. Strings with constraints in the schema exclude the
+first character of the quote.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KEY = repeat(chars("az", "AZ", "09", "_", "-", "."), 1, 64)
 
 
 class OwnQuotes(JsonText):
-    """Makes the text of such values, by the names that JSON has for them."""
+    """Builds the text of JSON values in this notation."""
 
     __slots__ = ("_quote", "_rules_of")
 
@@ -48,7 +48,7 @@ class OwnQuotes(JsonText):
         self._rules_of = rules
 
     def quoted(self, text: Expr) -> Expr:
-        """Make a string between the format's quotes."""
+        """Return a string between the format's quotes."""
         quote = Literal(self._quote)
         if text == ANY_TEXT:
             return seq(quote, self._rules_of.add("quoted", text_until(self._quote)))
@@ -56,10 +56,10 @@ class OwnQuotes(JsonText):
         return NOTHING if inner == NOTHING else token(seq(quote, inner, quote))
 
     def pair(self, key: Expr, value: Expr) -> Expr:
-        """Write a member of an object, whose key has no quotes.
+        """Write a member of an object, with its key unquoted.
 
         Raises:
-            UsageError: the key is one that is not read back without them.
+            UsageError: the key cannot be read back without quotes.
         """
         name = _key(key)
         if name == NOTHING:
@@ -78,7 +78,7 @@ def _key(key: Expr) -> Expr:
 
 
 def _raw(expr: Expr, allowed: Expr, quote: str) -> Expr:
-    """Leave out of a text what might be taken for the quote."""
+    """Remove anything from a text that might be read as the quote."""
     match expr:
         case Literal(text):
             return NOTHING if quote in text else expr

@@ -1,9 +1,9 @@
-"""Texts that are of several expressions at once, and of none of others, as one expression.
+"""Intersection and difference of expressions, as one expression.
 
-The expressions are read together, character by character: what is left of each behind a character
-is a set of expressions again, its partial derivatives (Antimirov). These sets are the states of a
-machine, which becomes one expression by taking its states out one by one. Where that is too large,
-there is none.
+The expressions are matched together, character by character. After a character, the rest of each
+expression is a set of expressions: its partial derivatives (Antimirov). These sets are the states
+of a machine. Eliminating its states one by one gives one expression. If it would be too large,
+there is no result.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from ..rules.work import spend
 __all__ = ["both", "matches"]
 
 MAX_STATES = 300
-"""Different rests of the expressions that are looked at."""
+"""Most states: different rests of the expressions."""
 
 MAX_PARTS = 2_000
-"""Parts of the expression that is made."""
+"""Most parts of the resulting expression."""
 
 MAX_LEVELS = 60
-"""Parts of it in one another."""
+"""Most nested parts of the resulting expression."""
 
 PER_STEP = 8
-"""Parts of an expression that one step of work looks at."""
+"""Parts of an expression visited in one step of work."""
 
 Rest: TypeAlias = frozenset[Expr]
-"""What may be left of one expression: any of these."""
+"""Possible rests of one expression."""
 
 State: TypeAlias = tuple[Rest, ...]
 ANYTHING = repeat(ANY_CHAR)
@@ -58,11 +58,11 @@ LAST = 0x10FFFF
 
 
 class _TooLarge(Exception):
-    """There is no small expression."""
+    """The resulting expression would be too large."""
 
 
 def matches(expr: Expr, text: str) -> bool:
-    """Whether a text is one of an expression without references."""
+    """Return True if a text matches an expression without references."""
     rest: Rest = frozenset((expr,))
     for char in text:
         spend(_cost(rest))
@@ -71,9 +71,14 @@ def matches(expr: Expr, text: str) -> bool:
 
 
 def both(wanted: Iterable[Expr], unwanted: Iterable[Expr] = ()) -> Expr | None:
-    """Make the texts that fit all of `wanted` and none of `unwanted`, which have no references.
+    """Return the texts that match all of `wanted` and none in `unwanted`.
 
-    Returns None where this takes too large an expression.
+    Args:
+        wanted: expressions without references.
+        unwanted: expressions without references.
+
+    Returns:
+        One expression, or None if it would be too large.
     """
     wanted, unwanted = tuple(wanted), tuple(unwanted)
     start = tuple(frozenset((expr,)) for expr in (*wanted, *unwanted))
@@ -84,7 +89,7 @@ def both(wanted: Iterable[Expr], unwanted: Iterable[Expr] = ()) -> Expr | None:
 
 
 class _Machine(NamedTuple):
-    """States by number, 0 the first: which characters lead where, and whether a text may end."""
+    """States by number, from 0: the characters to each next state, and final states."""
 
     steps: list[dict[int, Expr]]
     ends: list[bool]
@@ -115,7 +120,7 @@ def _machine(start: State, wanted: int) -> _Machine:
 
 
 def _expression(machine: _Machine) -> Expr:
-    """Take the states out of a machine one by one, those with the fewest ways through first."""
+    """Eliminate the states of a machine one by one, states with few paths first."""
     last = len(machine.steps)
     to: dict[int, dict[int, Expr]] = {
         at: steps | ({last: EMPTY} if ends else {})
@@ -154,7 +159,7 @@ def _either(a: Expr, b: Expr) -> Expr:
 
 
 def _check_size(expr: Expr) -> None:
-    """Refuse an expression that is large or deep; count the work of looking at it."""
+    """Refuse a large or deep expression, and count the work of measuring it."""
     count, level = 0, [expr]
     for _ in range(MAX_LEVELS):
         count += len(level)
@@ -168,7 +173,7 @@ def _check_size(expr: Expr) -> None:
 
 @lru_cache(maxsize=4096)
 def _cost(rest: Rest) -> int:
-    """Return the steps that the next character after `rest` takes."""
+    """Return the number of steps for the next character after `rest`."""
     size = sum(
         len(part.ranges) if isinstance(part, Chars) else 1 for expr in rest for part in walk(expr)
     )
@@ -186,10 +191,10 @@ def _parts(expr: Expr) -> Iterable[Expr]:
 
 
 def _spans(state: State) -> Iterator[tuple[int, int]]:
-    """Cut all characters where what follows may differ."""
+    """Split all characters into ranges with the same continuation."""
     ranges = [span for rest in state for expr in rest for span in _firsts(expr)]
     starts = sorted({0, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)})
-    # Half a surrogate pair is no character.
+    # Surrogates are not characters.
     starts = sorted({*(at for at in starts if not 0xD800 <= at <= 0xDFFF), 0xE000})
     for low, after in zip(starts, [*starts[1:], LAST + 1], strict=True):
         if low <= LAST:
@@ -198,7 +203,7 @@ def _spans(state: State) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=4096)
 def _firsts(expr: Expr) -> tuple[tuple[int, int], ...]:
-    """Return ranges that hold the characters that an expression may begin with."""
+    """Return ranges that include all first characters of an expression."""
     match expr:
         case Literal(text):
             return ((ord(text[0]), ord(text[0])),)
@@ -216,7 +221,7 @@ def _firsts(expr: Expr) -> tuple[tuple[int, int], ...]:
         case Repeat(body, _, _) | Token(body):
             return _firsts(body)
         case _:
-            raise TypeError(f"no expression of characters: {expr}")
+            raise TypeError(f"expected an expression of characters, not {expr}")
 
 
 def _after(rest: Rest, char: str) -> Rest:
@@ -226,7 +231,7 @@ def _after(rest: Rest, char: str) -> Rest:
 
 @lru_cache(maxsize=4096)
 def _derived(expr: Expr, char: str) -> Rest:
-    """Return what may be left of an expression behind a character."""
+    """Return the possible rests of an expression after a character."""
     match expr:
         case Literal(text):
             return frozenset((literal(text[1:]),)) if text[0] == char else frozenset()
@@ -248,4 +253,4 @@ def _derived(expr: Expr, char: str) -> Rest:
         case Token(body):
             return _derived(body, char)
         case _:
-            raise TypeError(f"no expression of characters: {expr}")
+            raise TypeError(f"expected an expression of characters, not {expr}")

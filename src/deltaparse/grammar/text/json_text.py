@@ -1,9 +1,9 @@
-r"""JSON as text: white space, strings with their escapes, and values written out.
+r"""JSON as text: whitespace, strings with escapes, and fixed values.
 
-What may be written is what `json.loads` reads, and of that what serializers write: a character may
-stand for itself or be escaped; `\uD83D\uDE00` is one character, and half of it is none. A text
-that is fixed (a key, a value of an enum) may be spelled as `json.dumps` does, with `ensure_ascii`
-or without, or as Jinja's own `tojson`, which escapes `<`, `>`, `&` and `'`.
+The rules accept everything serializers write, as a subset of the input of `json.loads`. A character
+may be literal or escaped. `\uD83D\uDE00` is one character, and half of it is invalid. A fixed text
+(a key, or a value of an enum) may be spelled as by `json.dumps`, with or without `ensure_ascii`, or
+as by Jinja's `tojson`, which escapes `<`, `>`, `&` and `'`.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ __all__ = [
 SPACE = Literal(" ")
 
 INDENT = seq(repeat(Literal("\n"), 1, 2), repeat(chars(" ", "\t"), 0, 20))
-"""A new line, indented. llama.cpp's rule; without the bounds some models never stop indenting."""
+"""A new line, indented, as in llama.cpp. Without the bounds some models never stop indenting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """The white space of JSON: within brackets at both ends, after a comma, after a colon."""
+    """JSON whitespace: at both ends of brackets, after a comma, and after a colon."""
 
     inside: Expr = EMPTY
     comma: Expr = EMPTY
@@ -73,39 +73,40 @@ DUMPS = Spacing(comma=SPACE, colon=SPACE)
 """`{"a": 1, "b": []}`, as `json.dumps` writes by default."""
 
 EITHER = Spacing(comma=optional(token(SPACE)), colon=optional(token(SPACE)))
-"""Any mixture of these two."""
+"""Any mixture of `COMPACT` and `DUMPS`."""
 
 _ANY_SPACE = optional(token(choice(SPACE, INDENT)))
 
 FLEXIBLE = Spacing(_ANY_SPACE, _ANY_SPACE, _ANY_SPACE)
-"""A space, or a new line and an indentation, at any of these places, or nothing."""
+"""An optional space, or a new line and an indentation, at any of these places."""
 
 _SPACE_IN_TEXT = optional(token(choice(SPACE, seq(Literal("\n"), repeat(SPACE, 0, 20)))))
 
 FLEXIBLE_IN_TEXT = Spacing(_SPACE_IN_TEXT, _SPACE_IN_TEXT, _SPACE_IN_TEXT)
-r"""The same in JSON that stands in a string, where a line end is `\n` and a quote `\"`.
+r"""The same for JSON within a string, with line ends as `\n` and quotes as `\"`.
 
-A lexer takes the backslash behind a line end for white space if any may begin with one.
+Whitespace here excludes tabs. Otherwise a lexer would treat the backslash after a line end as
+whitespace.
 """
 
 LARGEST_WHOLE = 1e15
-"""Whole numbers below it may be written with a point or without."""
+"""Whole numbers below this limit may be written with or without a decimal point."""
 
 MAX_KEY = 40
-"""Characters of a key that set it apart from others; each of them is a level of nesting."""
+"""Most characters that distinguish a key from others. Each is a level of nesting."""
 
 PLAIN = except_chars(chars((0, 0x1F), '"', "\\"))
-"""Characters that may stand for themselves in a JSON string."""
+"""Characters with a literal form in JSON strings."""
 
 SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 
 ESCAPED = chars((0, 0x1F), "<", ">", "&", "'", (0x7F, 0x10FFFF))
-"""Characters that some serializer writes as `\\uXXXX`."""
+r"""Characters some serializer writes as `\uXXXX`."""
 
 
 @lru_cache(maxsize=4096)
 def common(a: Expr, b: Expr) -> Expr:
-    """Make the characters that are both in `a` and in `b`."""
+    """Return the characters in both classes."""
     ranges = [*_ranges(except_chars(a)), *_ranges(except_chars(b))]
     return except_chars(chars(*ranges))
 
@@ -116,14 +117,14 @@ def _ranges(expr: Expr) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=1024)
 def _escaped(expr: Expr) -> Expr:
-    """Spell one character of a class with an escape, where a serializer would."""
+    """Spell one character of a class with an escape used by a serializer."""
     short = [code for char, code in SHORT.items() if common(expr, chars(char)) != NOTHING]
     units = (_hex_units(low, high) for low, high in _ranges(common(expr, ESCAPED)))
     return seq(Literal("\\"), choice(chars(*short), *units))
 
 
 def _hex_units(low: int, high: int) -> Expr:
-    """Spell the characters from `low` to `high` as UTF-16 in hexadecimal, but for a backslash."""
+    """Spell a range of characters as UTF-16 in hexadecimal, without the first backslash."""
     if low < 0x10000 <= high:
         return choice(_hex_units(low, 0xFFFF), _hex_units(0x10000, high))
     if high < 0x10000:
@@ -131,7 +132,7 @@ def _hex_units(low: int, high: int) -> Expr:
     first, last = divmod(low - 0x10000, 0x400), divmod(high - 0x10000, 0x400)
     options = []
     if first[0] < last[0]:
-        # Whole blocks in between go together.
+        # Complete blocks between the ends share one alternative.
         if first[1]:
             options.append(_pairs(first[0], first[0], first[1], 0x3FF))
         if last[1] < 0x3FF:
@@ -165,19 +166,19 @@ JSON_CHAR = choice(
         choice(chars(*SHORT.values()), *(_hex_units(*pair) for pair in _ranges(ANY_CHAR))),
     ),
 )
-"""Any character, spelled in any way."""
+"""Any character, in any spelling."""
 
 _ESCAPABLE = chars(*_ranges(ESCAPED), *SHORT)
 _ESCAPE = _escaped(ANY_CHAR)
 
 
 class JsonText:
-    """Makes the text of JSON, adding to a book the rules that come again and again."""
+    """Builds JSON text, and adds shared rules to a book."""
 
     __slots__ = ("_escape", "_rules", "any_char", "spacing")
 
     quote = '"'
-    """What a string stands in, by the name that it has in `spelled`."""
+    """The delimiter of a string, as spelled by `spelled`."""
 
     def __init__(self, rules: RuleBook, spacing: Spacing) -> None:
         self._rules = rules
@@ -191,7 +192,7 @@ class JsonText:
         return expr
 
     def spelled(self, expr: Expr) -> Expr:
-        """Spell a text as it stands in a JSON string. `expr` must have no `Ref`."""
+        """Spell a text for a JSON string. `expr` must not contain a `Ref`."""
         match expr:
             case Literal(text):
                 return seq(*map(_fixed, _RUNS.findall(text)))
@@ -207,11 +208,11 @@ class JsonText:
         return choice(common(expr, PLAIN), escape)
 
     def quoted(self, text: Expr) -> Expr:
-        """Make the JSON string of a text."""
+        """Return the JSON string of a text."""
         return token(seq(Literal('"'), self.spelled(text), Literal('"')))
 
     def written(self, value: Any) -> Expr:
-        """Write a JSON value out: its keys in order, its numbers as `json.dumps` writes them."""
+        """Write a JSON value, with its keys in order and numbers as by `json.dumps`."""
         match value:
             case str():
                 return self.quoted(literal(value))
@@ -226,34 +227,34 @@ class JsonText:
                 return self.word(value)
 
     def word(self, value: float | bool | None) -> Expr:
-        """Write a value that is one word: a number, a boolean or null."""
+        """Write a number, a boolean or null."""
         return token(Literal(json.dumps(value)))
 
     def pair(self, key: Expr, value: Expr) -> Expr:
-        """Write a member of an object; its key is a text, its value is JSON."""
+        """Write a member of an object, from the text of its key and the JSON of its value."""
         return seq(self.quoted(key), token(Literal(":")), self.spacing.colon, value)
 
     def after_comma(self, item: Expr) -> Expr:
-        """Write an item that is not the first."""
+        """Write an item after the first."""
         return seq(token(Literal(",")), self.spacing.comma, item)
 
     def _joined(self, brackets: str, items: list[Expr]) -> Expr:
         return self.within(brackets, seq(*items[:1], *map(self.after_comma, items[1:])))
 
     def within(self, brackets: str, inside: Expr) -> Expr:
-        """Put something between brackets; nothing has one place for white space, not two."""
+        """Put an expression between brackets. Empty brackets have only one place for whitespace."""
         opening, closing = (token(Literal(bracket)) for bracket in brackets)
         space = self.spacing.inside
         return seq(opening, space, *((inside, space) if inside != EMPTY else ()), closing)
 
 
 _RUNS = re.compile(r"""[^\x00-\x1f"\\<>&'\x7f-\U0010ffff]+|.""", re.DOTALL)
-"""Characters that each serializer writes as they are, and each of the others by itself."""
+"""Runs of characters all serializers write literally, and each other character by itself."""
 
 
 @lru_cache(maxsize=1024)
 def _fixed(text: str) -> Expr:
-    """Spell a fixed run: as any of the serializers do, and in lower case."""
+    """Spell a fixed run in the ways of the serializers, with lowercase hexadecimal digits."""
     ways = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
     if text in "<>&'":
         ways.add(f"\\u{ord(text):04x}")
@@ -261,7 +262,7 @@ def _fixed(text: str) -> Expr:
 
 
 class Letters(NamedTuple):
-    """What texts are made of: their first character and others, `least` to `most` of them all."""
+    """Alphabet and length of texts: the first character, later ones, `least` and `most`."""
 
     first: Expr = ANY_CHAR
     more: Expr = ANY_CHAR
@@ -275,16 +276,16 @@ ANY_TEXT = Letters()
 def other_texts(
     texts: Iterable[str], letters: Letters = ANY_TEXT, begun: Collection[str] = ()
 ) -> Expr:
-    """Make any text that is none of `texts`: as keys must be that a schema does not name.
+    """Return any text except `texts`, for keys without a name in a schema.
 
-    None begins with one of `begun`, either. Of texts longer than `MAX_KEY`, it leaves out all that
-    begin as they do.
+    The texts also do not begin with any of `begun`. For texts longer than `MAX_KEY`, all texts with
+    the same first `MAX_KEY` characters are excluded.
     """
     return _other(sorted({*texts, *begun}), 0, letters, frozenset(begun))
 
 
 def _other(texts: list[str], at: int, letters: Letters, begun: Collection[str]) -> Expr:
-    """Texts that go on otherwise than `texts` do, which are the same up to `at`."""
+    """Return texts that differ from `texts` from position `at` on."""
     by_char: dict[str, list[str]] = {}
     for text in texts:
         if len(text) > at:

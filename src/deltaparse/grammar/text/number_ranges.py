@@ -1,10 +1,10 @@
 """Numbers between bounds, digit by digit.
 
-Integers are exact. So are other numbers as decimals, which is how they are written: only a reader
-that rounds to floating point may take a number just below an exclusive bound for the bound itself.
+Integers are exact, and so are other numbers as decimals, their written form. Only a reader with
+floating point numbers may read a number just below an exclusive bound as the bound.
 
-All are of at most `MAX_DIGITS` digits before and after the point, and none is too large for a
-floating point number: JSON has no such limits, but those who read it do.
+Numbers have at most `MAX_DIGITS` digits before and after the point, and fit a floating point
+number. JSON does not have these limits, but JSON readers do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..rules.rules import (
 __all__ = ["MAX_DIGITS", "Bound", "digit_span", "integers", "numbers"]
 
 MAX_DIGITS = 20
-"""Enough for 64 bits, and for each number that Python writes without an exponent."""
+"""Most digits: enough for 64 bits, and for any number Python writes without an exponent."""
 
 LARGEST = 10**MAX_DIGITS - 1
 
@@ -39,12 +39,12 @@ MINUS = Literal("-")
 
 TINY = Decimal("1e-4")
 HUGE = Decimal("1e16")
-"""Python writes an exponent below the one and from the other on."""
+"""Python writes an exponent below `TINY`, and from `HUGE` on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """An end of a range, and whether it belongs to it."""
+    """An end of a range. `inclusive` is True if the end belongs to the range."""
 
     value: Decimal
     inclusive: bool = True
@@ -54,7 +54,7 @@ ZERO = Bound(Decimal(0))
 
 
 def digit_span(low: Digits[int], high: Digits[int], *, radix: int = 10) -> Expr:
-    """Make the numbers from `low` to `high`, both given as digits and of the same length."""
+    """Return the numbers from `low` to `high`, given as digits of the same length."""
     if not low:
         return EMPTY
     if not any(low) and all(digit == radix - 1 for digit in high):
@@ -63,7 +63,7 @@ def digit_span(low: Digits[int], high: Digits[int], *, radix: int = 10) -> Expr:
     if first == last:
         return seq(_digits(first, first), digit_span(low_rest, high_rest, radix=radix))
     least, most = [0] * len(low_rest), [radix - 1] * len(low_rest)
-    # A border whose other digits are all there goes with those in the middle.
+    # A border with a full range of other digits is merged into the middle.
     from_ = first + (low_rest != least)
     to = last - (high_rest != most)
     options = []
@@ -83,7 +83,7 @@ def _digits(low: int, high: int) -> Expr:
 
 
 def integers(least: int | None, most: int | None) -> Expr:
-    """Make the integers from `least` to `most`, both included; None: no bound but the digits'."""
+    """Return the integers from `least` to `most`, both inclusive (None: limited by digits)."""
     low = -LARGEST if least is None else max(least, -LARGEST)
     high = LARGEST if most is None else min(most, LARGEST)
     return choice(
@@ -93,7 +93,7 @@ def integers(least: int | None, most: int | None) -> Expr:
 
 
 def _naturals(low: int, high: int) -> Expr:
-    """Make the integers from `low` to `high`, none of them negative."""
+    """Return the integers from `low` to `high`, both at least 0."""
     if low > high:
         return NOTHING
     options: list[Expr] = []
@@ -116,7 +116,7 @@ _ANY_DIGITS = repeat(DIGIT, 0, MAX_DIGITS)
 _ANY_FRACTION = optional(seq(Literal("."), _SOME_DIGITS))
 _THREE_DIGITS = choice(
     seq(chars("12"), DIGIT, DIGIT), seq(Literal("30"), chars("07"))
-)  # no number below 10 overflows with these
+)  # numbers below 10 do not overflow with these
 
 
 def _scientific(sign: Expr, exponent: Expr) -> Expr:
@@ -141,10 +141,10 @@ _ANY_NUMBER = seq(
 
 
 def numbers(least: Bound | None, most: Bound | None) -> Expr:
-    """Make the numbers between two bounds, or up to where the digits end.
+    """Return the numbers between two bounds (None: limited by digits).
 
-    With bounds, exponents are for what is below `TINY` or from `HUGE` on, and only where all of
-    that lies between the bounds.
+    With bounds, exponents are used only below `TINY` or from `HUGE` on, and only if the bounds
+    include all of these numbers.
     """
     if least is None and most is None:
         return _ANY_NUMBER
@@ -159,7 +159,7 @@ def _mirrored(bound: Bound | None) -> Bound | None:
 
 
 def _magnitudes(low: Bound, high: Bound | None) -> Expr:
-    """Make the numbers from `low`, which is not negative, to `high`, written without a sign."""
+    """Return the numbers from `low` (at least 0) to `high`, without a sign."""
     options = []
     if high is None or high.value >= TINY:
         options += [_TINY] if low.value == 0 else []
@@ -186,13 +186,13 @@ def _decimals(low: Bound, high: Bound) -> Expr:
 
 
 def _split(value: Decimal) -> tuple[int, str]:
-    """Split into the integer and the digits after the point, the last of which is not 0."""
+    """Split into the integer and the digits after the point, without trailing zeros."""
     integer, _, fraction = f"{value:f}".partition(".")
     return int(integer), fraction.rstrip("0")
 
 
 def _with_point(fraction: Expr, low: Bound | None, high: Bound | None) -> Expr:
-    """Add the point, and the integer by itself where that lies within the bounds."""
+    """Add the point, and the integer by itself if it is within the bounds."""
     whole = (low is None or _whole(low)) and (high is None or _reaches(high))
     dotted = seq(Literal("."), fraction)
     return optional(dotted) if whole else dotted
@@ -207,7 +207,7 @@ def _reaches(high: Bound) -> bool:
 
 
 def _at_least(digits: str, inclusive: bool) -> Expr:
-    """Make the digits after the point that are no less than `digits`: one or more."""
+    """Return one or more digits after the point, with a value of at least `digits`."""
     if not digits:
         more = seq(repeat(Literal("0"), 0, MAX_DIGITS), POSITIVE, _ANY_DIGITS)
         return _SOME_DIGITS if inclusive else more
@@ -220,7 +220,7 @@ def _at_least(digits: str, inclusive: bool) -> Expr:
 
 
 def _at_most(digits: str, inclusive: bool) -> Expr:
-    """Make the digits after the point that are no more than `digits`: one or more."""
+    """Return one or more digits after the point, with a value of at most `digits`."""
     if not digits:
         return repeat(Literal("0"), 1, MAX_DIGITS) if inclusive else NOTHING
     digit, rest = int(digits[0]), digits[1:]
@@ -232,7 +232,7 @@ def _at_most(digits: str, inclusive: bool) -> Expr:
 
 
 def _between(low: str, high: str, from_low: bool, to_high: bool) -> Expr:
-    """Make the digits after the point from `low` to `high`: one or more."""
+    """Return one or more digits after the point, with a value from `low` to `high`."""
     if low == high:
         zeros = repeat(Literal("0"), 0 if low else 1, MAX_DIGITS)
         return seq(literal(low), zeros) if from_low and to_high else NOTHING
@@ -241,7 +241,7 @@ def _between(low: str, high: str, from_low: bool, to_high: bool) -> Expr:
     first, last = int(low[0]), int(high[0])
     if first == last:
         after = _between(low[1:], high[1:], from_low, to_high)
-        # The digits may end here where this is `low` itself.
+        # The digits may end here if they equal `low`.
         after = optional(after) if len(low) == 1 and from_low else after
         return seq(literal(low[0]), after)
     middle = _digits(first + 1, last - 1) if first + 1 < last else NOTHING
@@ -255,7 +255,7 @@ def _between(low: str, high: str, from_low: bool, to_high: bool) -> Expr:
 
 
 def _above(high: str, from_zero: bool, to_high: bool) -> Expr:
-    """Make the digits after the point from 0 to `high`, 0 itself only if `from_zero`."""
+    """Return the digits after the point from 0 to `high`; 0 itself only if `from_zero`."""
     if from_zero:
         return _at_most(high, to_high)
     first, rest = int(high[0]), high[1:]

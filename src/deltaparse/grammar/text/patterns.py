@@ -1,11 +1,11 @@
-r"""JSON Schema's `pattern`: of ECMA 262's regular expressions, those that are regular.
+r"""JSON Schema's `pattern`: the regular subset of ECMA 262's regular expressions.
 
     pattern = branch *("|" branch)            branch = ["^"] *(atom [times]) ["$"]
     times   = ("*" / "+" / "?" / "{m}" / "{m,}" / "{m,n}") ["?"]
     atom    = "." / char / escape / "[" ["^"] *(char ["-" char] / escape) "]" / "(" ["?:"] ... ")"
 
-A pattern is looked for anywhere in the text, so what has no `^` or `$` has any text there. `\d` and
-`\w` are of ASCII; of what `\s` is, what Python and ECMA agree on is offered.
+A pattern may match anywhere in the text, so without `^` or `$` any text may surround it. `\d` and
+`\w` are ASCII. `\s` is the whitespace on which Python and ECMA agree.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..rules.rules import (
 __all__ = ["MAX_PATTERN", "NotRegular", "lengths", "pattern_text"]
 
 MAX_PATTERN = 1_000
-"""Characters of a pattern."""
+"""Most characters of a pattern."""
 
 MAX_NESTING = 20
 
@@ -66,17 +66,22 @@ COUNTED = {char: bounds for bounds, char in QUANTIFIERS.items()}
 
 
 class NotRegular(ValueError):
-    """A pattern that is none, or that this module does not translate; the text says why."""
+    """An invalid or untranslatable pattern. The message gives the reason."""
 
 
 def pattern_text(pattern: str, longest: int = MAX_PATTERN) -> Expr:
-    """Make the texts in which a pattern is found, which has no more than `longest` characters.
+    """Return the texts that match a pattern.
+
+    Args:
+        pattern: the regular expression.
+        longest: the most characters of the pattern.
 
     Raises:
-        NotRegular: lookaround, back references, anchors inside, properties, or no pattern at all.
+        NotRegular: the pattern is invalid, or has lookaround, back references, inner anchors or
+            Unicode properties.
     """
     if len(pattern) > longest:
-        raise NotRegular("it is too long")
+        raise NotRegular("the pattern is too long")
     reader = _Reader(pattern)
     found = reader.branches(anchored=True, depth=0)
     if reader.at < len(pattern):
@@ -95,7 +100,7 @@ class _Reader:
     def _next(self) -> str:
         char = self._peek()
         if not char:
-            raise NotRegular("it ends too early")
+            raise NotRegular("the pattern ends too early")
         self.at += 1
         return char
 
@@ -106,7 +111,7 @@ class _Reader:
 
     def branches(self, *, anchored: bool, depth: int) -> Expr:
         if depth > MAX_NESTING:
-            raise NotRegular("its groups are nested too deeply")
+            raise NotRegular("groups are nested too deeply")
         options = [self._branch(anchored, depth)]
         while self._took("|"):
             options.append(self._branch(anchored, depth))
@@ -120,7 +125,7 @@ class _Reader:
             parts.append(self._repeated(self._atom(depth)))
         after = EMPTY if anchored and self._took("$") else anything
         if self._peek() not in {"", "|", ")"}:
-            raise NotRegular("an anchor inside")
+            raise NotRegular("inner anchors are not supported")
         return seq(before, *parts, after)
 
     def _repeated(self, atom: Expr) -> Expr:
@@ -132,20 +137,20 @@ class _Reader:
             least, most = self._count()
         else:
             return atom
-        self._took("?")  # which of the matches is found does not matter
+        self._took("?")  # greedy and lazy match the same texts
         return repeat(atom, least, most)
 
     def _count(self) -> tuple[int, int | None]:
         end = self._pattern.find("}", self.at)
         low, comma, high = self._pattern[self.at + 1 : end].partition(",")
         if end < 0 or not all(text.isascii() and text.isdigit() for text in (low, high or "0")):
-            raise NotRegular("`{` by itself")
+            raise NotRegular("`{` must begin a count")
         self.at = end + 1
         if len(low) > 4 or len(high) > 4 or max(int(low), int(high or 0)) > MAX_REPEAT:
-            raise NotRegular(f"it counts to more than {MAX_REPEAT}")
+            raise NotRegular(f"counts must not exceed {MAX_REPEAT}")
         most = int(high) if high else None if comma else int(low)
         if most is not None and most < int(low):
-            raise NotRegular("it counts from more to less")
+            raise NotRegular("the bounds of a count are reversed")
         return int(low), most
 
     def _atom(self, depth: int) -> Expr:
@@ -159,16 +164,16 @@ class _Reader:
             case "\\":
                 return self._escape()
             case "^" | "*" | "+" | "?" | "{" | "}" | "]" as char:
-                raise NotRegular(f"{char!r} here")
+                raise NotRegular(f"unexpected {char!r}")
             case char:
                 return chars(char)
 
     def _group(self, depth: int) -> Expr:
         if self._took("?") and not self._took(":"):
-            raise NotRegular("a group that looks around, or has a name")
+            raise NotRegular("lookaround and named groups are not supported")
         inside = self.branches(anchored=False, depth=depth + 1)
         if not self._took(")"):
-            raise NotRegular("a group that does not end, or an anchor in one")
+            raise NotRegular("unclosed group, or an anchor in a group")
         return inside
 
     def _escape(self) -> Expr:
@@ -178,17 +183,17 @@ class _Reader:
         return chars(self._escaped(char))
 
     def _escaped(self, char: str) -> str:
-        """Read the rest of the escape of a single character."""
+        """Read the rest of an escaped single character."""
         if char in HEX:
             digits = self._pattern[self.at : self.at + HEX[char]]
             self.at += HEX[char]
             if len(digits) < HEX[char] or any(d not in "0123456789abcdefABCDEF" for d in digits):
-                raise NotRegular(f"\\{char}{digits}")
+                raise NotRegular(f"invalid escape \\{char}{digits}")
             return chr(int(digits, 16))
         if char in CONTROLS and not (char == "0" and self._peek().isdigit()):
             return CONTROLS[char]
         if char.isalnum():
-            raise NotRegular(f"\\{char}")
+            raise NotRegular(f"unsupported escape \\{char}")
         return char
 
     def _class(self) -> Expr:
@@ -200,7 +205,7 @@ class _Reader:
                 self.at += 1
                 high = self._member()
                 if not isinstance(low, str) or not isinstance(high, str) or low > high:
-                    raise NotRegular("a range that is none")
+                    raise NotRegular("invalid range in a class")
                 ranges.append((ord(low), ord(high)))
             elif isinstance(low, str):
                 ranges.append((ord(low), ord(low)))
@@ -222,7 +227,7 @@ class _Reader:
 
 
 def lengths(expr: Expr) -> tuple[int, int | None]:
-    """Return the fewest and the most characters of a text without a `Ref`; None: any number."""
+    """Return the minimum and maximum length of a text without a `Ref` (None: unbounded)."""
     match expr:
         case Literal(text):
             return len(text), len(text)

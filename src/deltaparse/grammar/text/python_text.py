@@ -1,7 +1,7 @@
-r"""Python literals as text: what `repr` writes, and what models write that mix it with JSON.
+r"""Python literals as text: the output of `repr`, and mixtures with JSON by models.
 
-A string stands in quotes of either kind, `True` and `true` are the same. Escapes are those that
-Python and JSON share, for parsers repair what is nearly JSON, where `\x` is none.
+Strings have quotes of either kind, and `True` and `true` are equivalent. Only escapes common to
+Python and JSON are used, because parsers repair almost-JSON, and `\x` is invalid in JSON.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ HEX = chars("09", "af")
 
 _UNIT = choice(seq(chars("09", "ac", "ef"), HEX), seq(Literal("d"), chars("07")))
 UNIT = seq(Literal("u"), _UNIT, HEX, HEX)
-"""An escape that JSON has too; no half of a pair."""
+"""An escape JSON has too, without halves of surrogate pairs."""
 
 
 class PythonText(JsonText):
-    """Makes the text of Python literals, by the names that JSON has for them."""
+    """Builds the text of JSON values as Python literals."""
 
     __slots__ = ()
 
     def word(self, value: float | bool | None) -> Expr:
-        """Write a value that is one word, `None` as well as `null`."""
+        """Write a number, a boolean or None, with JSON's spellings of the last two too."""
         if value is None or isinstance(value, bool):
             return choice(*(token(Literal(word)) for word in WORDS[value]))
         return super().word(value)
 
     def quoted(self, text: Expr) -> Expr:
-        """Make the string of a text, in double quotes or single ones."""
-        ways = (seq(Literal(q), _spelled(text, q), Literal(q)) for q in "\"'")
+        """Return the string of a text, in double or single quotes."""
+        ways = (seq(Literal(mark), _spelled(text, mark), Literal(mark)) for mark in "\"'")
         return choice(*map(token, ways))
 
 
 class ReprText(PythonText):
-    """The same with strings in single quotes only: they set Python apart from JSON."""
+    """Python literals with single quotes only, which distinguish them from JSON."""
 
     __slots__ = ()
 
     quote = "'"
 
     def spelled(self, expr: Expr) -> Expr:
-        """Spell a text as it stands in such a string. `expr` must have no `Ref`."""
+        """Spell a text for a string. `expr` must not contain a `Ref`."""
         return _spelled(expr, "'")
 
     def quoted(self, text: Expr) -> Expr:
-        """Make the string of a text, in single quotes."""
+        """Return the string of a text, in single quotes."""
         return token(seq(Literal("'"), self.spelled(text), Literal("'")))
 
 
@@ -78,7 +78,7 @@ def _spelled(expr: Expr, quote: str) -> Expr:
 
 
 def _escaped(char: str, quote: str) -> str:
-    """Write a character as `repr` does, in quotes of this kind."""
+    """Escape a character as `repr` does, for quotes of this kind."""
     if char in "\"'":
         return f"\\{char}" if char == quote else char
     return repr(char)[1:-1]
@@ -86,9 +86,9 @@ def _escaped(char: str, quote: str) -> str:
 
 @lru_cache(maxsize=512)
 def _char(expr: Chars, quote: str) -> Expr:
-    """Write one character of a class: as it is, or with an escape where it has a short one."""
+    """Write one character of a class, literally or with its short escape."""
     plain = common(expr, except_chars(chars((0, 0x1F), (0x7F, 0x9F), "\\", quote)))
-    # The other quote needs no escape, and JSON has none for it.
+    # The other quote does not need an escape, and JSON does not have one for it.
     codes = SHORT | {quote: quote}
     short = [code for char, code in codes.items() if common(expr, chars(char)) != NOTHING]
     escapes = [chars(*short)] if short else []

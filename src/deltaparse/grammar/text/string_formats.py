@@ -1,9 +1,9 @@
-r"""JSON Schema's `format` for strings, as patterns.
+"""JSON Schema's `format` for strings, as patterns.
 
-Each of these is a part of what the format allows, and all of it where that is regular and small:
-`date` knows the days of the months and the leap years, from year 1 on; `time` and `date-time` have
-no leap second, and nine digits of a second at most; `email` and `hostname` are of ASCII. Formats
-that are not here are not expressed.
+Each pattern accepts a subset of the format, or all of it if the format is regular and small. `date`
+checks the days of the months and leap years, from year 1 on. `time` and `date-time` exclude leap
+seconds, and allow at most nine digits of a second. `email` and `hostname` are ASCII. Other formats
+are not expressed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TIME = rf"{_CLOCK}:[0-5]\d(?:\.\d{{1,9}})?(?:Z|[+\-]{_CLOCK})"
 _BYTE = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?"
 _ATEXT = r"[A-Za-z0-9!#$%&'*+\-/=?_`{|}~]"
-# 64 characters are allowed before the @.
+# The limit before the @ is 64 characters.
 _LOCAL = (
     rf"(?:{_ATEXT}{{1,30}}(?:\.{_ATEXT}{{1,30}})?|{_ATEXT}{{1,12}}(?:\.{_ATEXT}{{1,12}}){{2,4}})"
 )
@@ -53,7 +53,7 @@ FORMATS = {
     "date-time": rf"{_DATE}T{_TIME}",
     "uuid": r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
     "ipv4": rf"{_BYTE}(?:\.{_BYTE}){{3}}",
-    "hostname": rf"{_LABEL}(?:\.{_LABEL}){{0,3}}",  # 253 characters are allowed
+    "hostname": rf"{_LABEL}(?:\.{_LABEL}){{0,3}}",  # the limit is 253 characters
     "email": rf"{_LOCAL}@{_LABEL}(?:\.{_LABEL}){{1,3}}",
     "ipv6": _IPV6,
     "duration": rf"P(?:{_DAYS}(?:{_CLOCKED})?|{_CLOCKED}|\d{{1,9}}W)",
@@ -63,12 +63,12 @@ FORMATS = {
 
 
 MAX_FORMAT = 5_000
-"""Characters of a format's pattern."""
+"""Most characters of a format's pattern."""
 
 
 @cache
 def format_text(name: str) -> Expr | None:
-    """Make the texts of a format, or return None where it is not one of `FORMATS`."""
+    """Return the texts of a format, or None if it is not in `FORMATS`."""
     if name not in FORMATS:
         return None
     return pattern_text(f"^(?:{FORMATS[name]})$", longest=MAX_FORMAT)

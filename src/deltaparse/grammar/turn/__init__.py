@@ -1,1 +1,1 @@
-"""The grammar of a turn: what a wire format and a request allow."""
+"""Grammars of an assistant turn, from a wire format and a request."""

@@ -1,4 +1,4 @@
-"""The arguments of a function, in each of the forms that wire formats have for them."""
+"""The arguments of a function, in each form of the wire formats."""
 
 from __future__ import annotations
 
@@ -50,13 +50,14 @@ from .tagged_values import TaggedValue, ValueEnd
 __all__ = ["Arguments", "written_in"]
 
 TOP = {"type", "properties", "required", "additionalProperties"}
-"""Keywords of the arguments themselves that every form expresses, as far as there is no more."""
+"""Keywords of the arguments object that every form of arguments expresses."""
 
 
 class Parameter(NamedTuple):
-    """One argument: its name, its schema and where that stands, and whether it must be there.
+    """One argument: its name, its schema, its JSON pointer, and True if it is required.
 
-    `others`: it stands for all arguments that are called otherwise than these, and has no name.
+    `others` is set for a parameter without a name: it represents all arguments except the names
+    in `others`.
     """
 
     key: str
@@ -67,10 +68,10 @@ class Parameter(NamedTuple):
 
 
 class Arguments:
-    """Makes the text of arguments, adding rules to a book.
+    """Builds the text of arguments, and adds rules to a book.
 
-    `not_expressed` collects what the schemas say and the rules do not hold the text to; a path
-    in it begins with the tool's name.
+    `not_expressed` collects the schema keywords the rules do not enforce. Its paths begin with the
+    tool's name.
     """
 
     def __init__(self, fmt: WireFormat, rules: RuleBook, spacing: Spacing) -> None:
@@ -87,7 +88,7 @@ class Arguments:
         dialect: Dialect | None = None,
         spacing: Spacing | None = None,
     ) -> Expr:
-        """Make a JSON object, or what the format, or `dialect`, has for one."""
+        """Return a JSON object, or its equivalent in the format's dialect or in `dialect`."""
         try:
             found = schema_rules(
                 tool.schema,
@@ -108,7 +109,7 @@ class Arguments:
         return schema_rules({}, spacing=spacing, rules=rules, dialect=dialect).value
 
     def text(self, tool: Tool) -> Expr:
-        """Make a JSON string, or one of Python, that holds a JSON object."""
+        """Return a JSON or Python string with a JSON object in it."""
         own = RuleBook()
         spacing = FLEXIBLE_IN_TEXT if self.spacing == FLEXIBLE else self.spacing
         value = self.json(tool, own, JsonText, spacing)
@@ -126,7 +127,7 @@ class Arguments:
         return seq(quote, _spelled(value, copies, speller), quote)
 
     def python(self, tool: Tool) -> Expr:
-        """Make the arguments of a Python call, without the parentheses: `a="b", c=[1]`."""
+        """Return the arguments of a Python call, without the parentheses: `a="b", c=[1]`."""
 
         def after(expr: Expr) -> Expr:
             return seq(token(Literal(",")), self.spacing.comma, expr)
@@ -142,17 +143,25 @@ class Arguments:
         return self._in_order(tool, PythonText, member, after)
 
     def tagged(self, tool: Tool) -> Expr:
-        """Make arguments each of which stands in markers of its own."""
+        """Return arguments with markers around each.
+
+        Raises:
+            UsageError: argument values have no closing marker in this format, a name cannot be
+                written, or a required argument has no valid value.
+        """
         marks = self.fmt.arguments
         if not all(way.value_suffix for way in marks.ways):
-            raise UsageError("no grammar is made of values that only what follows them ends")
+            raise UsageError(
+                "cannot build a grammar: argument values have no closing marker in this format"
+            )
 
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
             key, others = parameter.key, parameter.others
             if others is None:
                 self._check_name(parameter)
             elif marks.key_suffix:
-                compiler.report("#", "additionalProperties")  # what ends it would repeat its name
+                # The end marker would have to repeat the unknown name.
+                compiler.report("#", "additionalProperties")
                 return NOTHING
             types = argument_types(tool.schema, key)
             if can_nest(self.fmt) and parameter.schema == schema_of_argument(tool.schema, key):
@@ -161,7 +170,7 @@ class Arguments:
                 value_of = elements.value(key, parameter.schema, types, parameter.path, name)
                 return seq(self._head(parameter, before, behind), value_of)
             if marks.item and not types.keys().isdisjoint(NESTING):
-                # They are JSON here, which is read all the same.
+                # Nested values are written as JSON, which the parser accepts as well.
                 compiler.report(parameter.path, "type")
 
             def value(suffix: str) -> TaggedValue:
@@ -178,7 +187,7 @@ class Arguments:
         return self._in_order(tool, self.dialect, member, self._after(marks.separator))
 
     def _check_name(self, parameter: Parameter) -> None:
-        """Refuse a name that cannot be read back from between its markers."""
+        """Refuse a name the parser could not read back from between its markers."""
         marks = self.fmt.arguments
         key, suffix = escapes_of(marks.name_escapes).write(parameter.key), marks.key_suffix
         marked = any(mark in key for mark in ValueEnd(self.fmt, key).in_names)
@@ -187,7 +196,7 @@ class Arguments:
             raise UsageError(f"{parameter.path}: this name cannot be written between markers")
 
     def _head(self, parameter: Parameter, before: str, behind: str) -> Expr:
-        """Make the name of an argument, between what stands before and behind it."""
+        """Return the name of an argument between the given markers."""
         if parameter.others is None:
             escapes = escapes_of(self.fmt.arguments.name_escapes)
             return literal(before + escapes.write(parameter.key) + behind)
@@ -196,9 +205,9 @@ class Arguments:
     def _ways(
         self, value: Callable[[str], TaggedValue], types: Kinds
     ) -> Iterator[tuple[str, str, Expr]]:
-        """Yield what may stand before and behind a name, and the value with its end.
+        """Yield the markers before and after a name, and the value with its end.
 
-        `value` makes it of its suffix; `types` are those that the schema allows.
+        `value` returns the value for an end marker. `types` are the types permitted by the schema.
         """
         marks = self.fmt.arguments
         usual, *others = marks.ways
@@ -206,11 +215,11 @@ class Arguments:
         before, behind = marks.name_prefix, marks.name_suffix
         if marks.type_suffix.strip():
             for kind, word in [(one, word) for one in types for word in words_for(one)]:
-                said = f"{word}{marks.type_suffix}"
+                typed = f"{word}{marks.type_suffix}"
                 if marks.type_first:
-                    yield before + said, behind, own.of_type(kind)
+                    yield before + typed, behind, own.of_type(kind)
                 else:
-                    yield before, behind + said, own.of_type(kind)
+                    yield before, behind + typed, own.of_type(kind)
         elif marks.literal_name_suffix.strip():
             yield before, behind, own.strings()
             yield before, marks.literal_name_suffix, own.others()
@@ -235,7 +244,7 @@ class Arguments:
         member: Callable[[Compiler, Parameter, str], Expr],
         after: Callable[[Expr], Expr],
     ) -> Expr:
-        """Make arguments in the schema's order, the optional ones there or not."""
+        """Return arguments in the schema's order, with optional ones optional."""
         try:
             check_document(tool.schema)
             json_text = dialect(self.rules, self.spacing)
@@ -275,12 +284,12 @@ class Arguments:
         compiler: Compiler,
         member: Callable[[Compiler, Parameter, str], Expr],
     ) -> Expr:
-        """Make an argument that nothing names, where such are offered, as they are in JSON."""
-        speaks = "properties" in branch or "patternProperties" in branch
-        schema = branch.get("additionalProperties", not speaks)
+        """Return an argument without a name in the schema, if permitted."""
+        lists_keys = "properties" in branch or "patternProperties" in branch
+        schema = branch.get("additionalProperties", not lists_keys)
         if schema is False:
             return NOTHING
-        # A name of another branch would be read as that has it.
+        # A name from another branch would be parsed with the type of that branch.
         named = {*(argument_names(tool.schema) or ()), *_names(branch)}
         path = step("#", "additionalProperties")
         parameter = Parameter("", schema, path, others=frozenset(named))
@@ -297,31 +306,31 @@ class Arguments:
 
 
 def _named(words: str) -> Iterator[str]:
-    """The types that words name, each once."""
+    """Iterate over the distinct types that words name."""
     yield from dict.fromkeys(kind for word in words.split() for kind in types_named(word))
 
 
 def _dialect(fmt: WireFormat) -> Dialect:
-    """How values are written that are no strings, or are inside of others."""
+    """Return the notation of values other than raw strings, and of nested values."""
     if fmt.arguments.quote:
         return partial(OwnQuotes, quote=fmt.arguments.quote)
     return PythonText if fmt.arguments.python_literals else JsonText
 
 
 def written_in(dialect: Dialect) -> Dialect:
-    """How the call is written whose arguments are: its first quote shows how all of it is."""
+    """Return the notation of the whole call, as its first quote determines it."""
     return ReprText if dialect is PythonText else dialect
 
 
 def _needed(text: Expr, parameter: Parameter) -> Expr:
-    """Refuse an argument that must be there and cannot."""
+    """Refuse a required argument without a valid value."""
     if text == NOTHING and parameter.required:
         raise UsageError(f"{parameter.path}: no value fits")
     return text
 
 
 def _parameters(branch: Mapping[str, Any], report: Callable[[str, str], None]) -> list[Parameter]:
-    """List the arguments that a schema describes or requires, and report what else it says."""
+    """List the arguments in a schema, and report its other keywords."""
     for keyword in sorted(branch.keys() - TOP):
         report("#", keyword)
     properties, required = branch.get("properties", {}), {*branch.get("required", [])}
@@ -333,7 +342,7 @@ def _parameters(branch: Mapping[str, Any], report: Callable[[str, str], None]) -
 
 
 def _names(branch: Mapping[str, Any]) -> Iterator[str]:
-    """Iterate over the names of the arguments that a schema describes or requires, each once."""
+    """Iterate over the distinct argument names a schema describes or requires."""
     yield from dict.fromkeys([*branch.get("properties", {}), *branch.get("required", [])])
 
 
@@ -342,7 +351,7 @@ def _in_tool(tool: Tool, error: UsageError) -> UsageError:
 
 
 def _spelled(expr: Expr, copies: Mapping[str, Ref], speller: JsonText) -> Expr:
-    r"""Spell JSON inside a JSON string; tokens stay tokens, since a quote is `\"` there."""
+    r"""Spell JSON inside a JSON string. Tokens stay tokens, since a quote is `\"` there."""
     match expr:
         case Ref(name):
             return copies[name]

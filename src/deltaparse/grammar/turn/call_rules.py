@@ -1,10 +1,10 @@
-"""The text of tool calls, from the first marker of the first to the last of the last.
+"""The text of tool calls, from their first marker to their last.
 
     calls = section_start ( "[" call { "," call } "]" | item { separator item } ) section_end
     item  = per_call_start call per_call_end
 
-White space at markers is what the template writes, while that in JSON is what `Spacing` allows:
-models are trained on the one and choose the other. Each family has its own `call`.
+Whitespace at markers is as in the template, because models are trained on it. Whitespace in JSON
+follows `Spacing`, because models choose it. Each format family has its own `call`.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from .offered_tools import Tool
 __all__ = ["Calls"]
 
 ID = repeat(ANY_CHAR, 1)
-"""A call's id in JSON: a format does not say which letters it has, and how many."""
+"""The id of a call in JSON. Formats do not specify its characters or its length."""
 
 POST = CallIdPosition.POST_ARGS
 
 INDEX = Token(repeat(chars("09"), 1, 9))
 
 COUNT = choice(token(Literal("0")), token(seq(chars("19"), repeat(chars("09"), 0, 8))))
-"""The same as a number in JSON."""
+"""The same as a JSON number."""
 
 CODE = seq(except_chars(chars("{", " ", "\t", "\n", "\r")), repeat(ANY_CHAR))
-"""Code: what begins with a brace would be JSON."""
+"""Code. It must not begin with a brace, which would start JSON."""
 
 
 class Calls:
-    """Makes calls of some tools, in a format's syntax, adding rules to a book."""
+    """Builds calls of some tools in a format's syntax, and adds rules to a book."""
 
     def __init__(
         self, fmt: WireFormat, tools: Sequence[Tool], rules: RuleBook, spacing: Spacing
@@ -69,11 +69,11 @@ class Calls:
         self._json = written_in(self.arguments.dialect)(rules, spacing)
 
     def of(self, tool: Tool) -> Expr:
-        """Make one call of a tool, in its markers."""
+        """Return one call of a tool, with its markers."""
         return self.text(parallel=False, called=[tool])
 
     def text(self, *, parallel: bool, called: Sequence[Tool] | None = None) -> Expr:
-        """Make one call, or with `parallel` one or more, in their markers."""
+        """Return one call, or several if `parallel`, with their markers."""
         tools, kind = self.fmt.tools, self.fmt.tools.format
         families: dict[ToolFormat, Callable[[Tool], Expr]] = {
             ToolFormat.JSON_NATIVE: self._json_call,
@@ -94,7 +94,7 @@ class Calls:
         return seq(lead(tools.section_start, body, self.rules), literal(tools.section_end))
 
     def code(self) -> Expr:
-        """Make code behind its own marker, where the format has that; else nothing."""
+        """Return code after its own marker, or `EMPTY` if the format does not support code."""
         code = self.fmt.code
         if not code.start.strip():
             return EMPTY
@@ -133,11 +133,11 @@ class Calls:
         return self._object([json.pair(literal(key), fields[key]) for key in dict.fromkeys(order)])
 
     def _constant(self, value: str) -> Expr:
-        """Make the value of a member that says nothing; any, if no two calls have the same."""
+        """Return the value of a constant member, or any value if it differs between calls."""
         return self._json.written(loads(value)) if value else self.arguments.any
 
     def _nested(self, fields: dict[str, Expr], ids: dict[str, Expr]) -> Expr:
-        """Make a call whose function is an object of its own; what is beside it differs."""
+        """Return a call with a nested function object, in each permitted order of members."""
         tools, json = self.fmt.tools, self._json
         order = [*(key for key in tools.field_order if key in fields), *fields]
         inner = [json.pair(literal(key), fields[key]) for key in dict.fromkeys(order)]
@@ -169,10 +169,10 @@ class Calls:
             given = seq(literal(ids.prefix), text, literal(ids.suffix))
         if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
             values = self.arguments.tagged(tool)
-            behind = marks.end or function.close
-            plain = not marks.start and behind[:1].strip() and ids.position is not POST
+            following = marks.end or function.close
+            plain = not marks.start and following[:1].strip() and ids.position is not POST
             if function.name_suffix.endswith("\n") and plain and may_be_empty(values):
-                # Where there are none, templates leave their line empty.
+                # Without arguments, templates leave an empty line.
                 values = choice(values, literal("\n"))
         else:
             values = self.arguments.json(tool)

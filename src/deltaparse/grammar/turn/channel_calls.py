@@ -1,4 +1,4 @@
-"""Calls in messages with headers, of which a turn has several (`ChannelsFormat`).
+"""Calls in messages with headers, for turns with several messages (`ChannelsFormat`).
 
     calls  = header body { end start role header body }
     header = channel word recipient name form message
@@ -7,7 +7,7 @@
     body   = json | a call in the format's own syntax
 
 A model may write some spaces between the parts of a header, and parsers skip them. The format does
-not specify the channel of calls, so any word fits, and the model knows its own.
+not specify the channel of calls. Any word is therefore valid, and the model writes its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .offered_tools import Tool
 __all__ = ["MAX_SPACES", "ChannelCalls"]
 
 MAX_SPACES = 3
-"""Spaces between two parts of a header; most models write one or none."""
+"""Most spaces between two parts of a header. Most models write zero or one."""
 
 LETTERS = chars("az", "_")
 WORD = token(repeat(LETTERS, 1, 20))
@@ -48,9 +48,9 @@ GAP = optional(SPACES)
 
 
 class ChannelCalls:
-    """Makes messages of a turn: of reasoning, of content, and to functions.
+    """Builds messages of a turn: reasoning, content, and calls.
 
-    `budget` is the most tokens that reasoning may have, None for any number.
+    `budget` is the most tokens of reasoning, or None for any number.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ChannelCalls:
     ) -> None:
         self.channels = fmt.channels
         self.markers = ChannelMarkers(fmt)
-        # What ends the turn as well stands at its end only, where the format has other ends.
+        # A marker that also ends the turn is kept for the end, if the format has other end markers.
         ends = [end for end in fmt.channels.ends if end.strip() not in stripped(fmt.turn.ends)]
         self.ends = tuple(ends) or fmt.channels.ends
         self.turn_ends = fmt.turn.ends
@@ -75,37 +75,38 @@ class ChannelCalls:
         self.next = literal(role)
 
     def text(self, *, parallel: bool) -> Expr:
-        """Make one call, or one or more, from behind the header of the turn on."""
+        """Return one call, or several if `parallel`, from the end of the turn's header on."""
         call = self.rules.add("call", choice(*map(self._call, self.tools)))
         if not parallel or not self.channels.ends or self.next == EMPTY:
             return call
         return seq(call, repeat(seq(self._end(), self.next, call)))
 
     def reasoning(self) -> Expr:
-        """Make any number of messages of reasoning, each with the beginning of the next.
+        """Return any number of reasoning messages, each with the start of the next.
 
-        With a budget there is one at most.
+        With a budget there is at most one message.
         """
         channels = self.channels
         marker = channels.channel if channels.channel.strip() else channels.recipient
         if not (channels.reasoning and channels.ends and marker.strip()):
             return EMPTY
-        # A word of its own: a lexer that began the whole header takes no other name back.
+        # Each name is a separate token, because a lexer cannot backtrack from a whole header to
+        # another name.
         names = choice(*(token(literal(name)) for name in channels.reasoning))
         header = seq(literal(marker), names, literal(channels.message))
         message = seq(header, self._any_body(self.budget), self.next)
-        # No notation counts the tokens of several.
+        # No notation can count the tokens of several messages together.
         return repeat(message) if self.budget is None else optional(message)
 
     def free(self, calls: Expr) -> Expr:
-        """Make the whole turn: messages of any kind, the last of which may be `calls`."""
+        """Return the whole turn: messages of any kind, optionally with `calls` at the end."""
         marks = sorted(stripped((self.channels.start, *self.channels.ends, *self.turn_ends)))
         answer = self.content(optional(TextWithout(tuple(marks))))
         if not self.channels.ends or self.next == EMPTY:
             return seq(self.reasoning(), choice(calls, answer))
         last = choice(calls, answer)
-        said = repeat(seq(self.content(self._any_body()), self.next))
-        return seq(self.reasoning(), said, self.reasoning(), last)
+        messages = repeat(seq(self.content(self._any_body()), self.next))
+        return seq(self.reasoning(), messages, self.reasoning(), last)
 
     def _any_body(self, most_tokens: int | None = None) -> Expr:
         marks = (*self.ends, *self.channels.ends, self.channels.start)
@@ -113,7 +114,7 @@ class ChannelCalls:
         return text_until(*ends, most_tokens=most_tokens)
 
     def content(self, body: Expr) -> Expr:
-        """Make a message of content: to a reader, or on a channel that is none of reasoning."""
+        """Return a content message, to a reader or on a channel not used for reasoning."""
         channels = self.channels
         if channels.readers and not channels.channel.strip():
             name = choice(*map(literal, channels.readers))
@@ -131,16 +132,16 @@ class ChannelCalls:
     def _call(self, tool: Tool) -> Expr:
         channels = self.channels
         name = self.namespace + tool.name
-        # A header is words: a name ends where white space of any kind stands.
+        # A header consists of words, so a name ends at any whitespace.
         free = self.markers.after_word.find(name, final=True) == (len(name), len(name))
         taken = () if channels.channel.strip() else (*channels.reasoning, *channels.readers)
         if name.split() != [name] or not free or name in taken:
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
         if not channels.channel.strip():
-            # Names are words of their own, as those of reasoning and of readers are.
+            # Names are separate tokens, like the names of reasoning channels and readers.
             to = seq(literal(channels.recipient), token(literal(name)))
             return seq(to, literal(channels.message), self.body(tool))
-        # A lexer takes all spaces as one word, so none of them may belong to the recipient.
+        # A lexer takes all spaces as one token, so the recipient must not contain any of them.
         space = SPACES if leading(channels.recipient) else GAP
         to = seq(space, literal(channels.recipient.lstrip() + name))
         where = seq(literal(channels.channel), GAP, WORD)
@@ -148,7 +149,7 @@ class ChannelCalls:
         return seq(way, self._form(), literal(channels.message), self.body(tool))
 
     def _form(self) -> Expr:
-        """Make the words of a header that name the form of the body, and the spaces around them."""
+        """Return the header words for the form of the body, with the spaces around them."""
         json = literal("json")
         forms = [seq(SPACES, json, GAP)]
         if self.channels.constrain.strip():

@@ -1,4 +1,4 @@
-"""A format whose markers hold special tokens, for the rules of a grammar."""
+"""Formats with special tokens in their markers, for grammar rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["WithTokens", "with_tokens"]
 
 
 class WithTokens(NamedTuple):
-    """A format and a prompt with a character for each special token, and what these stand for."""
+    """A format and a prompt with one character for each special token, and their meaning."""
 
     fmt: WireFormat
     prompt: str
@@ -22,10 +22,15 @@ class WithTokens(NamedTuple):
 
 
 def with_tokens(fmt: WireFormat, prompt: str, vocabulary: Vocabulary | None) -> WithTokens:
-    """Put the special tokens of a vocabulary, where there is one, in a format and a prompt.
+    """Replace the vocabulary's special tokens in a format and a prompt by characters.
+
+    Args:
+        fmt: the format.
+        prompt: the rendered prompt.
+        vocabulary: the model's tokens; None leaves the format and the prompt unchanged.
 
     Raises:
-        UsageError: a marker that no text holds.
+        UsageError: text cannot contain one of the markers.
     """
     written_texts(fmt)
     if vocabulary is None:

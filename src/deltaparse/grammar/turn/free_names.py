@@ -1,7 +1,8 @@
-"""Words that a model makes up: ids, and the names of arguments that no schema names.
+"""Words chosen by the model: ids, and names of arguments outside the schema.
 
-A parser must read such a word to its end and no further. So none of the markers stands in it or
-across its end, and no name is one that a schema has, or begins a longer marker than its own.
+A parser must read each word exactly to its end. Markers must therefore not occur in a word or
+across its end. A name must not be one from the schema, and must not begin a longer marker than its
+own.
 """
 
 from __future__ import annotations
@@ -33,50 +34,50 @@ WHITE = (
     *((0x09, 0x0D), (0x1C, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
     *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)),
 )
-"""White space of any kind."""
+"""All whitespace characters."""
 
 SPACES = frozenset(chr(code) for low, high in WHITE for code in range(low, high + 1))
 
 LONGEST_ID = LONGEST_NAME - 56
-"""Characters of an id: to the parser, the white space at its markers counts too."""
+"""Most characters of an id. The parser also counts the whitespace at its markers."""
 
 NO_WORD = frozenset("\"'`<>{}()")
-"""What else ends a word, as the parser reads ids."""
+"""Other characters that end a word when the parser reads ids."""
 
 IN_TOKENS = frozenset("[]")
-"""What special tokens are written with, besides: to xgrammar one may be its letters, too."""
+"""Characters of special tokens, excluded because xgrammar also matches a token as its text."""
 
 PYTHON_NAME = Letters(
     chars("az", "AZ", "_"), chars("az", "AZ", "_", "09", "-", "."), 1, LONGEST_NAME
 )
-"""Names of arguments in Python: those in ASCII, for the letters of all scripts are many ranges."""
+"""Names of Python arguments. Only ASCII, since all scripts together are many ranges."""
 
 
 def call_id(fmt: WireFormat) -> Expr:
-    """Make an id between markers."""
+    """Return an id between markers."""
     ends = tagged_markers(fmt).id_ends.literals
-    # An id is the same with and without a vocabulary.
+    # The rules of ids must not depend on the vocabulary.
     lost = _lost(ends, _across(ends, SPACES | NO_WORD | IN_TOKENS))
     return token(repeat(except_chars(chars(*sorted(lost))), 1, LONGEST_ID))
 
 
 def other_python_name(named: Collection[str]) -> Expr:
-    """Make the name of an argument of a call in Python, which is none of those `named`."""
+    """Return the name of an argument of a Python call, except the names in `named`."""
     return other_texts(named, PYTHON_NAME)
 
 
 def other_argument(fmt: WireFormat, before: str, behind: str, named: Collection[str]) -> Expr:
-    """Make what stands before the value of an argument that is none of those `named`.
+    """Return the text before the value of an argument, except for arguments in `named`.
 
-    `before` and `behind` are the markers round its name. There are no quotes and brackets in it.
-    Where a marker stands before it, it may be of several words, with a space between; the first
-    of them is the first of no other name.
+    The name is between `before` and `behind`, without quotes and brackets. If a marker precedes it,
+    it may have several words separated by one space. Its first word then differs from the first
+    words of all other names.
     """
     markers = tagged_markers(fmt)
     one_word, start = markers.names_unmarked, before.lstrip()
     inside = {*markers.key_end.literals, *stripped((*fmt.derived.closers, *fmt.turn.ends))}
     no_word = NO_WORD | IN_TOKENS | (SPACES if one_word else SPACES - {" "})
-    # What is spelled otherwise is none of these names, nor is what a spelling begins with.
+    # Names must differ from escaped names and from the start of an escape.
     pairs = fmt.arguments.name_escapes
     spelled = {*pairs[::2], *(text[0] for text in pairs[1::2])}
     lost = _lost(inside, _across(markers.key_end.literals, no_word | spelled))
@@ -94,7 +95,7 @@ def other_argument(fmt: WireFormat, before: str, behind: str, named: Collection[
 
 
 def _lost(markers: Iterable[str], lost: Collection[str]) -> set[str]:
-    """Add to what cannot stand in a word one character of each marker that might."""
+    """Add one character of each possible marker to the characters excluded from a word."""
     found = set(lost)
     for marker in sorted(markers):
         if any(map(is_special, marker)):
@@ -105,7 +106,7 @@ def _lost(markers: Iterable[str], lost: Collection[str]) -> set[str]:
 
 
 def _across(ends: Collection[str], lost: frozenset[str]) -> frozenset[str]:
-    """Add to `lost` the last characters with which a marker could reach across the end of a word.
+    """Add to `lost` the last characters of markers that could overlap the end of a word.
 
     A word that cannot contain the beginning of a marker cannot end in it.
     """
@@ -120,7 +121,7 @@ def _across(ends: Collection[str], lost: frozenset[str]) -> frozenset[str]:
 
 
 def _within(longer: Iterable[str], behind: str) -> Iterator[str]:
-    """Names that make a marker together with what stands behind them."""
+    """Iterate over names that form a marker together with the text after them."""
     for rest in longer:
         for at in range(1, len(rest)):
             if behind.startswith(rest[at:]) or rest[at:].startswith(behind):

@@ -1,9 +1,9 @@
-"""Free text with calls behind it: what a model may write where it may call, and need not.
+"""Free text followed by optional calls.
 
     turn = text [calls]
 
-In the text no call begins: it holds no marker that calls, reasoning or the end of the turn are
-known by. Where calls stand in no markers, it begins otherwise than they do.
+A call cannot begin within the text: it excludes all markers of calls, reasoning and the end of the
+turn. In formats with unmarked calls, the text begins differently from calls.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ WHITE = (" ", "\t", "\n", "\r")
 
 
 def headers_in_markup(fmt: WireFormat) -> list[str]:
-    """The headers of a turn as a model may write them once more, but for those that prose has."""
+    """List repeated turn headers a model may write, without headers that look like prose."""
     texts = marker_tables(fmt, calls=True).at_start.literals
     return [text for text in texts if not text.strip()[:1].isalnum()]
 
 
 def is_wrapped(fmt: WireFormat, start: TurnStart) -> bool:
-    """Whether content stands between markers in a turn that begins so."""
+    """Return True if content is between markers in a turn with this start."""
     mode = fmt.content.mode
     return mode is ContentMode.ALWAYS_WRAPPED or (
         mode is ContentMode.WRAPPED_WITH_REASONING and start.thought is not Thought.NONE
@@ -57,9 +57,9 @@ def is_wrapped(fmt: WireFormat, start: TurnStart) -> bool:
 
 
 class FreeText:
-    """Makes text with calls behind it: `own` in the format's syntax, or `code`.
+    """Builds text with calls after it: `own` in the format's syntax, or `code`.
 
-    `reasoning` are all markers of reasoning.
+    `reasoning` lists all reasoning markers.
     """
 
     def __init__(
@@ -79,19 +79,19 @@ class FreeText:
         ways = [without(space, own, rules.rules)]
         if code != EMPTY:
             ways.append(without(leading(fmt.code.start), code, rules.rules))
-        self._behind = choice(*ways)
+        self._following = choice(*ways)
         self._calls = own if code == EMPTY else choice(own, code)
         marks = [*reasoning, fmt.code.start, *fmt.turn.ends]
         if fmt.content.mode is ContentMode.WRAPPED_WITH_CALLS:
             marks.append(fmt.content.start)
-        # A closer that closes nothing is reported, and so is the header once more.
+        # Stray closers and repeated headers would be reported as issues.
         closers = marker_tables(fmt, calls=True).stray_closers
         strays = (*closers, *headers_in_markup(fmt))
         cores = sorted(stripped((*fmt.derived.openers, *marks, *strays)))
         self._others = [core for core in cores if not any(core in word for word in self._words)]
 
     def turn(self, start: TurnStart) -> Expr:
-        """Make the turn behind reasoning."""
+        """Return the turn after reasoning."""
         fmt, rules = self._fmt, self._rules.rules
         written = start.written.lstrip()
         begun = without(written, self._calls, rules) if written.strip() else NOTHING
@@ -103,24 +103,24 @@ class FreeText:
         if opening and written.strip() and opening.startswith(written.strip()):
             opening = opening.removeprefix(written.strip())
         if not content.end.strip():
-            said = seq(literal(opening), self._plain())
+            answer = seq(literal(opening), self._plain())
         else:
-            ends = text_until(content.end.strip(), *self._behind_end(content.end))
-            behind = seq(ends, optional(self._plain()))
+            ends = text_until(content.end.strip(), *self._forbidden_after(content.end))
+            after_end = seq(ends, optional(self._plain()))
             within = [seq(calls, literal(content.end)) for calls in self._to_calls(content.end)]
-            said = seq(literal(opening), choice(behind, *within))
+            answer = seq(literal(opening), choice(after_end, *within))
         if beside_calls:
-            said = choice(said, self._plain())
+            answer = choice(answer, self._plain())
         if begun != NOTHING:
-            return choice(begun, said)
+            return choice(begun, answer)
         space = token(repeat(chars(*WHITE), 1, 8))
-        return choice(self._calls, seq(space, self._behind), said)
+        return choice(self._calls, seq(space, self._following), answer)
 
-    def _behind_end(self, end: str) -> list[str]:
+    def _forbidden_after(self, end: str) -> list[str]:
         return [other for other in (*self._words, *self._others) if other not in end]
 
     def _plain(self) -> Expr:
-        """Make text that stands in no markers, with calls behind it or without."""
+        """Return text outside of content markers, with optional calls after it."""
         if not self._fmt.derived.unmarked_calls:
             return optional(self._text())
         return optional(choice(self._calls, *self._other_text()))
@@ -130,10 +130,10 @@ class FreeText:
         return choice(*ways, TextWithout((*self._words, *self._others)))
 
     def _to_calls(self, *ends: str) -> list[Expr]:
-        """Make text with calls behind it, none of `ends` in the text."""
+        """Return text with calls after it, without `ends` in the text."""
         ways: list[Expr] = []
         for word in self._words:
-            rest = without(word, self._behind, self._rules.rules)
+            rest = without(word, self._following, self._rules.rules)
             if rest != NOTHING:
                 more = [other for other in self._words if other not in word]
                 others = dict.fromkeys((*more, *self._others, *map(str.strip, ends)))
@@ -141,17 +141,17 @@ class FreeText:
         return ways
 
     def _to_next_message(self) -> list[Expr]:
-        """Make text with calls in a message behind it, where a turn has several."""
+        """Return text with calls in a later message, in formats with several messages."""
         turn, ways = self._fmt.turn, []
         for end in turn.ends if turn.several_messages and self._words else ():
-            others = self._behind_end(end)
+            others = self._forbidden_after(end)
             for header in turn.headers:
                 calls = lead(trailing(end) + header, self._calls, self._rules)
                 ways.append(seq(text_until(end.strip(), *others), calls))
         return ways
 
     def _other_text(self) -> list[Expr]:
-        """Make text that begins otherwise than calls in no markers do."""
+        """Return text that begins differently from unmarked calls."""
         tools = self._fmt.tools
         if tools.format is ToolFormat.PYTHONIC and not tools.array_wrapped:
             namespace = self._fmt.function.namespace
@@ -162,7 +162,7 @@ class FreeText:
         begins = {mark[0] for mark in marks}
         ways = [seq(space, except_chars(chars(bracket, *begins, *WHITE)))]
         for letter in sorted(begins - {bracket}):
-            # What begins like a marker goes on otherwise.
+            # Text may begin like a marker if it continues differently.
             goes_on = {mark[1] for mark in marks if mark[0] == letter and len(mark) > 1}
             if not any(mark == letter for mark in marks) and not is_special(letter):
                 ways.append(seq(space, Literal(letter), except_chars(chars(*goes_on, *begins))))

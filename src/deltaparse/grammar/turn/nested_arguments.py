@@ -1,12 +1,12 @@
-"""Arguments that are objects or lists, as elements within their values.
+"""Object and list arguments, as elements within their values.
 
     value = { element } end            element = head value
 
-A list is elements of one name, which the format gives to items; an object is its members, in the
-schema's order. How a parser reads the text again is what decides (`tagged_elements.py`): elements
-are told from text by the schema's types, where it says them itself. So what a schema says by
-reference, or leaves open, is JSON here, which is read all the same, and is reported: an object
-whose members nobody has named would need ends that say what its beginnings said.
+A list consists of elements with one name, given by the format. An object consists of its members,
+in the schema's order. The parser (`tagged_elements.py`) distinguishes elements from text by types
+the schema states directly. Values with types from references or without types are therefore written
+as JSON, which the parser accepts too, and are reported. Objects with unnamed members are reported
+as well: their end markers would have to repeat the names.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from .tagged_values import TaggedValue, ValueEnd, says_nothing
 __all__ = ["NESTING", "Elements", "can_nest"]
 
 NESTING = frozenset({"object", "array"})
-"""Types of values that hold others."""
+"""Types of values with nested values."""
 
 WHITE = " \t\r\n"
 SAID_ELSEWHERE = {*COMBINING, "enum", "const", "nullable"}
@@ -55,18 +55,18 @@ READ = {
     "object": {"properties", "required", "additionalProperties"},
     "array": {"items", "minItems", "maxItems", "uniqueItems"},
 }
-"""Keywords that elements are made of."""
+"""Keywords that elements express."""
 
 
 def can_nest(fmt: WireFormat) -> bool:
-    """Whether a format writes elements within values, and one head and one end for all of them."""
+    """Return True if a format writes elements within values, with one head and one end."""
     marks = fmt.arguments
     several = marks.alternatives or marks.type_suffix.strip() or marks.literal_name_suffix.strip()
     return bool(marks.item) and not several
 
 
 class Elements:
-    """Makes values with their ends, adding rules to the book of a compiler."""
+    """Builds values with their ends, and adds rules to the book of a compiler."""
 
     def __init__(self, fmt: WireFormat, compiler: Compiler) -> None:
         self._fmt = fmt
@@ -75,7 +75,7 @@ class Elements:
         self._any: Ref | None = None
 
     def value(self, key: str, schema: Any, kinds: Kinds, path: str, name: str) -> Expr:
-        """Make the value of an element and its end; `kinds` are what a parser takes it to be."""
+        """Return the value of an element and its end. `kinds` are the types for the parser."""
         end = ValueEnd(self._fmt, key)
         own = TaggedValue(self._compiler, schema, path, name, end)
         if kinds.keys().isdisjoint(NESTING):
@@ -92,7 +92,7 @@ class Elements:
     def _nested(
         self, schema: Any, kinds: Kinds, path: str, name: str, end: ValueEnd
     ) -> Expr | None:
-        """Make an object or a list, or what else of a few types there may be; None for neither."""
+        """Return an object, a list or another value of few types, or None if unsupported."""
         known = isinstance(schema, Mapping) and schema.keys().isdisjoint(SAID_ELSEWHERE)
         if not known or "string" in kinds:
             return None
@@ -143,7 +143,7 @@ class Elements:
             self._compiler.report(path, "uniqueItems")
         most = None if most is None or most > MAX_REPEAT else int(most)
         if kinds.keys() != {"array"}:
-            least = max(least, 1)  # without an element, it would be something else
+            least = max(least, 1)  # an empty value would be parsed as another type
         if most is not None and least > most:
             return NOTHING
         item = self._fmt.arguments.item
@@ -152,16 +152,16 @@ class Elements:
         return repeat(one, min(least, MAX_REPEAT), most)
 
     def _leave_out(self, kind: str, schema: Mapping[str, Any], path: str) -> None:
-        """Report the keywords of a type that elements are not held to."""
+        """Report the keywords of a type that elements do not enforce."""
         for keyword in sorted((schema.keys() & BY_TYPE[kind]) - READ[kind]):
             self._compiler.report(path, keyword)
 
     def _anything(self, end: ValueEnd) -> Expr:
-        """Make any value: text that does not begin like an element, or a list of any values."""
+        """Return any value: text that does not begin like an element, or a list of any values."""
         return choice(self._any_text(end), end.after(repeat(self._any_item(), 1)))
 
     def _any_item(self) -> Expr:
-        """Make an item of such a list, whose rule it is in itself."""
+        """Return an item of a list of any values. Its rule is recursive."""
         if self._any is None:
             self._any = self._rules.reserve("any-element")
             item = self._fmt.arguments.item

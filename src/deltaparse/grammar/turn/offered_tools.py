@@ -1,4 +1,4 @@
-"""The tools of a request, and which of them the model is to call."""
+"""The tools of a request, and the choice among them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Tool", "offered", "with_sorted_names"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that may be called, and the JSON Schema of its arguments, which are an object.
+    """A function the model may call, with the JSON Schema of its arguments object.
 
-    `strict`: it is held to its schema; otherwise its arguments may have any values.
+    `strict` is True if its schema is enforced. Otherwise its arguments may have any values.
     """
 
     name: str
@@ -28,14 +28,14 @@ class Tool:
 def offered(
     tools: Sequence[Mapping[str, Any]] | None, tool_choice: ToolChoice
 ) -> tuple[list[Tool], Choice]:
-    """Return the functions that a request lets the model call, none for "none", and the choice.
+    """Return the functions the model may call ([] with "none"), and the choice.
 
     Args:
         tools: as `Tools` reads them.
         tool_choice: as `read_choice` reads it.
 
     Raises:
-        UsageError: a tool or the choice is none, or names what is not there.
+        UsageError: a tool or the choice is invalid, or the choice names an unknown tool.
     """
     given = read_tools(() if tools is None else tools)
     schemas = given.schemas
@@ -47,14 +47,14 @@ def offered(
         for name, schema in schemas.items()
     ]
     for name in schemas:
-        # Half of a surrogate pair, which stands for a special token in rules.
+        # In rules, half of a surrogate pair represents a special token.
         if not is_whole(name):
-            raise UsageError(f"tool {name!r}: a name that is not Unicode")
+            raise UsageError(f"tool {name!r}: the name is not valid Unicode")
     choice = read_choice(tool_choice, schemas)
     if choice.allowed is not None:
         found = [tool for tool in found if tool.name in choice.allowed]
     if choice.mode == "required" and not found:
-        raise UsageError('tool_choice="required", and there are no tools')
+        raise UsageError('tool_choice="required" needs at least one tool')
     return [] if choice.mode == "none" else found, choice
 
 
@@ -70,16 +70,17 @@ NAMES_ELSEWHERE = frozenset(
         "dependentSchemas",
     ]
 )
-"""Keywords of a schema by which arguments are allowed that its `properties` do not name."""
+"""Keywords of a schema that may permit arguments outside its `properties`."""
 
 OTHERS = ("additionalProperties", "unevaluatedProperties")
-"""Those that speak of all that nothing names."""
+"""Keywords for all arguments without a name in the schema."""
 
 
 def _loosened(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The schema of a tool that is not strict: arguments of these names, with any values.
+    """Return the schema of a tool that is not strict: arguments of these names, with any values.
 
-    Whatever the schema allows, this does: where it does not name all arguments, others come too.
+    It permits everything the schema permits. If the schema does not name all arguments, others are
+    permitted too.
     """
     arguments = _arguments(name, schema)
     unnamed = "properties" not in arguments or not NAMES_ELSEWHERE.isdisjoint(arguments)
@@ -90,17 +91,17 @@ def _loosened(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _arguments(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The schema of a tool's arguments as that of an object; without a schema, there are none."""
+    """Return a tool's schema as that of an object. Without a schema, it has no properties."""
     if schema is None or schema == {}:
         return {"type": "object", "properties": {}}
     types = schema.get("type", "object")
     if types != "object" and not (isinstance(types, list) and "object" in types):
-        raise UsageError(f"tool {name!r}: #/type: arguments are an object, not {types!r}")
+        raise UsageError(f"tool {name!r}: #/type: must be 'object', not {types!r}")
     return {**schema, "type": "object"}
 
 
 def with_sorted_names(tool: Tool) -> Tool:
-    """The tool with the members of all its objects sorted as templates sort them."""
+    """Return the tool with its object members sorted as templates sort them."""
     return replace(tool, schema=_sorted(tool.schema))
 
 

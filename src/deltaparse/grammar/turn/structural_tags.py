@@ -1,7 +1,7 @@
-"""The grammar of a turn as a structural tag, in which vLLM and SGLang take xgrammar's grammars.
+"""The grammar of a turn as a structural tag, xgrammar's notation in vLLM and SGLang.
 
-It is one grammar of the whole turn, so that all engines are held to the same: free text in it is
-said in xgrammar's own words, which cost no more than its tags around free text do.
+One grammar covers the whole turn, so all engines enforce the same rules. Free text in it uses
+xgrammar's own constructs, at the same cost as its tags around free text.
 """
 
 from __future__ import annotations
@@ -31,10 +31,15 @@ def structural_tag(
     vocabulary: Vocabulary | None = None,
     reasoning_budget: int | None = None,
 ) -> dict[str, Any]:
-    """Make the structural tag that keeps a model to a format and its tools: `Grammar.as_tag`.
+    """Return the structural tag for a format and its tools: `Grammar.as_tag`.
 
-    Takes the arguments of `gbnf`, and raises the same errors. Returns what xgrammar accepts as
-    JSON: `GrammarCompiler.compile_structural_tag(...)`.
+    The arguments and errors are those of `gbnf`.
+
+    Returns:
+        A JSON object for xgrammar: `GrammarCompiler.compile_structural_tag(...)`.
+
+    Raises:
+        UsageError: as in `gbnf`.
     """
     return gbnf(
         fmt,

@@ -1,8 +1,8 @@
-"""One argument's value between markers: a string as it stands there, other values as JSON.
+"""One argument's value between markers: a raw string, or JSON for other types.
 
-How a parser reads the text again is what decides: a value that may only be a string is one to its
-last character, so the marker behind it must not stand in it; what may be other things too is read
-as JSON where it is JSON of one of these types (`stream/reading/tool_calls/typed_value.py`).
+The rules follow the parser (`stream/reading/tool_calls/typed_value.py`). A value of type string
+only is a string up to its last character, so it must not contain its end marker. A value of several
+types is parsed as JSON if it is valid JSON of one of these types.
 """
 
 from __future__ import annotations
@@ -44,19 +44,20 @@ __all__ = ["TaggedValue", "ValueEnd", "says_nothing"]
 
 SIZES = frozenset({"minLength", "maxLength"})
 FREE = {"null", "boolean", "number"}
-"""Types of which any text that is read as one is valid, where nothing else is said."""
+"""Types for which any text parsed as such a value is valid, unless other keywords apply."""
 
 NUMBERS = {"number", "integer"}
 STRINGS: Kinds = {"string": None}
 BRACKETS = {"object": "{", "array": "["}
-"""What values of these types begin with."""
+"""First characters of values of these types."""
 
 
 class ValueEnd:
-    """What ends a value: the marker, the white space after it, and what must not stand in text.
+    """The end of a value: the marker, its trailing whitespace, and other markers.
 
-    Markers that can only stand behind a value are among the latter, because models forget the
-    marker itself, and parsers know that. `escapes` are those of strings.
+    The text of a value must not contain these other markers. They include markers that only occur
+    after a value, because models forget the end marker and parsers allow for it. `escapes` are the
+    escapes of strings.
     """
 
     __slots__ = ("escapes", "in_names", "json", "marker", "others", "quotes", "trailing")
@@ -65,13 +66,13 @@ class ValueEnd:
         suffix = fmt.arguments.value_suffix if suffix is None else suffix
         if fmt.arguments.key_suffix and key:
             suffix += escapes_of(fmt.arguments.name_escapes).write(key) + fmt.arguments.key_suffix
-        # A line end alone is a marker.
+        # A marker may consist of a single line end.
         self.marker = suffix.rstrip() or suffix
         self.trailing = suffix.removeprefix(self.marker)
         self.quotes = fmt.arguments.quoted_strings
         self.escapes = escapes_of(fmt.arguments.value_escapes)
         escape, escaped = fmt.arguments.escape_start, fmt.arguments.escape_end
-        # What opens an escape is none where a text is escaped already.
+        # Within an escaped text, the start of an escape is plain text.
         opened = escaped.strip() and suffix.startswith(escaped)
         cores = stripped(
             (suffix, *fmt.derived.closers, *fmt.turn.ends, *(() if opened else (escape,)))
@@ -83,29 +84,29 @@ class ValueEnd:
         self.in_names = tuple(text for text in marks if text)
 
     def text(self, rules: RuleBook) -> Expr:
-        """Make any text, up to and with the marker."""
+        """Return any text, up to and including the marker."""
         return self.text_of_size(rules, 0, None)
 
     def text_of_size(
         self, rules: RuleBook, least: int, most: int | None, not_first: str = ""
     ) -> Expr:
-        """Make any text of so many characters, up to and with the marker.
+        """Return any text of a bounded length, up to and including the marker.
 
-        It does not begin with what is in `not_first`.
+        The text does not begin with any character of `not_first`.
         """
         until = text_until(self.marker, *self.others, least=least, most=most, not_first=not_first)
         return seq(rules.add("text", until), literal(self.trailing))
 
     def is_counted(self, least: int, most: int | None) -> bool:
-        """Whether rules can count the characters of a text."""
+        """Return True if rules can count the characters of a text."""
         return is_counted(text_until(self.marker, *self.others, least=least, most=most))
 
     def without_markers(self, text: Expr) -> Expr | None:
-        """Leave out of a text what has one of the markers in it; None where that is too large."""
+        """Remove texts with a marker in them, or return None if the result is too large."""
         if not is_whole(self.marker):
             return None
         anything, more = repeat(ANY_CHAR), repeat(ANY_CHAR, 1)
-        # The marker ends the text, and so may what it ends with; nowhere else does one stand.
+        # Only the marker, or a suffix of it, may occur, and only at the end of the text.
         wrong = [
             seq(anything, Literal(core), more if self.marker.endswith(core) else anything)
             for core in (self.marker, *filter(is_whole, self.others))
@@ -113,15 +114,15 @@ class ValueEnd:
         return both((seq(text, Literal(self.marker)),), (choice(*wrong),))
 
     def after(self, value: Expr) -> Expr:
-        """Put the marker behind a value that shows its own end."""
+        """Append the marker to a value that shows its own end."""
         return seq(value, literal(self.marker + self.trailing))
 
     def after_text(self, text: Expr) -> Expr:
-        """Put the marker behind text that cannot hold it."""
+        """Append the marker to text that cannot contain it."""
         return seq(token(seq(text, literal(self.marker))), literal(self.trailing))
 
     def may_stand_in(self, text: Expr) -> bool:
-        """Whether one of the markers might stand in a text: whether all its characters might."""
+        """Return True if a text may contain a marker, i.e. all of its characters."""
         ranges = [span for expr in walk(text) for span in _spans(expr)]
         return any(
             all(any(low <= ord(char) <= high for low, high in ranges) for char in core)
@@ -137,7 +138,7 @@ def _spans(expr: Expr) -> tuple[tuple[int, int], ...]:
 
 
 class TaggedValue:
-    """One argument, of a schema that stands at `path`; its rules are named like `name`."""
+    """One argument with the schema at `path`. Its rules are named after `name`."""
 
     def __init__(
         self, compiler: Compiler, schema: Any, path: str, name: str, end: ValueEnd
@@ -149,32 +150,33 @@ class TaggedValue:
         self._end = end
 
     def any_of(self, types: Kinds) -> Expr:
-        """Make the value with its end; `types` are those that the parser takes it to have."""
+        """Return the value with its end. `types` are the types the parser may assign to it."""
         is_any = types.keys() == ALL_TYPES
         if is_any and says_nothing(self._schema):
             return self._end.text(self._compiler.rules)
         if is_any or "string" not in types or self._end.quotes:
-            # Where a value may be of any type, a string shows by its quotes.
+            # If a value may have any type, only quotes distinguish a string.
             return self._as_json()
-        texts, others, bound = self._parts(types)
+        texts, others, may_violate = self._parts(types)
         if None in texts:
-            # Any text is one of the strings; but what is read as another type should fit there.
-            if bound:
+            # All texts are valid strings, but one read as another type may be invalid for that
+            # type.
+            if may_violate:
                 self._report("type")
             return self._end.text(self._compiler.rules)
         return self._choice([*texts, *others])
 
     def strings(self) -> Expr:
-        """Make what of the value are strings, where the marker before it says so."""
+        """Return only the strings, for markers that indicate a string."""
         texts, _, _ = self._parts(STRINGS)
         return self._end.text(self._compiler.rules) if None in texts else self._choice(texts)
 
     def others(self) -> Expr:
-        """Make what of the value are no strings."""
+        """Return all values except strings."""
         return self._choice(self._parts(STRINGS)[1])
 
     def of_type(self, kind: str) -> Expr:
-        """Make what of the value has one type, where the marker before it says which."""
+        """Return the values of one type, for markers that indicate the type."""
         if kind == "string":
             return self.strings()
         return self._choice(self._parts({kind: None}, kind)[1])
@@ -188,17 +190,18 @@ class TaggedValue:
         )
 
     def _parts(self, types: Kinds, only: str = "") -> tuple[list[Expr | None], list[Expr], bool]:
-        """Take the value apart; `only` the values of one type, if it is given.
+        """Split the value into strings and others, or into the values of type `only`.
 
-        Returns its strings, None for any, its other values, and whether there are such of which
-        a text that is read as one might be none.
+        Returns:
+            The strings (None for any string), the other values, and True if some of these others
+            have constraints a parsed text may violate.
         """
         compiler, path, end = self._compiler, self._path, self._end
         texts: list[Expr | None] = []
         others: list[Expr] = []
-        bound = some = held = False
-        # What begins like a list or an object is none of the strings that are held to something: it
-        # might be read as that, and a lexer does not come back from a string that gets too long.
+        may_violate = has_strings = bounded_numbers = False
+        # Constrained strings must not begin like a list or an object, since they might be parsed as
+        # one. A lexer cannot backtrack from a string that gets too long.
         brackets = "".join(BRACKETS[kind] for kind in sorted(BRACKETS.keys() & types.keys()))
         free = end.marker.lstrip()[:1]
         not_first = brackets.replace(free, "")
@@ -211,22 +214,26 @@ class TaggedValue:
                         texts.append(self._given(value, types))
                     else:
                         others.append(end.after(compiler.json_text.written(value)))
-                        bound = True
+                        may_violate = True
                 continue
             for kind in branch.get("type") or sorted(ALL_TYPES):
                 if only not in ("", "number" if kind == "integer" else kind):
                     continue
-                said = {key: value for key, value in branch.items() if key != "type"}
+                keywords = {key: value for key, value in branch.items() if key != "type"}
                 if kind == "string":
-                    texts.append(self._string(said, not_first))
-                    some = some or texts[-1] not in (None, NOTHING)
+                    texts.append(self._string(keywords, not_first))
+                    has_strings = has_strings or texts[-1] not in (None, NOTHING)
                     continue
-                bound = bound or kind not in FREE or bool(said)
-                held = held or (kind in NUMBERS and not BY_TYPE[kind].isdisjoint(said))
-                others.append(end.after(compiler.plain({**said, "type": [kind]}, path, self._name)))
-        if some and "string" in types and (held or brackets != not_first):
-            self._report("type")  # a string may be read as a value that does not fit
-        return texts, others, bound
+                may_violate = may_violate or kind not in FREE or bool(keywords)
+                bounded_numbers = bounded_numbers or (
+                    kind in NUMBERS and not BY_TYPE[kind].isdisjoint(keywords)
+                )
+                others.append(
+                    end.after(compiler.plain({**keywords, "type": [kind]}, path, self._name))
+                )
+        if has_strings and "string" in types and (bounded_numbers or brackets != not_first):
+            self._report("type")  # a string may be parsed as an invalid value of another type
+        return texts, others, may_violate
 
     def _report(self, keyword: str) -> None:
         self._compiler.report(self._path, keyword)
@@ -235,34 +242,34 @@ class TaggedValue:
         written = self._end.escapes.write(value)
         if any(mark in written for mark in (self._end.marker, *self._end.others)):
             return NOTHING
-        if _read_otherwise(written, types):
+        if _read_as_other_type(written, types):
             self._report("enum")
         return self._end.after(literal(written))
 
     def _string(self, schema: dict[str, Any], not_first: str) -> Expr | None:
-        """Make a string that a schema bounds, which begins otherwise; None for any."""
-        said = {key: value for key, value in schema.items() if key in STRING}
-        if not said:
+        """Return a constrained string without `not_first` at its start, or None for any string."""
+        keywords = {key: value for key, value in schema.items() if key in STRING}
+        if not keywords:
             return None
         if self._end.escapes:
-            # Rules see the spelling, and not the text of which the schema says this.
-            for keyword in sorted(said):
+            # Rules describe the escaped spelling, while the schema describes the unescaped text.
+            for keyword in sorted(keywords):
                 self._report(keyword)
             return None
-        if said.keys() <= SIZES:
-            return self._sized(said, not_first)
-        text = _begun_otherwise(string_text(said, self._report), not_first)
+        if keywords.keys() <= SIZES:
+            return self._sized(keywords, not_first)
+        text = _without_first(string_text(keywords, self._report), not_first)
         if text is not None and (text == NOTHING or not self._end.may_stand_in(text)):
             return text if text == NOTHING else self._end.after_text(text)
         whole = None if text is None else self._end.without_markers(text)
         if whole is not None:
             return seq(token(whole), literal(self._end.trailing)) if whole != NOTHING else NOTHING
-        for keyword in sorted(said):
+        for keyword in sorted(keywords):
             self._report(keyword)
         return None
 
     def _sized(self, schema: dict[str, Any], not_first: str) -> Expr | None:
-        """Make any text of some size, as far as rules can count."""
+        """Return any text of a bounded length, as far as rules can count."""
         least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
         most = None if most is None else int(most)
         if most is not None and most < least:
@@ -279,20 +286,20 @@ class TaggedValue:
 
 
 def says_nothing(schema: Any) -> bool:
-    """Whether any value fits a schema."""
+    """Return True if any value fits a schema."""
     if not isinstance(schema, dict):
         return schema is True
     return not plain(schema) and not schema.keys() & {"$ref", "allOf", "anyOf", "oneOf"}
 
 
-def _begun_otherwise(text: Expr, not_first: str) -> Expr | None:
-    """Leave out of a text what begins with such a character; None where that is too large."""
+def _without_first(text: Expr, not_first: str) -> Expr | None:
+    """Remove texts with this first character, or return None if the result is too large."""
     begun = seq(repeat(chars(*JSON_SPACE)), chars(*not_first), repeat(ANY_CHAR))
     return text if both((text, begun)) == NOTHING else both((text,), (begun,))
 
 
-def _read_otherwise(text: str, types: Kinds) -> bool:
-    """Whether a string is spelled like a value of another type that may stand here."""
+def _read_as_other_type(text: str, types: Kinds) -> bool:
+    """Return True if a string is spelled like a value of another permitted type."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,10 +1,9 @@
-r"""What a lazy grammar begins at: full markers, where a call may stand.
+"""Triggers of lazy grammars: full markers, at positions where a call may begin.
 
-A marker by itself is a word, found anywhere in the output. Where reasoning may hold it, a pattern
-steps over reasoning first; where the marker is a word of prose, or that of content too, what comes
-next in a call must be there as well; and where calls stand in no markers, they are looked for
-where the text begins. The first group of a pattern is where the grammar begins. Patterns are
-written in what ECMAScript and Python both read.
+A marker by itself is a word, found anywhere in the output. If reasoning may contain it, a pattern
+skips reasoning first. If the marker is a word of prose or also starts content, the next text of a
+call must follow. Unmarked calls are only searched at the start of the text. The first group of a
+pattern is the start of the grammar. Patterns use syntax common to ECMAScript and Python.
 """
 
 from __future__ import annotations
@@ -25,17 +24,19 @@ from .turn_start import Thought, TurnStart
 __all__ = ["Trigger", "triggers", "words"]
 
 SPACE = r"(?: |\n{1,2}[ \t]{0,20})?"
-"""White space in JSON, as `FLEXIBLE` has it."""
+"""Whitespace in JSON, as in `FLEXIBLE`."""
 
 PROSE = re.compile(r"[\w\s]*")
 SPECIAL = re.compile(r"[.^$|()\[\]{}*+?\\]")
 
 
 class Trigger(NamedTuple):
-    """What the text of a lazy grammar begins with.
+    """The start of the text of a lazy grammar.
 
-    kind:   "word"; "pattern", whose first group is the beginning of the grammar's text; or "token",
-            a special token, whose id is `value` in digits.
+    Attributes:
+        kind: "word"; "pattern", with the start of the grammar's text as its first group; or
+            "token", a special token.
+        value: the word, the pattern, or the token's id in digits.
     """
 
     kind: Literal["word", "pattern", "token"]
@@ -43,7 +44,7 @@ class Trigger(NamedTuple):
 
 
 def _opening(fmt: WireFormat) -> str:
-    """Return the marker that calls begin with, "" if there is none."""
+    """Return the marker at the start of calls, "" if calls are unmarked."""
     return next(filter(None, map(str.strip, fmt.derived.openers)), "")
 
 
@@ -53,9 +54,9 @@ def triggers(
     start: TurnStart,
     tokens: Tokens,
 ) -> tuple[Trigger, ...]:
-    """List what calls of `tools` begin with, in a turn that begins so.
+    """List the triggers of calls of `tools`, for a turn with this start.
 
-    A special token is its text in a pattern: that is what patterns are matched with.
+    Patterns contain special tokens as text, because engines match them against text.
     """
     found = _triggers(fmt, list(tools), start)
     return tuple(dict.fromkeys(_spelled(trigger, tokens) for trigger in found))
@@ -84,7 +85,7 @@ def _triggers(fmt: WireFormat, tools: list[Tool], start: TurnStart) -> Iterable[
 
 
 def words(fmt: WireFormat, tools: Iterable[Tool]) -> list[str]:
-    """List the markers that calls of `tools` begin with, none where they stand in none."""
+    """List the markers at the start of calls of `tools`, [] if calls are unmarked."""
     marker = _opening(fmt)
     found = [marker] if marker else []
     if marker and (PROSE.fullmatch(marker) or _shared(fmt, marker)):
@@ -94,13 +95,13 @@ def words(fmt: WireFormat, tools: Iterable[Tool]) -> list[str]:
 
 
 def _shared(fmt: WireFormat, marker: str) -> bool:
-    """Whether other parts of a turn begin like calls."""
+    """Return True if other parts of a turn begin like calls."""
     others = (fmt.content.start, fmt.reasoning.start)
     return any(text.strip().startswith(marker) for text in others)
 
 
 def _confirmed(fmt: WireFormat, marker: str, tools: Iterable[Tool]) -> list[str]:
-    """List what stands right behind the marker in calls."""
+    """List the texts directly after the marker in calls."""
     if fmt.tools.format is ToolFormat.JSON_NATIVE:
         return ["["] if fmt.tools.array_wrapped else ["{"]
     function = fmt.function
@@ -127,7 +128,7 @@ def _past_reasoning(fmt: WireFormat, start: TurnStart) -> str:
 
 
 def _past_content(fmt: WireFormat) -> str:
-    """Return a pattern for content that stands in markers beside calls only, if it does."""
+    """Return a pattern for content in markers, if only turns with calls have these markers."""
     content = fmt.content
     if content.mode is not ContentMode.WRAPPED_WITH_CALLS or not content.end.strip():
         return ""
@@ -136,7 +137,7 @@ def _past_content(fmt: WireFormat) -> str:
 
 
 def _section(fmt: WireFormat) -> tuple[str, str]:
-    """Return patterns for the beginning of reasoning, and for all of it."""
+    """Return patterns for the start of reasoning, and for all of it."""
     opens = _escaped(fmt.reasoning.start.strip())
     return opens, opens + _rest_of_section(fmt) if opens else ""
 
@@ -147,7 +148,7 @@ def _rest_of_section(fmt: WireFormat) -> str:
 
 
 def _bare_head(fmt: WireFormat, tools: list[Tool]) -> str:
-    """Return a pattern for what calls in no markers begin with: up to the name, if it is first."""
+    """Return a pattern for the start of unmarked calls, including the name if it is first."""
     wire = fmt.tools
     if wire.format is ToolFormat.PYTHONIC:
         names = "|".join(_escaped(fmt.function.namespace + tool.name) for tool in tools)
@@ -169,9 +170,9 @@ def _bare_head(fmt: WireFormat, tools: list[Tool]) -> str:
 
 
 def _in_headers(fmt: WireFormat, tools: Sequence[Tool]) -> tuple[Trigger, ...]:
-    """Calls in messages begin where their header does.
+    """Return triggers for calls in messages, which begin at their header.
 
-    Where readers are recipients too, only the name of a function says that it is a call.
+    If recipients may also be readers, only the name of a function identifies a call.
     """
     channels = fmt.channels
     to = _escaped(channels.recipient + fmt.function.namespace)

@@ -1,4 +1,4 @@
-"""Where in a turn a model stands when it begins to write, as the prompt has it."""
+"""The state of a turn at the end of the prompt."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Thought", "TurnStart", "turn_start", "with_opened_pair"]
 
 
 class Thought(Enum):
-    """Where a turn stands with reasoning.
+    """State of reasoning at the start of a turn.
 
-    NONE:      it is over, or there is none.
+    NONE:      it is over, or not supported.
     POSSIBLE:  the model may begin with it.
-    OPEN:      it has begun.
+    OPEN:      the prompt has opened it.
     """
 
     NONE = auto()
@@ -25,14 +25,14 @@ class Thought(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TurnStart:
-    """The state of the turn; `written` is what the prompt holds of what follows reasoning."""
+    """The state of the turn. `written` is the part of the prompt after reasoning."""
 
     thought: Thought
     written: str = ""
 
 
 def with_opened_pair(fmt: WireFormat, prompt: str) -> WireFormat:
-    """The format with the one pair of markers of reasoning that the prompt has opened."""
+    """Return the format with only the pair of reasoning markers the prompt has opened."""
     if not fmt.reasoning.alternatives:
         return fmt
     start, end = fmt.derived.reasoning_in(fmt.derived.turn_so_far(prompt))
@@ -40,13 +40,12 @@ def with_opened_pair(fmt: WireFormat, prompt: str) -> WireFormat:
 
 
 def turn_start(fmt: WireFormat, prompt: str, *, reasons: bool) -> TurnStart:
-    """Read the state off the end of a prompt, as `StreamParser` does.
+    """Read the state from the end of a prompt, as `StreamParser` does.
 
     Args:
         fmt: the format.
-        prompt: the rendered prompt, or a tail with the generation prompt; "" for that of the
-            format itself.
-        reasons: whether reasoning is looked at; without, the turn begins behind it.
+        prompt: the rendered prompt, or a tail with the generation prompt; "" for the format's own.
+        reasons: True to include reasoning; False to start the turn after it.
     """
     so_far = fmt.derived.turn_so_far(prompt)
     start, end = map(str.strip, fmt.derived.reasoning_in(so_far))

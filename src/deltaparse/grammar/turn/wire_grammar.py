@@ -1,15 +1,14 @@
-"""The grammar of a turn: what a constrained model may write, from the format that parses it.
+"""Constrained-decoding grammar of a turn, derived from the format that parses the turn.
 
     eager = [reasoning] ( calls | content | text [calls] )        lazy = calls
 
-A lazy grammar begins where a trigger is found, and constrains calls only; what comes before,
-prose and reasoning, is free. Where a call is required, the content is to be JSON, or no triggers
-are wanted, the grammar is eager: it is the whole turn from where the prompt ends, without the
-end-of-turn marker, since engines end a turn with a token. Content beside required calls is not
-offered: that is what "required" is for. White space at markers is what the template writes, in JSON
-what `spacing` says.
+A lazy grammar begins at a trigger and constrains only calls, but not prose and reasoning before the
+trigger. The grammar is eager if a call is required, if the content must be JSON, or if triggers
+are not wanted. An eager grammar covers the whole turn from the end of the prompt. It excludes the
+end-of-turn marker, since engines end a turn with a token. With required calls, content is not
+allowed. Whitespace at markers is as in the template, and whitespace in JSON follows `spacing`.
 
-With a vocabulary, the special tokens in the format's markers are tokens in the grammar.
+With a vocabulary, special tokens in the format's markers are tokens in the grammar.
 """
 
 from __future__ import annotations
@@ -59,26 +58,29 @@ __all__ = ["Grammar", "JsonSpacing", "gbnf"]
 JsonSpacing = Literal["flexible", "compact", "dumps", "either"]
 
 ANY_LARK = "start: /(?s:.*)/\n"
-"""A grammar of any text: llguidance refuses an empty one."""
+"""A grammar of any text, because llguidance refuses an empty grammar."""
 
 BUDGET = NotExpressed("reasoning", "max_tokens")
 
 BY_PROMPTS = (ReasoningMode.FORCED_OPEN, ReasoningMode.FORCED_CLOSED)
-"""Where prompts open and close reasoning."""
+"""Modes in which the prompt opens and closes reasoning."""
 
 SPACINGS = {"flexible": FLEXIBLE, "compact": COMPACT, "dumps": DUMPS, "either": EITHER}
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What a model may write.
+    """A constrained-decoding grammar (GBNF, Lark or structural tag) for one turn.
 
-    `text` is GBNF, the rule to begin with being `root`; "" where nothing is to be constrained.
-    Special tokens stand in it by their ids, `<[151657]>`, where a vocabulary was given.
-    `lazy`: it holds from one of `triggers` on, not from the start. `preserved_tokens` are the
-    markers that a tokenizer must not drop when it decodes. `not_expressed` lists the keywords of
-    the schemas that `text` does not hold the model to, each with its place:
-    `get_weather#/properties/x`.
+    Attributes:
+        text: the grammar as GBNF with the start rule `root`, or "" if the turn is unconstrained.
+            With a vocabulary, special tokens are written as ids: `<[151657]>`.
+        lazy: True if the grammar applies from one of `triggers` on, not from the start.
+        triggers: the places at which a lazy grammar begins.
+        preserved_tokens: markers the tokenizer must keep when it decodes.
+        not_expressed: schema keywords that `text` does not enforce, each with its place, e.g.
+            `get_weather#/properties/x`.
+        rules: the same grammar as data, None if the turn is unconstrained.
     """
 
     text: str = ""
@@ -90,27 +92,29 @@ class Grammar:
 
     @property
     def not_expressed_in_lark(self) -> tuple[NotExpressed, ...]:
-        """The same for `as_lark`: without the budget of reasoning, if llguidance counts it."""
-        return self._where_counted(lambda text: is_special(text.marker[0]))
+        """`not_expressed` for `as_lark`, without the reasoning budget if llguidance counts it."""
+        return self._without_counted_budget(lambda text: is_special(text.marker[0]))
 
     @property
     def not_expressed_in_tag(self) -> tuple[NotExpressed, ...]:
-        """The same for `as_tag`: without the budget of reasoning, if xgrammar counts it."""
-        return self._where_counted(stands_apart)
+        """`not_expressed` for `as_tag`, without the reasoning budget if xgrammar counts it."""
+        return self._without_counted_budget(stands_apart)
 
     def as_lark(self) -> str:
-        """The same in the dialect of Lark that llguidance reads; any text if nothing is held."""
+        """Return the grammar in llguidance's dialect of Lark (any text if unconstrained)."""
         return to_lark(self.rules) if self.rules else ANY_LARK
 
     def as_tag(self) -> dict[str, Any]:
-        """The same as a structural tag, which xgrammar reads; any text where nothing is held."""
+        """Return the grammar as a structural tag for xgrammar (any text if unconstrained)."""
         made = {"type": "any_text"}
         if self.rules:
             made = {"type": "grammar", "grammar": to_gbnf(self.rules, XGRAMMAR)}
         return {"type": "structural_tag", "format": made}
 
-    def _where_counted(self, counts: Callable[[TextUntil], bool]) -> tuple[NotExpressed, ...]:
-        """What is not expressed where tokens are counted of texts that `counts` says."""
+    def _without_counted_budget(
+        self, counts: Callable[[TextUntil], bool]
+    ) -> tuple[NotExpressed, ...]:
+        """Return `not_expressed`, without the budget if `counts` accepts every such text."""
         rules = self.rules.rules.values() if self.rules else ()
         parts = (part for body in rules for part in walk(body))
         counted = [
@@ -135,49 +139,58 @@ def gbnf(
     lazy: bool = True,
     reasoning_budget: int | None = None,
 ) -> Grammar:
-    """Make the grammar that keeps a model to a format, to its tools, and to their schemas.
+    """Return the grammar of turns in a format, with valid calls of the given tools.
 
-    `StreamParser` reads whatever fits it back as calls whose arguments are valid, except for the
+    `StreamParser` parses any text of this grammar into calls with valid arguments, except for the
     keywords in `not_expressed`. The arguments before `reasoning` are those of `StreamParser`.
 
     Args:
-        fmt: how the model writes, or the name of a format.
-        tools: the tools of the request, in any shape that `Tools` reads, or `Tools`.
-        tool_choice: "auto" makes a lazy grammar; "required", or a tool choice object, an eager
-            one; with "none" only a `response_schema` is left to constrain.
-        parallel_tool_calls: False: one call and no more.
-        response_schema: the JSON Schema of the content. The grammar is eager then, and where the
-            choice is "auto" lets the model choose between the content and calls. Where calls
-            stand in no markers, JSON is then content, as it is for the parser.
-        prompt: the rendered prompt, or its end, which may have opened or closed reasoning;
-            without it, the format's own generation prompt is taken.
-        reasoning: "include": the grammar has the model's reasoning, and no trigger is found in
-            it; "exclude": the engine constrains only what comes after.
-        spacing: the white space in JSON: "flexible" (a space, or a new line and indentation, at
-            any place), "compact" (none), "dumps" (as `json.dumps` has it), "either" of these two.
-        vocabulary: the model's tokens. Where a marker holds special tokens, the model writes these,
-            and not the characters of their texts, which a grammar of characters does not take.
-        lazy: False: with "auto", the grammar is the whole turn: text, in which no call begins, and
-            then calls or none. For engines that know no triggers.
-        reasoning_budget: the most tokens that reasoning may have. xgrammar counts them; llguidance
-            does if a vocabulary is given and the end of reasoning is one special token. GBNF
-            cannot, so `not_expressed` lists it; `not_expressed_in_lark` and `not_expressed_in_tag`
-            list it only if it is not counted there either.
+        fmt: the wire format, or the name of a built-in format.
+        tools: the tools of the request, in any shape `Tools` reads, or `Tools`.
+        tool_choice: "auto" returns a lazy grammar; "required", or a tool choice object, an eager
+            one. With "none", only a `response_schema` is constrained.
+        parallel_tool_calls: False to allow at most one call.
+        response_schema: the JSON Schema of the content. The grammar is then eager, and with "auto"
+            the model chooses between content and calls. In formats with unmarked calls, JSON is
+            then content, as it is for the parser.
+        prompt: the rendered prompt or its end, which may have opened or closed reasoning (default:
+            the format's own generation prompt).
+        reasoning: "include" puts the model's reasoning into the grammar, and ignores triggers
+            within it; "exclude" constrains only the text after reasoning.
+        spacing: the whitespace in JSON: "flexible" (a space, or a new line and indentation, at any
+            place), "compact" (without whitespace), "dumps" (as in `json.dumps`) or "either" of the
+            last two.
+        vocabulary: the model's tokens. The model writes special tokens in markers as tokens, and a
+            grammar of characters does not accept them.
+        lazy: False returns an eager grammar with "auto" too, of text without calls and then
+            optional calls. Use it for engines without triggers.
+        reasoning_budget: the most tokens of reasoning. xgrammar counts them, and llguidance does if
+            a vocabulary is given and the end of reasoning is one special token. GBNF cannot, so
+            `not_expressed` lists it. `not_expressed_in_lark` and `not_expressed_in_tag` list it
+            only if it is not counted there either.
+
+    Returns:
+        The grammar, with its triggers and the schema keywords it does not enforce.
 
     Raises:
-        UsageError: an argument makes no sense; a tool has no valid schema, one that allows
-            nothing or takes too much work, or a name that the format cannot write: the text says
-            which tool and where; a call is required of a format that has none.
+        UsageError: an argument is invalid, or a call is required of a format without calls. A tool
+            has an invalid schema, one without valid values or with too much work, or a name the
+            format cannot write. The message names the tool and the place.
     """
     if spacing not in SPACINGS or reasoning not in ("include", "exclude"):
-        raise UsageError(f"spacing={spacing!r}, reasoning={reasoning!r}: no such choice")
+        raise UsageError(
+            f"spacing must be one of {', '.join(SPACINGS)}, and reasoning 'include' or 'exclude',"
+            f" not {spacing!r} and {reasoning!r}"
+        )
     fmt = as_format(fmt)
     check_flag("parallel_tool_calls", parallel_tool_calls)
     check_flag("lazy", lazy)
     if reasoning_budget is not None and not (
         type(reasoning_budget) is int and reasoning_budget > 0
     ):
-        raise UsageError(f"reasoning_budget={reasoning_budget!r}: a number of tokens, 1 or more")
+        raise UsageError(
+            f"reasoning_budget must be a positive number of tokens, not {reasoning_budget!r}"
+        )
     if response_schema is not None:
         check_response_schema(response_schema)
     found, asked = offered(tools, tool_choice)
@@ -185,7 +198,7 @@ def gbnf(
     derived = fmt.derived
     forced = asked.mode == "required"
     if forced and not derived.has_calls:
-        raise UsageError("a call is required, and the format has no tool calls")
+        raise UsageError("a call is required, but the format has no tool-call syntax")
     if response_schema is not None and derived.unmarked_calls and not forced:
         found = []
     pairs = fmt.reasoning.pairs
@@ -212,7 +225,7 @@ def gbnf(
 
 
 class _TurnRules:
-    """Makes the rules of one turn; what the schemas say beyond them is in `not_expressed`."""
+    """Builds the rules of one turn. `not_expressed` collects the unexpressed schema keywords."""
 
     def __init__(
         self,
@@ -242,7 +255,7 @@ class _TurnRules:
         ]
 
     def whole(self, response_schema: Mapping[str, Any] | None) -> Expr:
-        """Make the turn from its start: calls, or content of a schema where there is one."""
+        """Return the turn from its start: calls, or content if a schema is given."""
         ways = []
         if response_schema is not None:
             ways.append(self._content(response_schema))
@@ -257,8 +270,8 @@ class _TurnRules:
             if content.mode is ContentMode.WRAPPED_WITH_CALLS:
                 ways.append(lead(content.start + content.end, calls, self.rules))
             elif self._always_wrapped:
-                # Some templates write the markers of content where there is none, behind them or
-                # round them.
+                # Some templates write empty content in its markers before calls, or put the markers
+                # around calls.
                 ways.append(lead(content.start + content.end, calls, self.rules))
                 within = seq(lead(content.start, calls, self.rules), literal(content.end))
                 ways.append(within)
@@ -267,7 +280,7 @@ class _TurnRules:
         return self._after_reasoning(choice(*ways))
 
     def free(self) -> Expr:
-        """Make the turn from its start: text, and calls or none."""
+        """Return the turn from its start: text, and optional calls."""
         if self.fmt.derived.has_channels:
             return self.channels.free(self._calls())
         calls, code = self._own_calls(), self.calls.code()
@@ -276,7 +289,7 @@ class _TurnRules:
         return self._after_reasoning(text.turn(self.start), gap="")
 
     def from_trigger(self) -> Expr:
-        """Make the text from a trigger on: calls, without the white space before them."""
+        """Return the text from a trigger on: calls, without the whitespace before them."""
         calls = self._calls()
         code = self.calls.code()
         own = without(leading(self.fmt.code.start), code, self.rules.rules)
@@ -287,18 +300,18 @@ class _TurnRules:
         if self.start.written.strip() and rest != NOTHING:
             ways.append(rest)
         if self._always_wrapped:
-            # What was open before the trigger may end behind the calls.
+            # A content marker opened before the trigger may be closed after the calls.
             return seq(choice(*ways), optional(literal(self.fmt.content.end)))
         return choice(*ways)
 
     @property
     def _always_wrapped(self) -> bool:
-        """Whether all content stands between markers, and so perhaps calls in it do."""
+        """True if content is always in markers, and calls therefore may be too."""
         content = self.fmt.content
         return content.mode is ContentMode.ALWAYS_WRAPPED and bool(content.end.strip())
 
     def grammar(self, root: Expr, found: tuple[Trigger, ...] = ()) -> Grammar:
-        """Make the grammar of a root."""
+        """Return the grammar of a root expression."""
         rules = self.rules.grammar(root)
         return Grammar(
             text=to_gbnf(rules),
@@ -335,27 +348,27 @@ class _TurnRules:
         return seq(literal(content.start), made.value, literal(content.end))
 
     def _after_reasoning(self, rest: Expr, gap: str | None = None) -> Expr:
-        """Put reasoning before the rest, and `gap` between, without it what the template writes."""
+        """Put reasoning and `gap` (default: the template's whitespace) before the rest."""
         if self.fmt.derived.has_channels:
             return seq(self.channels.reasoning(), rest)
         if self.start.thought is Thought.NONE:
             return rest
-        # Of two ends for one start the usual one is offered: to a lexer, both are one text.
+        # Of two ends for one start, only the usual one is offered: a lexer takes both for one text.
         pairs = dict(reversed(self.pairs))
         ways = [self._section(start, end, rest, gap) for start, end in pairs.items()]
         if self.start.thought is Thought.OPEN:
             return choice(*ways)
         if self.fmt.reasoning.mode in BY_PROMPTS:
-            # The end alone says that there is no reasoning, as it does in a prompt.
+            # As in a prompt, the end marker alone means empty reasoning.
             _, end = self.pairs[0]
             ways.append(lead(end.strip() + _between(end, gap), rest, self.rules))
         return choice(*ways, rest)
 
     def _section(self, start: str, end: str, rest: Expr, gap: str | None) -> Expr:
-        """Make reasoning between two markers, and the rest behind it."""
+        """Return reasoning between two markers, and the rest after it."""
         fmt = self.fmt
-        # A call in reasoning would be a draft; behind the end of the turn comes nothing; and what
-        # has begun does not begin again, nor end in another way.
+        # Calls in reasoning are drafts, and text after the end of the turn is dropped. Reasoning
+        # cannot be opened twice, or be closed by another end marker.
         ends = [other for opener, other in self.known_pairs if opener.strip() == start.strip()]
         begun = (start, *headers_in_markup(fmt))
         cores = stripped((*fmt.derived.openers, fmt.code.start, *fmt.turn.ends, *begun, *ends))
@@ -378,12 +391,12 @@ class _TurnRules:
 
 
 def _between(end: str, gap: str | None) -> str:
-    """The white space behind the end of reasoning: `gap`, or what the template writes."""
+    """Return the whitespace after the end of reasoning: `gap`, or the template's."""
     return trailing(end) if gap is None else gap
 
 
 def _markers(fmt: WireFormat, tokens: Tokens) -> tuple[str, ...]:
-    """List the markers that decoded text must keep: those of the format, and those of calls."""
+    """List the markers that decoding must keep: the format's own, and call markers."""
     tools, reasoning = fmt.tools, fmt.reasoning
     texts = (
         reasoning.start,
