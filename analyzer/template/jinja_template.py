@@ -58,7 +58,7 @@ REASONING = ("reasoning_content", "thinking", "reasoning")
 Message = dict[str, Any]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class JinjaTemplate:
     """A chat template that renders conversations; `ChatTemplate` documents its arguments."""
 
@@ -77,6 +77,19 @@ class JinjaTemplate:
         if not isinstance(self.limits, Limits):
             raise UsageError(f"limits must be Limits(...), not {type(self.limits).__name__}")
         self._program  # noqa: B018 - compiles now, so that errors are raised here
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.source, self.bos_token, self.eos_token, self.added_tokens
+
+    # Subclasses are equal too, so that the cache of analyses serves both classes.
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, JinjaTemplate):
+            return NotImplemented
+        return self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
 
     @classmethod
     def load(cls, source: object, name: str | None = None) -> Self:
