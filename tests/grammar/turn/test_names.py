@@ -56,6 +56,8 @@ def check(fmt, tools, seed):
 @example("qwen3_coder", "a" * 300, 0)
 @example("gpt_oss", "\u2028", 0)
 @example("pythonic", "\u4e2d\u0301", 0)
+@example("mistral_small", "[", 0)
+@example("mistral_small", "{a", 0)
 def test_names_of_tools(name, written, seed):
     check(get_format(name), [tool(written, "a")], seed)
 

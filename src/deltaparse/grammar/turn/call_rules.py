@@ -158,7 +158,10 @@ class Calls:
         function, marks, ids = fmt.function, fmt.arguments, fmt.call_id
         written = function.namespace + escapes_of(function.name_escapes).write(tool.name)
         index = ":0" if ids.holds_name else ""
-        if not is_readable_name(written + index, [tool.name], tagged_markers(fmt).name_ends):
+        # After the opener, a bracket begins the other form of calls.
+        is_json = fmt.tools.also is ToolFormat.JSON_NATIVE and written[:1] in ("[", "{")
+        ends = tagged_markers(fmt).name_ends
+        if is_json or not is_readable_name(written + index, [tool.name], ends):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
         name: Expr = literal(function.name_prefix + written)
         given: Expr = EMPTY
