@@ -131,7 +131,7 @@ def test_a_factory_is_asked_once_for_each_call_without_an_id(case, kw, data):
 
 @pytest.mark.parametrize("made", ["", None, 7])
 def test_invalid_id_is_an_error(made):
-    with pytest.raises(UsageError, match="an id is text"):
+    with pytest.raises(UsageError, match="must return a non-empty string"):
         parse(CALL, TAGS, id_factory=lambda _: made)
 
 

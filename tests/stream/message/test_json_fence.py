@@ -149,9 +149,9 @@ def test_removed_fence_is_reported():
     assert "'```json\\n'" in issue.detail
     assert "'\\n```'" in issue.detail
     (issue,) = asked(TAGS, f"```json\n{VALUE}\n``").issues
-    assert issue.detail == "left out round the JSON: '```json\\n' and '\\n``'"
+    assert issue.detail == "removed around the JSON: '```json\\n' and '\\n``'"
     (issue,) = asked(TAGS, f"```json\n{VALUE}").issues
-    assert issue.detail == "left out round the JSON: '```json\\n'"
+    assert issue.detail == "removed around the JSON: '```json\\n'"
 
 
 def test_without_a_schema_and_in_raw_output_it_stays():

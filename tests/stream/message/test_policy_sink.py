@@ -138,7 +138,7 @@ def test_all_tools_that_the_choice_names_are_named():
     (issue,) = parser.issues
     assert (issue.kind, issue.detail) == (
         "wrong_tool",
-        "'h' was called, tool_choice names 'f' or 'g'",
+        "'h' was called, but tool_choice is 'f' or 'g'",
     )
 
 
