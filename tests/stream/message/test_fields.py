@@ -20,5 +20,5 @@ def test_one_name_or_both():
 def test_another_name_is_refused_with_those_that_there_are(name):
     message = parse("<think>\nhm\n</think>\n\n", TAGS)
     for use in (message.to_openai, ReasoningDelta("hm").to_openai):
-        with pytest.raises(UsageError, match='choose "reasoning_content", "reasoning" or "both"'):
+        with pytest.raises(UsageError, match='must be "reasoning_content", "reasoning" or "both"'):
             use(reasoning=name)

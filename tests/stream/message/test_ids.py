@@ -146,7 +146,7 @@ def test_a_factory_that_raises_is_the_caller_s_fault_and_loses_no_output():
     parser.finish("stop")
     assert parser.message.content.startswith("before")
     assert parser.message.content.endswith("after")
-    with pytest.raises(UsageError, match=r"a function of a CallPlace, lambda place: .*'call_1'"):
+    with pytest.raises(UsageError, match=r"a function of a CallPlace, e.g. lambda place: .*'call_1'"):
         parse(CALL, TAGS, id_factory="call_1")
 
 

@@ -133,7 +133,7 @@ def test_a_name_may_say_which_server_means_it():
 
 @pytest.mark.parametrize("name", ["", "  ", None, 3])
 def test_what_is_no_name(name):
-    with pytest.raises(UsageError, match="the name of a format is a text"):
+    with pytest.raises(UsageError, match="the name of a format must be a string"):
         get_format(name)
 
 
@@ -176,7 +176,7 @@ def test_a_format_in_a_file(tmp_path):
 
 def test_a_taken_name_is_taken_over_only_when_asked():
     for name, aliases in (("hermes", ()), ("mine", ["qwen"])):
-        with pytest.raises(UsageError, match="is there already; replace=True"):
+        with pytest.raises(UsageError, match="already exists, pass replace=True"):
             register_format(name, MINE, aliases)
     assert "mine" not in list_formats()
     register_format("hermes", MINE, ["qwen"], replace=True)
@@ -197,11 +197,11 @@ def test_a_file_that_holds_no_format(tmp_path, text):
 def test_what_cannot_be_registered(tmp_path):
     with pytest.raises(UsageError, match="no_such_file"):
         register_format("bad", tmp_path / "no_such_file.json")
-    with pytest.raises(UsageError, match="a format is a WireFormat or the path"):
+    with pytest.raises(UsageError, match="fmt must be a WireFormat or the path"):
         register_format("bad", {"tools": {}})
-    with pytest.raises(UsageError, match="aliases is a list of names"):
+    with pytest.raises(UsageError, match="aliases must be a list of names"):
         register_format("bad", MINE, "alias")
-    with pytest.raises(UsageError, match="the name of a format is a text"):
+    with pytest.raises(UsageError, match="the name of a format must be a string"):
         register_format("", MINE)
 
 

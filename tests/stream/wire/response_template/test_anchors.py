@@ -90,7 +90,7 @@ def test_conditions():
 
 @pytest.mark.parametrize("given", ["", [""], ["<a>", ""], ["<a>", 1], 3, ("<a>",), None])
 def test_other_things_are_no_anchors(given):
-    with pytest.raises(FormatError, match=r"x\.open must be a text or a list of texts"):
+    with pytest.raises(FormatError, match=r"x\.open must be a string or a list of strings"):
         read_anchor({"open": given}, "open", "x")
 
 
@@ -113,7 +113,7 @@ def test_the_texts_that_close(pattern, found):
         ("close", r"<a>(?:<b>)?", "close has more than one text"),
         ("close", r"<a>(?P<name>b)", "close has more than one text"),
         ("close", r"<a>\s*<b>", "close has more than one text"),
-        ("open", r"<a>|\Z", "open_pattern opens it without a text too"),
+        ("open", r"<a>|\Z", "open_pattern can match without a text"),
     ],
 )
 def test_texts_that_one_marker_cannot_stand_for(key, pattern, says):

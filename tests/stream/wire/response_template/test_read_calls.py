@@ -45,14 +45,14 @@ def test_a_namespace_may_be_left_out_before_the_name():
     ],
 )
 def test_nothing_else_in_an_opener_may_be_left_out(opener):
-    with pytest.raises(FormatError, match="'now' that may be left out"):
+    with pytest.raises(FormatError, match="optional text 'now' is not supported"):
         calls(CODER, open_pattern=opener)
 
 
 def test_calls_whose_parser_is_not_said_are_text():
     template = copy.deepcopy(QWEN)
     del template["fields"]["tool_calls"]["content"]
-    with pytest.raises(FormatError, match="calls are 'json' or 'xml-inline', not 'text'"):
+    with pytest.raises(FormatError, match="content must be 'json' or 'xml-inline', not 'text'"):
         from_response_template(template)
 
 
@@ -106,7 +106,7 @@ def test_what_stands_round_a_value_and_may_be_left_out(pattern, starts, ends):
     ],
 )
 def test_only_what_stands_at_the_value_may_be_left_out(pattern):
-    with pytest.raises(FormatError, match="';' that may be left out"):
+    with pytest.raises(FormatError, match="optional text ';'"):
         tagged(pattern)
 
 
@@ -155,13 +155,13 @@ def test_what_closes_json_ends_the_call_or_the_turn(close, per_call_end, ends):
     ],
 )
 def test_json_stands_between_two_markers_at_most(changes):
-    with pytest.raises(FormatError, match="stand between markers, two at most"):
+    with pytest.raises(FormatError, match="must be between markers, at most two"):
         calls(QWEN, **changes)
 
 
 @pytest.mark.parametrize("template", [QWEN, CODER])
 def test_two_markers_at_most_end_a_call(template):
-    with pytest.raises(FormatError, match="more than two markers end a call"):
+    with pytest.raises(FormatError, match="more than two closing markers"):
         calls(template, close_pattern=r"</c>\s*</b>\s*</a>")
 
 
@@ -209,7 +209,7 @@ def test_options_that_are_no_objects_are_refused(template, options, key):
 
 def test_the_object_of_a_call_is_one_level_deep_at_most():
     function = {"name": "{content.a.b.name}", "arguments": "{content.a.b.args}"}
-    with pytest.raises(FormatError, match="name and arguments stand in one object"):
+    with pytest.raises(FormatError, match="name and arguments must be in the same object"):
         calls(QWEN, transform={"function": function})
 
 
@@ -220,7 +220,7 @@ def test_an_id_further_in_is_refused():
 
 
 def test_calls_of_a_list_have_no_content():
-    with pytest.raises(FormatError, match="transform must give a function"):
+    with pytest.raises(FormatError, match="transform must contain a function"):
         calls(MISTRAL, transform={"type": "function", "function": "{content}"})
 
 
@@ -278,7 +278,7 @@ def test_a_close_that_ends_the_inner_tag_is_all_that_ends_a_call():
 
 
 def test_a_place_that_is_no_text_is_named():
-    with pytest.raises(FormatError, match="transform says 3 for the name"):
+    with pytest.raises(FormatError, match="transform must have one path in braces for the name, not 3"):
         calls(CODER, transform={"function": {"name": 3, "arguments": "{content}"}})
 
 

@@ -186,12 +186,12 @@ def test_what_closes_wrapped_content_ends_it_and_the_rest_the_turn():
 
 
 def test_a_template_without_fields_of_its_own_is_refused():
-    with pytest.raises(FormatError, match="is a mapping with fields"):
+    with pytest.raises(FormatError, match="must be a mapping with fields"):
         from_response_template({"response_template": None})
-    with pytest.raises(FormatError, match="is a mapping with fields"):
+    with pytest.raises(FormatError, match="must be a mapping with fields"):
         from_response_template({})
     both = copy.deepcopy(QWEN) | {"response_template": CODER}
-    with pytest.raises(FormatError, match="has no 'response_template'"):
+    with pytest.raises(FormatError, match="unknown key 'response_template'"):
         from_response_template(both)
 
 
@@ -200,7 +200,7 @@ def test_a_template_without_fields_of_its_own_is_refused():
 )
 def test_reasoning_has_one_opener_and_one_close(start, end):
     template = {"start_anchor": "<a>", "fields": {"thinking": {"open": start, "close": end}}}
-    with pytest.raises(FormatError, match="'thinking': reasoning needs one opener and one close"):
+    with pytest.raises(FormatError, match="'thinking': reasoning needs one opening and one closing marker"):
         from_response_template(template)
 
 

@@ -123,22 +123,22 @@ def test_what_is_written_of_a_named_format_reads_its_wire(name):
 
 REFUSED = {
     "apriel_thinker": "opens it without a text",
-    "gpt_oss": "markers can only stand for text",
-    "kimi_k2": "it has the groups",
-    "llama3_json": "one opener is all",
-    "llama4_json": "one opener is all",
+    "gpt_oss": "only text, optional whitespace and named groups",
+    "kimi_k2": "groups must be 'name'",
+    "llama3_json": "only one opening pattern",
+    "llama4_json": "only one opening pattern",
     "deepseek_v32": "the groups key and value",
     "deepseek_v4": "the groups key and value",
     "deepseek_v41": "the groups key and value",
-    "granite32": "reasoning needs one opener and one close",
-    "gigachat3": "one opener is all",
-    "gigachat31": "one opener is all",
-    "kimi_k3": "markers can only stand for text",
-    "minimax_m3": "markers can only stand for text",
+    "granite32": "reasoning needs one opening and one closing marker",
+    "gigachat3": "only one opening pattern",
+    "gigachat31": "only one opening pattern",
+    "kimi_k3": "only text, optional whitespace and named groups",
+    "minimax_m3": "only text, optional whitespace and named groups",
 }
 """What only transformers reads again, and why we do not."""
 
-NO_HEADER = "response_template.start_anchor_pattern: markers can only stand for text"
+NO_HEADER = "response_template.start_anchor_pattern: only text, optional whitespace and named groups"
 
 
 @pytest.mark.parametrize("name", EXPRESSIBLE)
@@ -231,7 +231,7 @@ def test_where_no_close_ends_a_call_its_own_tags_do(close):
 
 def test_several_texts_that_may_end_a_call_are_refused():
     for close in (["</function>", "</tool_call>"], ["<|a|>", "<|b|>"]):
-        with pytest.raises(FormatError, match="'tool_calls': close has several texts"):
+        with pytest.raises(FormatError, match="'tool_calls': the close pattern has several texts"):
             from_response_template(closed_by({"close": close}))
 
 
@@ -251,61 +251,61 @@ def changed(template, path, value):
 
 CALLS = "fields/tool_calls"
 BAD = [
-    (3, "a response template is a mapping"),
-    ({"fields": []}, "a response template is a mapping"),
+    (3, "a response template must be a mapping"),
+    ({"fields": []}, "a response template must be a mapping"),
     (changed(QWEN, "version", 2), "version 2: only version 1"),
-    (changed(QWEN, "odd", 1), "has no 'odd'"),
+    (changed(QWEN, "odd", 1), "unknown key 'odd' of a response template"),
     (changed(QWEN, "start_anchor", None), "needs a start_anchor"),
-    (changed(QWEN, "defaults", {"content": "none"}), "defaults: all that a message can begin"),
-    (changed(QWEN, "defaults", 3), "defaults: all that a message can begin"),
-    (changed(QWEN, "start_anchor", 3), "must be a text or a list of texts"),
+    (changed(QWEN, "defaults", {"content": "none"}), "defaults: only the role"),
+    (changed(QWEN, "defaults", 3), "defaults: only the role"),
+    (changed(QWEN, "start_anchor", 3), "must be a string or a list of strings"),
     (changed(QWEN, "start_anchor_pattern", "x"), "are both given"),
     (changed(QWEN, "fields/citations", {"open": "<c>"}), "field 'citations'"),
-    (changed(QWEN, "fields/citations", {}), "two fields have no opener"),
+    (changed(QWEN, "fields/citations", {}), "only one field may have no opening marker"),
     (changed(QWEN, "fields/content", 3), "must be an object"),
-    (changed(QWEN, "fields/content/odd", 3), "field 'content' has no 'odd'"),
-    (changed(QWEN, "fields/thinking", {"open": "<t>", "close": "</t>"}), "one kind of reasoning"),
-    (changed(QWEN, "fields/content/content", "int"), "it is text, not 'int'"),
+    (changed(QWEN, "fields/content/odd", 3), "field 'content': unknown key 'odd'"),
+    (changed(QWEN, "fields/thinking", {"open": "<t>", "close": "</t>"}), "only one field of reasoning"),
+    (changed(QWEN, "fields/content/content", "int"), "content must be 'text', not 'int'"),
     (changed(QWEN, "fields/content/transform", "{content}"), "transform cannot be expressed"),
     (changed(QWEN, "fields/reasoning_content/repeats", True), "repeats cannot be expressed"),
-    (changed(QWEN, "fields/reasoning_content/close", ["a", "b"]), "one opener and one close"),
+    (changed(QWEN, "fields/reasoning_content/close", ["a", "b"]), "one opening and one closing marker"),
     (
         changed(QWEN, "fields/reasoning_content", {"open_pattern": r"(?:^|<t>)", "close": "</t>"}),
-        "reasoning_content: open_pattern opens it without a text too",
+        "reasoning_content: open_pattern can match without a text",
     ),
-    (changed(QWEN, "fields/content/open", ["<a>", "<b>"]), "one opener is all"),
+    (changed(QWEN, "fields/content/open", ["<a>", "<b>"]), "only one opening marker"),
     (
         changed(
             changed(CODER, f"{CALLS}/open_pattern", r"\[call\]\s*\[to\](?P<name>\w+)\s*"),
             f"{CALLS}/close_pattern",
             r"\[end\]",
         ),
-        "field 'tool_calls': close does not say what ends",
+        "field 'tool_calls': the close pattern has no end for",
     ),
     (changed(QWEN, f"{CALLS}/repeats", None), "calls need repeats or transform_each"),
     (changed(MISTRAL, f"{CALLS}/repeats", True), "calls need repeats or transform_each"),
-    (changed(QWEN, f"{CALLS}/transform", None), "transform must give a function"),
-    (changed(QWEN, f"{CALLS}/transform", "{content}"), "transform must give a function"),
+    (changed(QWEN, f"{CALLS}/transform", None), "transform must contain a function"),
+    (changed(QWEN, f"{CALLS}/transform", "{content}"), "transform must contain a function"),
     (changed(QWEN, f"{CALLS}/open_pattern", "(?i)<call>"), "letters in either case"),
-    (changed(QWEN, "fields/content/close_pattern", r"<e>|(?<=<x>)<y>"), "'<y>' closes it on"),
+    (changed(QWEN, "fields/content/close_pattern", r"<e>|(?<=<x>)<y>"), "'<y>' is not supported"),
     (changed(QWEN, "fields/content/join", " "), "join cannot be expressed"),
-    (changed(QWEN, f"{CALLS}/content", "kv-lines"), "calls are 'json' or 'xml-inline'"),
+    (changed(QWEN, f"{CALLS}/content", "kv-lines"), "content must be 'json' or 'xml-inline'"),
     (changed(QWEN, f"{CALLS}/content_args", {"allow_non_json": True}), "allow_non_json"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>|<b>"), "one opener is all"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"\s*"), "no text begins it"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>[ab]"), "markers can only stand for text"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>|<b>"), "only one opening pattern"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"\s*"), "the opening pattern has no text"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>[ab]"), "only text, optional whitespace and named groups"),
     (changed(QWEN, f"{CALLS}/open_pattern", r"<a>.*<b>"), "'.' with '\\*'"),
     (changed(QWEN, f"{CALLS}/open_pattern", r"(a"), "is not a pattern"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>\s*<b>\s*<c>"), "more than two markers"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>(?:<b>)?<c>"), "that may be left out"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>\s*<b>\s*<c>"), "more than two opening markers"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>(?:<b>)?<c>"), "optional text"),
     (changed(QWEN, f"{CALLS}/open_pattern", "(?:a|b)" * 9), "more than 32 alternatives"),
-    (changed(QWEN, f"{CALLS}/transform", {"function": "{name}"}), "transform must give"),
-    (changed(QWEN, f"{CALLS}/transform", NAMED), "it has the groups"),
-    (changed(CODER, f"{CALLS}/transform/function/name", "x"), "transform says 'x' for the name"),
+    (changed(QWEN, f"{CALLS}/transform", {"function": "{name}"}), "transform must contain"),
+    (changed(QWEN, f"{CALLS}/transform", NAMED), "groups must be 'name'"),
+    (changed(CODER, f"{CALLS}/transform/function/name", "x"), "one path in braces for the name, not 'x'"),
     (changed(CODER, f"{CALLS}/transform/function/arguments", "{content.a}"), "must be a group"),
     (
         changed(CODER, f"{CALLS}/close_pattern", "(?P<x>a)</function>"),
-        "a group in the close",
+        "a named group in the close",
     ),
     (
         changed(CODER, f"{CALLS}/content_args/merge_duplicates", True),
@@ -319,11 +319,11 @@ BAD = [
     ),
     (
         changed(CODER, f"{CALLS}/content_args/tag_pattern", "(?:<i>)?<(?P<key>a)>(?P<value>b)<"),
-        "tag_pattern has '<i>' that may be left out",
+        "tag_pattern has optional text '<i>'",
     ),
     (
         changed(CODER, f"{CALLS}/content_args/value_parser", {"name": "int"}),
-        "values are 'text' or 'json'",
+        "value_parser must be 'text' or 'json'",
     ),
     (
         changed(GEMMA, f"{CALLS}/content_args/string_delims", [["<", ">"]]),
@@ -331,7 +331,7 @@ BAD = [
     ),
     (
         changed(MISTRAL, f"{CALLS}/transform/function/name", "{fn.name}"),
-        "stand in one object",
+        "must be in the same object",
     ),
 ]
 
@@ -351,7 +351,7 @@ def test_what_cannot_be_expressed_is_named(template, words):
     ],
 )
 def test_a_format_that_no_template_can_say(name, words):
-    with pytest.raises(FormatError, match=f"a response template cannot say: .*{words}"):
+    with pytest.raises(FormatError, match=f"a response template cannot express: .*{words}"):
         to_response_template(get_format(name))
 
 
@@ -385,14 +385,14 @@ def formats_with_limits():
     post = get_format("mistral_small").replace(call_id={"position": "POST_ARGS"})
     return [
         (hermes, ()),
-        (rows, ("calls in a row with nothing between them",)),
-        (lists, ("several calls in one of the lists that stand round each",)),
-        (post, ("ids behind the arguments",)),
+        (rows, ("calls in a row without a separator",)),
+        (lists, ("several calls in one list",)),
+        (post, ("ids after the arguments",)),
         (tagged, ("objects and lists that are not JSON",)),
         ("gpt_oss", ("several messages of reasoning or of content in one turn",)),
         ("command_r7b", ("text outside of the markers of content",)),
-        ("llama4_json", ("what stands behind the marker of code", "calls in a row")),
-        ("functiongemma", ("names without quotes that are no words",)),
+        ("llama4_json", ("code after its marker", "calls in a row")),
+        ("functiongemma", ("names without quotes that are not words",)),
     ]
 
 

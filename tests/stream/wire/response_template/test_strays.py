@@ -63,17 +63,17 @@ def test_a_marker_behind_reasoning_starts_content(place):
     ],
 )
 def test_another_condition_is_refused(close, options):
-    with pytest.raises(FormatError, match=r"field 'content': '.*' closes it on a condition"):
+    with pytest.raises(FormatError, match=r"field 'content': the conditional close pattern of '.*' is not supported"):
         read(f"{END}|{close}", **options)
 
 
 def test_nothing_ends_a_turn_whose_content_is_behind_reasoning():
-    with pytest.raises(FormatError, match="'<y>' closes it on a condition"):
+    with pytest.raises(FormatError, match="'<y>' is not supported"):
         read(r"(?<=</think>)<y>")
 
 
 def test_content_behind_reasoning_needs_reasoning():
-    with pytest.raises(FormatError, match="'<y>' closes it on a condition"):
+    with pytest.raises(FormatError, match="'<y>' is not supported"):
         read(rf"{END}|(?<=\A\s*)<y>", reasoning_content=None)
 
 
@@ -81,5 +81,5 @@ def test_what_separates_the_items_of_a_list_of_calls_stands_behind_none():
     each = {"function": {"name": "{name}", "arguments": "{arguments}"}}
     listed = QWEN["fields"]["tool_calls"] | {"transform_each": True, "transform": each}
     assert read(END, tool_calls=listed | {"repeats": False}).tools.separator == ", "
-    with pytest.raises(FormatError, match="',' closes it on a condition"):
+    with pytest.raises(FormatError, match="',' is not supported"):
         read(rf"{END}|(?<=</tool_call>\s*),", tool_calls=listed | {"repeats": False})

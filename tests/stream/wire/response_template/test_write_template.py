@@ -15,7 +15,7 @@ from deltaparse import (
 
 HERMES, CODER = get_format("hermes"), get_format("qwen3_coder")
 ROWS = HERMES.replace(tools={"section_start": "<c>", "per_call_start": ""})
-WORDS = "names without quotes that are no words, or behind white space"
+WORDS = "names without quotes that are not words or follow whitespace"
 
 
 def test_the_document_round_the_fields():
@@ -140,19 +140,19 @@ def test_what_closes_reasoning(fmt, text, end):
 @pytest.mark.parametrize(
     ("fmt", "words"),
     [
-        (CODER.replace(arguments={"name_prefix": " "}), "arguments that no marker begins"),
-        (CODER.replace(arguments={"value_suffix": "\n"}), "values that no marker ends"),
+        (CODER.replace(arguments={"name_prefix": " "}), "arguments without an opening marker"),
+        (CODER.replace(arguments={"value_suffix": "\n"}), "values without a closing marker"),
         (CODER.replace(arguments={"type_suffix": ">", "type_first": True}), "types before the n"),
-        (CODER.replace(arguments={"alternatives": ("a", "b", "c", "d")}), "arguments in several w"),
+        (CODER.replace(arguments={"alternatives": ("a", "b", "c", "d")}), "several notations of arg"),
         (
             CODER.replace(function={"close": "</", "close_suffix": ">"}),
-            "calls that are closed by n",
+            "closing markers that repeat the n",
         ),
-        (HERMES.replace(tools={"arguments_as_text": True}), "arguments that are JSON in a text"),
-        (HERMES.replace(tools={"per_call_end": "]"}), "calls that only a bracket ends"),
+        (HERMES.replace(tools={"arguments_as_text": True}), "arguments as JSON in a string"),
+        (HERMES.replace(tools={"per_call_end": "]"}), "calls that end with only a bracket"),
         (
             HERMES.replace(tools={"per_call_end": "]", "section_end": "</c>"}),
-            "calls that only a bracket ends",
+            "calls that end with only a bracket",
         ),
         (
             HERMES.replace(
@@ -163,12 +163,12 @@ def test_what_closes_reasoning(fmt, text, end):
                     "per_call_end": "\n",
                 }
             ),
-            "calls that only a bracket ends",
+            "calls that end with only a bracket",
         ),
         # A value may hold what ends JSON, in tags too.
         (
             CODER.replace(function={"close": ""}, tools={"per_call_end": "]"}),
-            "calls that only a bracket ends",
+            "calls that end with only a bracket",
         ),
         (
             CODER.replace(
@@ -181,34 +181,34 @@ def test_what_closes_reasoning(fmt, text, end):
                 },
                 function={"name_prefix": "<f=", "close": ""},
             ),
-            "calls that only a bracket ends",
+            "calls that end with only a bracket",
         ),
         (
             HERMES.replace(tools={"array_wrapped": True, "per_call_end": " "}),
-            "lists round each call that nothing ends",
+            "a list around each call without a closing marker",
         ),
         (
             HERMES.replace(tools={"section_start": "<c>", "per_call_start": "", "separator": ", "}),
-            "calls in a row between which stands what JSON has too",
+            "calls in a row, separated only by a comma",
         ),
         (
             get_format("llama3_json").replace(tools={"field_order": ("parameters", "name")}),
-            "calls in no markers that do not begin with their name",
+            "unmarked calls that do not begin with their name",
         ),
         (
             get_format("gpt_oss").replace(tools={"format": "PYTHONIC", "section_start": "<c>"}),
-            "calls in messages that have a syntax of their own",
+            "calls with their own syntax inside messages in channels",
         ),
         (
             get_format("gpt_oss").replace(channels={"channel": " "}),
-            "recipients in the place of channels",
+            "recipients instead of channels",
         ),
         (get_format("pythonic"), "calls in Python$"),
         (
             get_format("llama3_json").replace(
                 content={"mode": "WRAPPED_WITH_CALLS", "start": "<r>", "end": "</r>"}
             ),
-            "calls in no markers behind content in markers",
+            "unmarked calls after content in markers",
         ),
         (get_format("functionary_v32"), "calls that begin like content"),
         (get_format("apertus"), "names that are keys"),
@@ -216,12 +216,12 @@ def test_what_closes_reasoning(fmt, text, end):
             CODER.replace(
                 tools={"section_start": "<c>", "per_call_start": ""}, function={"name_prefix": ""}
             ),
-            "calls that no marker begins",
+            "calls without an opening marker",
         ),
     ],
 )
 def test_what_no_template_can_say_is_named(fmt, words):
-    with pytest.raises(FormatError, match=f"a response template cannot say: (.*, )?{words}"):
+    with pytest.raises(FormatError, match=f"a response template cannot express: (.*, )?{words}"):
         to_response_template(fmt)
 
 
@@ -232,7 +232,7 @@ def test_code_that_a_template_leaves_out():
         run,
     )
     marked = HERMES.replace(code={"function": "run", "start": "<code>"})
-    assert response_template_limits(marked) == ("what stands behind the marker of code",)
+    assert response_template_limits(marked) == ("code after its marker",)
     assert response_template_limits(HERMES.replace(code={"start": " "})) == ()
 
 
@@ -252,7 +252,7 @@ def test_code_that_a_template_leaves_out():
             ("objects and lists that are not JSON",),
         ),
         (ROWS, ()),
-        (ROWS.replace(tools={"separator": ""}), ("calls in a row with nothing between them",)),
+        (ROWS.replace(tools={"separator": ""}), ("calls in a row without a separator",)),
     ],
 )
 def test_what_a_template_leaves_out(fmt, limits):
