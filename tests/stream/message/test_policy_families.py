@@ -201,7 +201,7 @@ def test_malformed_arguments(family, choice):
         ("channels", in_channel("f", "[1]")),
     ],
 )
-def test_arguments_that_are_whole_and_no_object(name, text):
+def test_complete_arguments_other_than_an_object_are_malformed(name, text):
     text = before(FAMILIES[name]) + text
     parser = fed(FAMILIES[name].fmt, text)
     assert kinds(parser) == ["malformed_arguments"]
@@ -286,7 +286,7 @@ def test_unclosed_reasoning(family, choice):
     assert kinds(parser) == ["unclosed_reasoning"]
 
 
-def test_empty_tools_and_tool_choice_none_give_text(family):
+def test_calls_are_text_without_tools_or_with_tool_choice_off(family):
     for options in ({"tools": []}, {"tools": TOOLS, "tool_choice": "none"}):
         message = fed(family.fmt, family.f, **options).message
         assert message.tool_calls == []
@@ -304,7 +304,7 @@ def test_tool_choice_required_and_named(family):
         assert wrong == ([] if choice == "required" else ["wrong_tool"])
 
 
-def test_the_same_message_at_once(family):
+def test_parse_returns_the_message_of_a_stream(family):
     text = before(family) + family.f + family.g
     assert parse(text, family.fmt, tools=TOOLS) == fed(family.fmt, text, tools=TOOLS).message
     assert isinstance(parse(text, family.fmt).parts[-1], ToolCall)

@@ -12,7 +12,7 @@ OF_CALLS = ("function", "arguments", "call_id", "code")
 
 
 @pytest.mark.parametrize("name", ["hermes", "glm45", "kimi_k2", "gpt_oss", "llama3_json"])
-def test_calls_are_json_and_the_rest_of_a_turn_is_as_it_was(name):
+def test_in_json_changes_only_the_calls(name):
     fmt = get_format(name)
     made = in_json(fmt)
     assert made.tools == ToolsFormat(

@@ -101,7 +101,7 @@ def stands(fmt, text, quote, *, final=True):
         (SECTION, '</f><calls>g>{"n', False),
     ],
 )
-def test_what_a_string_cannot_hold(fmt, text, proves):
+def test_next_call_proves_an_unclosed_string(fmt, text, proves):
     assert stands(fmt, text, '"') is proves
     if proves:
         # Until its last character came, more text may prove it.
@@ -123,11 +123,11 @@ def test_what_a_string_cannot_hold(fmt, text, proves):
         (IN_JSON.replace(tools={"section_end": "\\end"}), {"</call>"}),
     ],
 )
-def test_the_proof_begins_with_a_marker(fmt, first):
+def test_next_call_begins_with_a_marker(fmt, first):
     assert set(next_call(fmt).markers.literals) == first
 
 
-def test_no_marker_stands_in_a_key_without_quotes():
+def test_markers_outside_of_strings():
     assert set(next_call(IN_JSON).outside.literals) == {"</call>", "<call>", "<end>"}
 
 
@@ -144,10 +144,10 @@ def test_no_marker_stands_in_a_key_without_quotes():
         TAGGED,
     ],
 )
-def test_nothing_proves_it_where_no_marker_begins_calls(fmt):
+def test_formats_without_openers_have_no_next_call(fmt):
     assert next_call(fmt) is None
 
 
-def test_the_longer_marker_of_two_is_tried_first():
+def test_longer_marker_is_tried_first():
     fmt = IN_JSON.replace(tools={"section_end": "</call>s"})
     assert stands(fmt, '</call>s<call>{"n', '"')

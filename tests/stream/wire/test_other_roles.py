@@ -49,7 +49,7 @@ def found(headers, text, *, markers=(), pos=0, final=False):
         ((), "<|user|>", None),
     ],
 )
-def test_a_header_of_another_role(headers, text, end):
+def test_header_of_another_role_is_matched(headers, text, end):
     size = -1 if end is None else len(end)
     assert found(headers, text, final=True) == found(headers, text) == size
     behind = -1 if end is None else len(end) + 2
@@ -64,17 +64,17 @@ environment"""
 
 
 @pytest.mark.parametrize("role", WORDS.split())
-def test_words_that_name_roles_everywhere(role):
+def test_common_role_names_match_in_plain_tags(role):
     assert found(("<assistant>",), f"<{role}>") == len(role) + 2
 
 
-def test_a_role_may_become_longer_until_the_end():
+def test_role_at_the_end_may_be_incomplete():
     assert found(CHATML, "<|im_start|>user") == 0
     assert found(CHATML, "<|im_start|>user", final=True) == len("<|im_start|>user")
     assert found(CHATML, "<|im_start|>", final=True) == -1
 
 
-def test_a_marker_of_the_format_is_no_header():
+def test_marker_of_the_format_is_not_a_header():
     assert found(CHATML, "<|im_end|>assistant\n") == len("<|im_end|>assistant")
     assert found(CHATML, "<|im_end|>assistant\n", markers=ENDS) == -1
     # What may become one is none yet.
@@ -86,7 +86,7 @@ def test_a_marker_of_the_format_is_no_header():
     assert found(CHATML, "<|im_start|>user<|x|>", markers=longer) == -1
 
 
-def test_a_second_look_finds_the_same():
+def test_repeated_match_returns_the_same():
     roles = OtherRoles(CHATML, ENDS)
     for _ in range(2):
         assert roles.match("<|im_start|>user\n", 0, final=False) == len("<|im_start|>user")

@@ -45,14 +45,14 @@ def made(parser):
     return [(call.name, json.loads(call.arguments)) for call in parser.message.tool_calls]
 
 
-def test_each_has_a_wire_of_its_own():
+def test_every_format_has_sample_texts():
     assert sorted(WIRES) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tools", [None, TOOLS], ids=["any", "tools"])
 @pytest.mark.parametrize("count", ["one", "two"])
-def test_calls_come_out_at_every_cut(name, tools, count):
+def test_calls_are_parsed_in_any_chunking(name, tools, count):
     wire = getattr(WIRES[name], count)
     if not wire:
         pytest.skip("calls no tools")
@@ -66,7 +66,7 @@ def test_calls_come_out_at_every_cut(name, tools, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_call_of_no_tool_is_reported_where_its_name_stands(name):
+def test_unknown_tool_issue_spans_the_name(name):
     wire = WIRES[name].one
     if not wire:
         pytest.skip("calls no tools")
@@ -76,7 +76,7 @@ def test_a_call_of_no_tool_is_reported_where_its_name_stands(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_content_and_reasoning_come_out(name):
+def test_content_and_reasoning_are_parsed(name):
     wire, fmt = WIRES[name], get_format(name)
     assert fed(fmt, wire.says).message.content == "Hi"
     if wire.thinks:
@@ -87,7 +87,7 @@ def test_content_and_reasoning_come_out(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_content_may_stand_before_a_call(name):
+def test_content_before_a_call_is_parsed(name):
     wire = WIRES[name]
     if wire.before_calls and wire.one:
         parser = fed(get_format(name), wire.before_calls + wire.one)
@@ -96,7 +96,7 @@ def test_content_may_stand_before_a_call(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_document_says_only_what_is_not_the_default(name):
+def test_documents_omit_default_values(name):
     fmt = get_format(name)
     path = Path(registry.__file__).with_name(f"{name}.json")
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -191,7 +191,7 @@ def analysis(template):
 
 @corpus.needs_corpus
 @pytest.mark.parametrize("template", sorted(ANALYSED))
-def test_the_markers_are_those_that_the_analysis_finds(template):
+def test_markers_equal_the_analyzed_template(template):
     found, named = analysis(f"{template}.jinja"), get_format(ANALYSED[template])
     if not found.verified or found.tools.format == "NONE":
         pytest.skip("the template does not tell how calls are written")
@@ -215,7 +215,7 @@ def test_the_markers_are_those_that_the_analysis_finds(template):
 
 @corpus.needs_corpus
 @pytest.mark.parametrize("template", sorted(OWN_TEMPLATES))
-def test_a_name_reads_what_the_template_of_its_model_writes(template):
+def test_format_parses_renderings_of_its_template(template):
     source, name = corpus.template(f"{template}.jinja"), OWN_TEMPLATES[template]
     tools = [{"type": "function", "function": {"description": "does", **tool}} for tool in TOOLS]
     asked = [{"role": "user", "content": "Hi"}]
@@ -229,7 +229,7 @@ def test_a_name_reads_what_the_template_of_its_model_writes(template):
 
 @corpus.needs_corpus
 @pytest.mark.parametrize("row", RECORDED, ids=lambda row: row["id"])
-def test_recorded_outputs_become_the_right_message(row):
+def test_recorded_outputs_are_parsed_as_expected(row):
     asked, prompt, want = row["options"], row["generation_prompt"], row["expect"]
 
     def message(fmt):
@@ -274,7 +274,7 @@ def value(arguments):
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-def test_the_end_of_a_turn_in_a_value_is_no_part_of_the_call(size):
+def test_turn_end_in_a_value_does_not_belong_to_the_call(size):
     text = "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\n</tool_c<|user|>\n"
     parser, _ = run(get_format("glm45"), [text[at : at + size] for at in range(0, len(text), size)])
     issue = parser.issues[0]

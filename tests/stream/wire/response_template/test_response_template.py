@@ -64,7 +64,7 @@ def theirs(template, text, prefix=""):
 
 @pytest.mark.transformers
 @pytest.mark.parametrize(("name", "text"), OUTPUTS)
-def test_both_parsers_read_the_same(name, text):
+def test_both_parsers_return_the_same_message(name, text):
     template = CASES[name][0]
     parser = fed(from_response_template(template), text, tools=TOOLS)
     assert ours(parser.message) == theirs(template, text)
@@ -72,7 +72,7 @@ def test_both_parsers_read_the_same(name, text):
 
 @pytest.mark.transformers
 @pytest.mark.parametrize(("name", "text"), OUTPUTS)
-def test_a_template_that_was_read_and_written_reads_the_same(name, text):
+def test_round_tripped_template_parses_the_same(name, text):
     template = CASES[name][0]
     written = to_response_template(from_response_template(template))
     assert theirs(written, text) == theirs(template, text)
@@ -80,7 +80,7 @@ def test_a_template_that_was_read_and_written_reads_the_same(name, text):
 
 
 @pytest.mark.transformers
-def test_the_prompt_opens_reasoning_for_both():
+def test_prompt_opens_reasoning_in_both_parsers():
     prompt = "<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n<think>\n"
     text = "hm\n</think>\n\nHi<|im_end|>"
     message = parse(text, from_response_template(QWEN), prompt=prompt)
@@ -105,7 +105,7 @@ def prompt_of(fmt):
     return f"Hi\n{fmt.turn.generation_prompt}"
 
 
-def test_most_named_formats_can_be_written():
+def test_most_built_in_formats_have_a_response_template():
     assert set(EXPRESSIBLE) >= {"hermes", "qwen25", "qwen3_coder", "deepseekv31", "mistral"}
     assert set(EXPRESSIBLE) >= {"glm45", "glm47", "minimax_m2", "seed_oss", "command_r7b"}
     assert set(EXPRESSIBLE) >= {"gpt_oss", "kimi_k2", "llama3_json", "apriel_thinker", "simple_xml"}
@@ -113,7 +113,7 @@ def test_most_named_formats_can_be_written():
 
 @pytest.mark.transformers
 @pytest.mark.parametrize("name", EXPRESSIBLE)
-def test_what_is_written_of_a_named_format_reads_its_wire(name):
+def test_written_template_parses_the_samples_of_its_format(name):
     fmt = get_format(name)
     template, prompt = to_response_template(fmt), prompt_of(fmt)
     for text in filter(None, (getattr(WIRES[name], kind) for kind in KINDS)):
@@ -138,11 +138,13 @@ REFUSED = {
 }
 """What only transformers reads again, and why we do not."""
 
-NO_HEADER = "response_template.start_anchor_pattern: only text, optional whitespace and named groups"
+NO_HEADER = (
+    "response_template.start_anchor_pattern: only text, optional whitespace and named groups"
+)
 
 
 @pytest.mark.parametrize("name", EXPRESSIBLE)
-def test_what_is_written_can_be_read_again(name):
+def test_written_template_can_be_read_again(name):
     fmt = get_format(name)
     written = to_response_template(fmt)
     if name in REFUSED or not fmt.turn.headers:
@@ -157,7 +159,7 @@ def test_what_is_written_can_be_read_again(name):
         assert ours(parse(text, again, tools=TOOLS, prompt=prompt)) == ours(message)
 
 
-def test_arguments_stream_where_transformers_gives_raw_text():
+def test_arguments_are_streamed():
     parser = StreamParser(from_response_template(QWEN))
     deltas = parser.feed('<tool_call>\n{"name": "f", "arguments": {"city": "New Yo')
     assert [delta.arguments for delta in deltas if isinstance(delta, ToolCallDelta)] == [
@@ -166,12 +168,12 @@ def test_arguments_stream_where_transformers_gives_raw_text():
     ]
 
 
-def test_a_tokenizer_configuration_may_be_given():
+def test_tokenizer_configuration_is_accepted():
     assert from_response_template({"response_template": QWEN}) == from_response_template(QWEN)
 
 
 @pytest.mark.parametrize("close", [r"</tool_call>", r"\s*</tool_call>\s*"])
-def test_text_between_the_last_argument_and_the_close_is_of_no_argument(close):
+def test_text_before_the_close_does_not_belong_to_an_argument(close):
     fmt = from_response_template(changed(CODER, "fields/tool_calls/close_pattern", close))
     start = "<tool_call>\n<function=f>\n<parameter=city>\nParis\n</parameter>\n"
     for text in (f"{start}</function>\n</tool_call>", f"{start}</tool_call>"):
@@ -207,7 +209,7 @@ def closed_by(close):
 @pytest.mark.transformers
 @pytest.mark.parametrize("close", CLOSES)
 @pytest.mark.parametrize("after", ["", "<|im_end|>", "Bye<|im_end|>"])
-def test_what_stands_behind_the_last_argument_is_read_as_by_the_judge(close, after):
+def test_text_after_the_last_argument_is_parsed_as_by_transformers(close, after):
     template = closed_by(close)
     call = (
         "<tool_call>\n<function=f>\n<parameter=city>\nNYC\n</parameter>\n</function>\n</tool_call>"
@@ -219,7 +221,7 @@ def test_what_stands_behind_the_last_argument_is_read_as_by_the_judge(close, aft
 
 @pytest.mark.transformers
 @pytest.mark.parametrize("close", UNCLOSED)
-def test_where_no_close_ends_a_call_its_own_tags_do(close):
+def test_call_without_a_close_ends_at_its_own_tags(close):
     template = closed_by(close)
     text = (
         "<tool_call>\n<function=f>\n<parameter=city>\nNYC\n</parameter>\n</function>\n</tool_call>"
@@ -229,7 +231,7 @@ def test_where_no_close_ends_a_call_its_own_tags_do(close):
         assert ours(parser.message) == theirs(template, text + after)
 
 
-def test_several_texts_that_may_end_a_call_are_refused():
+def test_several_close_texts_of_a_call_raise():
     for close in (["</function>", "</tool_call>"], ["<|a|>", "<|b|>"]):
         with pytest.raises(FormatError, match="'tool_calls': the close pattern has several texts"):
             from_response_template(closed_by({"close": close}))
@@ -264,11 +266,17 @@ BAD = [
     (changed(QWEN, "fields/citations", {}), "only one field may have no opening marker"),
     (changed(QWEN, "fields/content", 3), "must be an object"),
     (changed(QWEN, "fields/content/odd", 3), "field 'content': unknown key 'odd'"),
-    (changed(QWEN, "fields/thinking", {"open": "<t>", "close": "</t>"}), "only one field of reasoning"),
+    (
+        changed(QWEN, "fields/thinking", {"open": "<t>", "close": "</t>"}),
+        "only one field of reasoning",
+    ),
     (changed(QWEN, "fields/content/content", "int"), "content must be 'text', not 'int'"),
     (changed(QWEN, "fields/content/transform", "{content}"), "transform cannot be expressed"),
     (changed(QWEN, "fields/reasoning_content/repeats", True), "repeats cannot be expressed"),
-    (changed(QWEN, "fields/reasoning_content/close", ["a", "b"]), "one opening and one closing marker"),
+    (
+        changed(QWEN, "fields/reasoning_content/close", ["a", "b"]),
+        "one opening and one closing marker",
+    ),
     (
         changed(QWEN, "fields/reasoning_content", {"open_pattern": r"(?:^|<t>)", "close": "</t>"}),
         "reasoning_content: open_pattern can match without a text",
@@ -293,7 +301,10 @@ BAD = [
     (changed(QWEN, f"{CALLS}/content_args", {"allow_non_json": True}), "allow_non_json"),
     (changed(QWEN, f"{CALLS}/open_pattern", r"<a>|<b>"), "only one opening pattern"),
     (changed(QWEN, f"{CALLS}/open_pattern", r"\s*"), "the opening pattern has no text"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>[ab]"), "only text, optional whitespace and named groups"),
+    (
+        changed(QWEN, f"{CALLS}/open_pattern", r"<a>[ab]"),
+        "only text, optional whitespace and named groups",
+    ),
     (changed(QWEN, f"{CALLS}/open_pattern", r"<a>.*<b>"), "'.' with '\\*'"),
     (changed(QWEN, f"{CALLS}/open_pattern", r"(a"), "is not a pattern"),
     (changed(QWEN, f"{CALLS}/open_pattern", r"<a>\s*<b>\s*<c>"), "more than two opening markers"),
@@ -301,7 +312,10 @@ BAD = [
     (changed(QWEN, f"{CALLS}/open_pattern", "(?:a|b)" * 9), "more than 32 alternatives"),
     (changed(QWEN, f"{CALLS}/transform", {"function": "{name}"}), "transform must contain"),
     (changed(QWEN, f"{CALLS}/transform", NAMED), "groups must be 'name'"),
-    (changed(CODER, f"{CALLS}/transform/function/name", "x"), "one path in braces for the name, not 'x'"),
+    (
+        changed(CODER, f"{CALLS}/transform/function/name", "x"),
+        "one path in braces for the name, not 'x'",
+    ),
     (changed(CODER, f"{CALLS}/transform/function/arguments", "{content.a}"), "must be a group"),
     (
         changed(CODER, f"{CALLS}/close_pattern", "(?P<x>a)</function>"),
@@ -337,7 +351,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("template", "words"), BAD)
-def test_what_cannot_be_expressed_is_named(template, words):
+def test_unsupported_template_raises_with_the_field(template, words):
     with pytest.raises(FormatError, match=words):
         from_response_template(template)
 
@@ -350,13 +364,13 @@ def test_what_cannot_be_expressed_is_named(template, words):
         ("functionary_v32", "calls that begin like content"),
     ],
 )
-def test_a_format_that_no_template_can_say(name, words):
+def test_inexpressible_built_in_format_raises(name, words):
     with pytest.raises(FormatError, match=f"a response template cannot express: .*{words}"):
         to_response_template(get_format(name))
 
 
 @pytest.mark.transformers
-def test_what_stands_round_a_value_may_be_left_out():
+def test_optional_delimiters_of_a_value():
     tag = r"<(?P<key>\w+)>(?:\[\[)?(?P<value>.*?)(?:\]\])?</p>"
     template = changed(CODER, f"{CALLS}/content_args/tag_pattern", tag)
     call = "<tool_call>\n<function=f><city>{}</p></function></tool_call>"
@@ -366,7 +380,7 @@ def test_what_stands_round_a_value_may_be_left_out():
 
 
 @pytest.mark.transformers
-def test_a_close_beside_what_stands_ahead_ends_all_calls():
+def test_close_next_to_a_lookahead_ends_all_calls():
     template = changed(CODER, f"{CALLS}/open_pattern", r"(?:\[calls\])?\[call\](?P<name>\w+)\|")
     template = changed(template, f"{CALLS}/close_pattern", r"(?=\[call\])|\[/calls\]")
     calls = "[call]f|<parameter=city>NYC</parameter>[call]g|<parameter=n>2</parameter>"
@@ -397,14 +411,14 @@ def formats_with_limits():
 
 
 @pytest.mark.parametrize(("fmt", "limits"), formats_with_limits())
-def test_what_a_response_template_leaves_out_is_named(fmt, limits):
+def test_limits_of_built_in_formats(fmt, limits):
     to_response_template(fmt)
     found = response_template_limits(fmt)
     assert len(found) == len(limits)
     assert all(one.startswith(words) for one, words in zip(found, limits, strict=True))
 
 
-def test_the_parts_of_a_pattern():
+def test_parts_of_a_pattern():
     pattern = r"\s*(?:<s>)?<\|a\|>\n(?P<name>\w+)(?=\{)(b|c)\Z"
     text, capture = AnchorPart(PartKind.TEXT, "<|a|>\n"), AnchorPart(PartKind.CAPTURE, "name")
     start = [

@@ -18,7 +18,7 @@ ROWS = HERMES.replace(tools={"section_start": "<c>", "per_call_start": ""})
 WORDS = "names without quotes that are not words or follow whitespace"
 
 
-def test_the_document_round_the_fields():
+def test_document_around_the_fields():
     made = to_response_template(HERMES)
     assert (made["version"], made["defaults"]) == (1, {"role": "assistant"})
     assert made["start_anchor"] == list(HERMES.turn.headers)
@@ -34,7 +34,7 @@ def test_the_document_round_the_fields():
         ("TAG_BASED", "<a>so", ["<a>"]),
     ],
 )
-def test_what_a_prompt_writes_of_reasoning_is_no_part_of_it(mode, prompt, anchors):
+def test_reasoning_markers_of_the_prompt_belong_to_the_anchor(mode, prompt, anchors):
     fmt = WireFormat().replace(
         turn={"headers": ("<a>",), "generation_prompt": prompt},
         reasoning={"mode": mode, "start": "<t>" * (mode == "TAG_BASED"), "end": "</t>"},
@@ -56,7 +56,7 @@ def test_what_a_prompt_writes_of_reasoning_is_no_part_of_it(mode, prompt, anchor
         ("", "Hi", ""),
     ],
 )
-def test_reasoning_at_the_end_of_a_prompt_without_a_header_is_of_the_turn(start, prompt, turn):
+def test_reasoning_at_the_end_of_a_prompt_without_headers(start, prompt, turn):
     think = {"mode": "DELIMITER", "start": start, "end": "</t>"}
     if start.strip():
         think |= {"mode": "TAG_BASED", "alternatives": ("[t]", "[/t]")}
@@ -73,7 +73,7 @@ def test_reasoning_at_the_end_of_a_prompt_without_a_header_is_of_the_turn(start,
         ({"headers": ("<a>",), "generation_prompt": "<a>"}, False),
     ],
 )
-def test_reasoning_that_is_open_in_any_case_may_stand_without_its_opener(turn, unseen):
+def test_forced_open_reasoning_may_lack_its_start_marker(turn, unseen):
     think = {"mode": "FORCED_OPEN", "start": "<t>", "end": "</t>"}
     fmt = WireFormat().replace(turn=turn, reasoning=think)
     opener = to_response_template(fmt)["fields"]["thinking"]["open_pattern"]
@@ -112,7 +112,7 @@ NEXT = HERMES.replace(
         ("PLAIN", "</tool_call>\n", "</c>", 4),
     ],
 )
-def test_what_closes_content(mode, before, text, closed):
+def test_close_pattern_of_content(mode, before, text, closed):
     content = {"mode": mode, "start": "<r>\n" * (mode != "PLAIN"), "end": "\n</r>"}
     fmt = THINKS.replace(content=content, tools={"section_end": "</c>"})
     field = to_response_template(fmt)["fields"]["content"]
@@ -131,7 +131,7 @@ def test_what_closes_content(mode, before, text, closed):
         (NEXT, "</r>", None),
     ],
 )
-def test_what_closes_reasoning(fmt, text, end):
+def test_close_pattern_of_reasoning(fmt, text, end):
     field = to_response_template(fmt)["fields"]["thinking"]
     found = regex.match(field["close_pattern"], text)
     assert (found and found[0]) == end
@@ -143,7 +143,10 @@ def test_what_closes_reasoning(fmt, text, end):
         (CODER.replace(arguments={"name_prefix": " "}), "arguments without an opening marker"),
         (CODER.replace(arguments={"value_suffix": "\n"}), "values without a closing marker"),
         (CODER.replace(arguments={"type_suffix": ">", "type_first": True}), "types before the n"),
-        (CODER.replace(arguments={"alternatives": ("a", "b", "c", "d")}), "several notations of arg"),
+        (
+            CODER.replace(arguments={"alternatives": ("a", "b", "c", "d")}),
+            "several notations of arg",
+        ),
         (
             CODER.replace(function={"close": "</", "close_suffix": ">"}),
             "closing markers that repeat the n",
@@ -220,12 +223,12 @@ def test_what_closes_reasoning(fmt, text, end):
         ),
     ],
 )
-def test_what_no_template_can_say_is_named(fmt, words):
+def test_inexpressible_format_raises_with_the_reason(fmt, words):
     with pytest.raises(FormatError, match=f"a response template cannot express: (.*, )?{words}"):
         to_response_template(fmt)
 
 
-def test_code_that_a_template_leaves_out():
+def test_limits_of_code():
     run = "code that calls a function"
     assert response_template_limits(HERMES.replace(code={"function": "run"})) == (run,)
     assert response_template_limits(HERMES.replace(code={"function": "run", "start": " "})) == (
@@ -255,5 +258,5 @@ def test_code_that_a_template_leaves_out():
         (ROWS.replace(tools={"separator": ""}), ("calls in a row without a separator",)),
     ],
 )
-def test_what_a_template_leaves_out(fmt, limits):
+def test_limits_of_formats(fmt, limits):
     assert response_template_limits(fmt) == limits
