@@ -125,6 +125,7 @@ class MessageBuilder:
         self.start = 0
         # Characters of all closed parts.
         self._written = 0
+        # Text before any marker is content.
         self.section: Section = "content"
         self.chunks = 0
         # Characters and chunks of each section, and the totals at the last count.
@@ -302,6 +303,7 @@ class MessageBuilder:
             self.write(text)
 
     def _begin(self, kind: type[Part], make: Callable[[str], Delta]) -> None:
+        # Parts do not overlap: a new part closes the open one.
         if self.kind is not None:
             self.end_part()
         self.kind = self.last = kind

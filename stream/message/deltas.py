@@ -29,6 +29,7 @@ new = object.__new__
 class FromTokens:
     """A delta with the range of its tokens."""
 
+    # A slot and not a field, because a default value would cost time for each delta.
     __slots__ = ("place",)
 
     # Unset for a delta of text, to save time. An int n means the single token n - 1. A tuple for

@@ -26,6 +26,7 @@ def healed_arguments(arguments: Any) -> str:
     Returns:
         The unchanged text of a valid object, or else new JSON text.
     """
+    # Some clients send the object itself.
     if isinstance(arguments, Mapping):
         return json.dumps(arguments, ensure_ascii=False)
     value: Any = arguments

@@ -201,6 +201,7 @@ def made_id(factory: IdFactory, place: CallPlace) -> str:
         raise
     except Exception as error:
         raise UsageError(f"the id factory raised {error!r} (call of {place.name!r})") from error
+    # Results refer to calls by id, so an empty id would be useless.
     if not isinstance(made, str) or not made:
         raise UsageError(
             f"the id factory must return a non-empty string, not {made!r} (call of {place.name!r})"

@@ -77,7 +77,7 @@ class Issue:
                             content
     `orphan_marker`         an end of reasoning while reasoning is not open. After content it is
                             content, and the detail names a possible fix. (At the start of a turn it
-                            means "no reasoning", and is not an issue.) Or a closer of calls without
+                            means "no reasoning", and is not an issue). Or a closer of calls without
                             an open call and without text after it
     `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD.
                             Reported once, at the end, from the first to the last
@@ -219,6 +219,7 @@ class ToolCall:
 
     def to_openai(self) -> dict[str, Any]:
         """Return the call in the form of an OpenAI message."""
+        # Arguments remain a string, as in OpenAI's API.
         function = {"name": self.name, "arguments": self.arguments}
         return {"id": self.id, "type": "function", "function": function}
 

@@ -211,6 +211,7 @@ class Sink:
 
     def has_issue(self, kind: str) -> bool:
         """Return True if there is an issue of a kind."""
+        # Does not create `Issues`, because most turns have none.
         return self._issues is not None and kind in self._issues.reach
 
     @property
@@ -223,6 +224,7 @@ class Sink:
     @property
     def attempted(self) -> int:
         """Return the number of calls that the model began."""
+        # Does not create `Attempts`, because most turns have none.
         return 0 if self._attempts is None else len(self._attempts)
 
     @property
@@ -295,6 +297,7 @@ class Sink:
 
     def end_part(self) -> None:
         """End a part, even if the next part is of the same kind."""
+        # A code fence does not continue in the next part.
         self._end_content()
         self.builder.end_part()
 
@@ -350,7 +353,7 @@ class Sink:
         # Repairs before the first delta concern this call.
         builder.repaired = self.repaired_ahead
         self.calls = index + 1
-        # Only the last call of a turn may lack its closer.
+        # `unclosed` is only about the last call.
         self.unclosed = None
 
     def is_repeated(self, call_id: str) -> bool:
@@ -470,6 +473,7 @@ class Sink:
         # Most prompts end with a header, so their parts are empty.
         if not (builder.last or self._issues or self._attempts):
             return
+        # Read before `forget` clears the builder.
         in_call, index = builder.kind is ToolCall, self.calls - 1
         # The deltas of the prompt are dropped, but the open call needs their arguments.
         begun = [
@@ -487,6 +491,7 @@ class Sink:
         for issue in broken:
             self.issue(issue.kind, issue.span, issue.detail)
         if in_call:
+            # The call began in the prompt, so it starts at offset 0 of the output.
             self.begin_call(builder.name, builder.call_id, 0)
             # Clients expect one first delta, so all deltas of the prompt become one.
             builder.add_to_first("".join(delta.arguments for delta in begun))

@@ -35,6 +35,7 @@ class Reports(ABC, Generic[Report, Kind]):
         self._kept: list[Report] = []
         # `repair_last` can change only a kept attempt.
         self._kept_last = False
+        # Includes the kept reports, so that `__len__` is their sum.
         self._counts: dict[Kind, int] = {}
         # For each kind beyond the limit: index and span of its summary.
         self._more: dict[Kind, tuple[int, int, int]] = {}

@@ -126,6 +126,7 @@ def register_format(
     if isinstance(aliases, str):
         raise UsageError(f"aliases must be a list of names, not {aliases!r}")
     made = fmt if isinstance(fmt, WireFormat) else _from_file(fmt)
+    # Different spellings of an alias may be equal after normalization.
     own, others = _normalized(name), tuple(dict.fromkeys(map(_normalized, aliases)))
     # The first use takes the lock itself, which is not reentrant.
     _entries()
@@ -139,6 +140,7 @@ def register_format(
         entries = {}
         for known, entry in _entries().items():
             # A format disappears if its own name is taken. Others lose only the taken aliases.
+            # Entries are immutable, because other threads may use them.
             if known not in (own, *others):
                 kept = (
                     alias for alias in entry.aliases if _normalized(alias) not in (own, *others)
@@ -261,6 +263,7 @@ def _entries() -> Mapping[str, _Entry]:
     """Return all entries by name. The built-in entries are read on first use."""
     entries = Registered.entries
     if entries is None:
+        # Read outside of the lock, so that other threads do not wait for the file.
         text = (files(__package__) / NAMES).read_text(encoding="utf-8")
         built_in = {
             name: _Entry(

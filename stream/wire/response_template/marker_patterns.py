@@ -8,7 +8,7 @@ from collections.abc import Iterable
 __all__ = ["SPACE", "any_of", "bare", "core", "cores", "joined", "optional"]
 
 SPACE = r"\s*"
-# `re.escape` writes a raw line break, which is hard to read in a JSON file.
+# `re.escape` would write a backslash and a raw line break.
 LINE_END = {"\n": r"\n"}
 
 

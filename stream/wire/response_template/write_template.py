@@ -152,7 +152,6 @@ def _anchor(fmt: WireFormat) -> dict[str, Any]:
 def _fields(fmt: WireFormat) -> dict[str, Any]:
     content = fmt.content
     fields: dict[str, Any] = {}
-    # A field that never matches would only slow down transformers.
     if fmt.derived.has_reasoning:
         fields[REASONING] = {
             "open_pattern": _reasoning_opener(fmt),

@@ -1,4 +1,4 @@
-"""Whether text stands beside a call that nothing but its look tells from text."""
+"""Tests of text next to calls without markers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOOLS = [{"name": name, "parameters": {"type": "object"}} for name in ("rm", "ls
 
 
 def unproven(name, text, tools=TOOLS, size=1, **options):
-    """Whether the message tells that text stands beside such a call."""
+    """Return True if the message reports text next to an unmarked call."""
     parser = StreamParser(name, tools=tools, **options)
     for start in range(0, len(text), size):
         parser.feed(text[start : start + size])

@@ -1,4 +1,4 @@
-"""Parts of a message: made when somebody asks, once, and the same however often it is asked."""
+"""Tests of the parts of a growing message, with and without reading it in between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNITS = (CALL, REPAIRED, "text ", "<think>thought</think>", "<call> no ", "</thi
 
 
 def read(texts, asks=False):
-    """The parser after these texts, and what was seen of its message on the way."""
+    """Return the parser after these texts, and the parts of its message after each text."""
     parser, seen = StreamParser(TAGS), []
     for text in texts:
         parser.feed(text)

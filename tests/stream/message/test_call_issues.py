@@ -1,4 +1,4 @@
-"""What a message and its calls say of what the parser had to decide about them."""
+"""Tests of the issues of messages and calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much has come of each part, and whether reasoning is open."""
+"""Tests of the sizes of parts, and of open reasoning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REASONED = "<think>\nhm, so\n</think>\n\nHello"
 
 
 def states(fmt, texts, **given_options):
-    """Whether reasoning is open, after each chunk and after the end."""
+    """Return if reasoning is open, after each chunk and after the end."""
     parser = StreamParser(fmt, **given_options)
     found = []
     for text in texts:

@@ -1,4 +1,4 @@
-"""Deltas and messages as OpenAI writes them."""
+"""Tests of deltas and messages in OpenAI form."""
 
 from __future__ import annotations
 

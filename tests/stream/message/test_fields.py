@@ -1,4 +1,4 @@
-"""The fields in which servers put reasoning."""
+"""Tests of the fields for reasoning."""
 
 from __future__ import annotations
 

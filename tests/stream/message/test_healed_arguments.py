@@ -1,4 +1,4 @@
-"""Arguments of calls that clients send back, as JSON objects."""
+"""Tests of repaired arguments from clients."""
 
 from __future__ import annotations
 

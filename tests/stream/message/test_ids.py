@@ -1,4 +1,4 @@
-"""Ids of calls: the model's own, those that are made, and those of a factory."""
+"""Tests of ids: from the model, built-in, and from a factory."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_id_of_the_model_is_kept():
 
 
 def test_call_read_twice_has_one_id():
-    """A call in reasoning is read as a draft before it is known to be one."""
+    """Check a call in reasoning, which is read as a draft first."""
     numbers = itertools.count()
     message = parse(
         f"<think>so {CALL}{OTHER}",
@@ -154,7 +154,7 @@ def test_exception_of_a_factory_is_a_usage_error_and_keeps_output():
 
 @pytest.mark.parametrize("text", ["", "a", "\ud800", "call_\udfff" * 99])
 def test_any_text_makes_an_id(text):
-    """Names and prompts may come from JSON, which has halves of characters."""
+    """Check lone surrogates, which names and prompts from JSON may contain."""
     place = CallPlace(name=text, index=0, offset=0, prompt=text)
     assert re.fullmatch("call_[0-9a-f]{24}", call_id(place))
     for made in (mistral_call_id(place), nine_characters(text)):

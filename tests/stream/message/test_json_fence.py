@@ -1,4 +1,4 @@
-"""JSON that was asked for, in a Markdown code block or not."""
+"""Tests of requested JSON with and without a code fence."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ STARTS = [
 PARTS = ["```", "``", "`", "json", "JSON", "js", "\n", " ", "\t", " " * 70, VALUE, "{", "}"]
 PARTS += ['"', "1", "2.", "tr", "ue", "null", "x", ",", '{"a": [', "<think>\n", "</think>"]
 PARTS += [CALL, "<call>", "<|end|>"]
-# Half of a surrogate pair is replaced before anyone sees it.
+# Excludes lone surrogates, because the parser replaces them.
 sound_texts = json_texts().filter(is_whole)
-# Nor does a marker of any of the formats stand in them.
+# Excludes the markers of all formats, because they end content.
 unmarked_texts = sound_texts.filter(lambda text: "<" not in text and "[FINAL]" not in text)
 fences = st.sampled_from(["```json\n", "```\n", "```", "``` json\n", "\n```JSON\r\n", " ```json "])
 closers = st.sampled_from(["\n```", "```", "\n\n``` \n", " ```\n\n"])
@@ -91,7 +91,7 @@ def test_result_does_not_depend_on_the_chunking(text, reasoning, reason, data):
         assert joined(deltas) == as_joined(parser.message)
         assert parser.message == whole.message
         assert parser.issues == whole.issues
-    # What there is of it beside white space, there is of it in what was made.
+    # Only whitespace may be lost.
     plain, _ = run(TAGS, [text], reason, reasoning=reasoning)
     reported = "".join(issue.detail for issue in whole.issues if issue.kind == "code_block")
     left = plain.message.content.count("`") - whole.message.content.count("`")
@@ -192,7 +192,7 @@ def test_only_possible_fences_are_buffered():
 
 
 def by_role(text, role, chunks):
-    """The text of a role, as the roles of a traced parser have it, and the parser."""
+    """Return the text of a role according to a traced parser, and the parser."""
     parser = TracedParser(TAGS, response_schema=SCHEMA)
     for chunk in chunks:
         parser.feed(chunk)

@@ -1,4 +1,4 @@
-"""Each policy, each choice, and the issue that it leaves."""
+"""Tests of each option of each policy, with its issue."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_error_policy_keeps_earlier_parts(policy, text, kind):
         feed_all()
     assert raised.value.kind == kind
     assert parser.message.content.startswith("before")
-    # The parser goes on: what follows is content.
+    # The parser continues, and the following text is content.
     if parser.finish_reason is None:
         parser.feed("rest")
         parser.finish("stop")
@@ -226,7 +226,7 @@ DESCRIBED = set(re.findall(r"^`([a-z_]+)`  ", getdoc(Issue), re.MULTILINE))
 
 
 def texts(node):
-    """The string constants in an expression."""
+    """Return the string constants in an expression."""
     return {
         part.value
         for part in ast.walk(node)
@@ -235,7 +235,7 @@ def texts(node):
 
 
 def issue_kinds(tree):
-    """The kinds of issue that a module writes down: given to `issue`, or named `kind`."""
+    """Yield the kinds of issues in a module: arguments of `issue`, or variables named `kind`."""
     takers = {"issue": 0, "Issue": 0}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

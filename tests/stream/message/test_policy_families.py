@@ -1,4 +1,4 @@
-"""Each choice of each policy, for calls of every family."""
+"""Tests of each option of each policy, for calls of every family."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def named(name, body):
 
 
 class Family(NamedTuple):
-    """A format, a call of f and one of g in it, one of f that is broken, and text as written."""
+    """A format, with calls of f and g, a malformed call of f, and text."""
 
     fmt: WireFormat
     f: str
@@ -101,7 +101,7 @@ def values(parser):
 
 
 def raised(family, text, policies, **options):
-    """The kind of the error, at every cut; what came before it stays."""
+    """Return the kind of the error in any chunking, and check that earlier text is kept."""
     found = set()
     for size in (1, 3, len(text)):
         parser = StreamParser(family.fmt, policies=policies, **options)
@@ -133,7 +133,7 @@ def test_text_after_tool_call(family, choice):
     text = family.text.format("before") + family.f + family.text.format(" more")
     policies = Policies(text_after_tool_call=choice)
     if family.fmt is HARMONY:
-        # A message of its own is no text after a call.
+        # A separate message does not count as text after a call.
         assert fed(family.fmt, text, policies=policies).message.content == "before more"
         text = text.replace(HEADER + "<|channel|>final<|message|> more", " more")
     if choice == "error":
@@ -255,7 +255,7 @@ def test_duplicate_keys(family):
 
 @pytest.mark.parametrize("choice", ["defer", "reasoning", "call", "error"])
 def test_tool_in_reasoning(family, choice):
-    """In channels each message says what it is, so that none stands in another."""
+    """Check all families except channels, in which calls have their own message."""
     if family.fmt is HARMONY:
         return
     policies = Policies(tool_in_reasoning=choice)

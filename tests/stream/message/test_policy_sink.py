@@ -1,4 +1,4 @@
-"""What is reported where the prompt began what the output goes on with."""
+"""Tests of issues and calls that begin in the prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Issues and attempts do not grow with the output."""
+"""Tests of the limits of issues and attempts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_last_report_has_count_and_span_of_the_rest():
 
 
 def tried(*calls):
-    """The attempts of calls in messages, each of a name and of what stands for its arguments."""
+    """Return the attempts of calls in messages, given as names and arguments."""
     parser = StreamParser(HARMONY, tools=TOOLS)
     for name, arguments in calls:
         header = f"<|start|>assistant<|channel|>commentary to=functions.{name}<|message|>"
@@ -106,7 +106,7 @@ def test_repair_of_a_counted_call_changes_only_the_count():
 
 
 def many(*spans):
-    """Issues of a kind up to the limit, and one for each of these spans."""
+    """Return issues of one kind: as many as the limit, and one more for each span."""
     issues = Issues()
     issues.extend(Issue("odd", (0, 1), "") for _ in range(MOST_OF_A_KIND))
     issues.extend(Issue("odd", span, "") for span in spans)

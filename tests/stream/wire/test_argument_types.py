@@ -1,4 +1,4 @@
-"""The JSON types that a tool's schema gives an argument."""
+"""Tests of the JSON types of arguments according to a schema."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_type_words_are_case_insensitive_and_unambiguous(kind):
 
 OWN_WORDS = ("integer", "int", "float", "double", "str", "text", "list", "tuple", "dict", "map")
 OWN_WORDS += ("json", "bool", "none")
-"""Those that are no type of JSON."""
+"""Words other than the types of JSON."""
 
 
 def test_each_type_word_maps_to_its_type():
@@ -279,7 +279,7 @@ def test_reference_outside_the_document_or_into_a_string_raises(reference):
 
 
 def doubled(n, last):
-    """A chain of definitions, each of which combines the one before with itself."""
+    """Return a chain of definitions, each of which combines the previous one with itself."""
     defs = {"d0": last}
     for i in range(1, n + 1):
         defs[f"d{i}"] = {"allOf": [{"$ref": f"#/$defs/d{i - 1}"}, {"$ref": f"#/$defs/d{i - 1}"}]}

@@ -1,4 +1,4 @@
-"""The keys of calls in JSON: what all models know, also where the format has others."""
+"""Tests of the common keys of calls in JSON."""
 
 from __future__ import annotations
 

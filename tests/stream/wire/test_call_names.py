@@ -21,7 +21,7 @@ def test_python_call_name_has_a_maximum_length():
     ("written", "readable"),
     [
         ("f", True),
-        ("a b", True),  # the name of a tool
+        ("a b", True),  # a tool has this name
         ("c d", False),
         (" f", False),
         ("f>", False),

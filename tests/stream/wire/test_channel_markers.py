@@ -1,4 +1,4 @@
-"""The markers of a turn in channels, as its readers find them in each place."""
+"""Tests of the markers of a turn in channels, by position."""
 
 from __future__ import annotations
 

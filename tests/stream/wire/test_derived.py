@@ -1,4 +1,4 @@
-"""The facts of a format: what follows from it, as all its readers see it."""
+"""Tests of the facts derived from a format."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_markers_of_calls_are_ordered_from_outside_in():
     assert tags.derived.is_tagged
     assert tags.derived.openers == ("<calls>", "\n<call>", "<f=")
     assert tags.derived.closers == ("</calls>", "</call>\n", "</f>")
-    # What stands round a name stands in JSON where the name does.
+    # In JSON, names have no delimiters of their own.
     as_json = tags.replace(tools=JSON)
     assert as_json.derived.openers == ("<calls>", "\n<call>")
     assert as_json.derived.closers == ("</calls>", "</call>\n")
@@ -115,7 +115,7 @@ def test_channels_have_calls_without_call_syntax():
         ((), "<think>hi<think>", "FORCED_OPEN", "", "<think>"),
         (("<a>",), "", "TAG_BASED", "<a>\n<think>", "<think>"),
         ((), "", "TAG_BASED", "a<think>b<think>", ""),
-        # Behind the last of what opens the turn stands an opener of reasoning, or nothing.
+        # Only a start of reasoning may follow the generation prompt.
         ((), "go\n", "TAG_BASED", "go so go<think>", "<think>"),
         ((), "go\n", "TAG_BASED", "go <think>\n</think>", "<think>\n</think>"),
         ((), "go\n", "FORCED_CLOSED", "go so", ""),
@@ -152,7 +152,7 @@ def test_prompt_without_the_turn_is_detected():
     assert generated.derived.turn_shown("so go:") == ("", True)
     assert generated.derived.turn_shown("so go: ") == ("", True)
     assert generated.derived.turn_shown("so") == ("", False)
-    # The turn has ended, and nothing shows where the next begins.
+    # The turn has ended, and the prompt has no header of the next one.
     assert fmt.derived.turn_shown("hi<a>so<end>") == ("", False)
 
 
@@ -194,9 +194,9 @@ ELEMENTS = {"name_prefix": "<", "name_suffix": ">", "value_suffix": "</x>"}
         ({"format": "TAG_WITH_TAGGED", "section_start": "<calls>"}, "<name>", ("<calls>",)),
         ({"format": "TAG_WITH_TAGGED", "per_call_start": "\n"}, "<name>", ("\n", "<name>")),
         ({"format": "TAG_WITH_TAGGED", "per_call_start": "<call>"}, "<f=", ("<call>", "<f=")),
-        # No arguments are elements.
+        # The arguments are not elements.
         ({"format": "TAG_WITH_JSON", "per_call_start": "<call>"}, "<name>", ("<call>", "<name>")),
-        # Any line of text may begin with a word.
+        # A word may begin any line of text.
         ({"format": "TAG_WITH_TAGGED", "per_call_start": "<call>"}, "Name: ", ("<call>",)),
         ({"format": "TAG_WITH_JSON", "per_call_start": "<call>"}, "Name: ", ("<call>",)),
         ({"format": "TAG_WITH_JSON", "per_call_start": "Call: "}, "Name: ", ("Call: ", "Name: ")),

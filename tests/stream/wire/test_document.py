@@ -1,4 +1,4 @@
-"""Formats as JSON documents: what a user reads in a file, and what is refused there."""
+"""Tests of formats as JSON documents."""
 
 from __future__ import annotations
 

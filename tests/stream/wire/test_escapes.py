@@ -1,4 +1,4 @@
-"""Spellings of characters: written, read at once, and read in chunks."""
+"""Tests of escapes: written, read at once, and read in chunks."""
 
 from __future__ import annotations
 

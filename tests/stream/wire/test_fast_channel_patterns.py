@@ -1,4 +1,4 @@
-"""The short way through a header in channels, and from one message to the next."""
+"""Tests of the fast path for headers in channels, and between messages."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def test_following_pattern_needs_the_end_of_a_message():
         {"channels": {"start": ""}},
         {"channels": {"ends": ("<|return|>",)}},
         {"turn": {"headers": ()}},
-        # White space behind it is skipped, if it is there.
+        # Whitespace after the marker is skipped if present.
         {"channels": {"message": "<|message|>\n"}},
-        # A marker could be a part of a word, or begin in one.
+        # A marker could be part of a word, or begin inside one.
         {"channels": {"constrain": "form="}},
         {"channels": {"recipient": " to"}},
         {"channels": {"recipient": " to:"}},
         {"channels": {"ends": ("end", "<|call|>")}},
-        # One begins another.
+        # One marker is the beginning of another.
         {"channels": {"ends": ("<|call|>", "<|call|>s")}},
         {"channels": {"channel": "<|c|>", "constrain": "<|c|>s"}},
     ],

@@ -1,4 +1,4 @@
-"""The short way through a JSON call, beside the long way: they emit the same with each chunk."""
+"""Tests of the fast path for JSON calls, compared with the ordinary reader."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ values = st.recursive(
 
 @st.composite
 def calls(draw, fmt):
-    """Text of a call or two, nearly as the format has them."""
+    """Draw the text of one or two almost regular calls."""
     tools, text = fmt.tools, draw(st.sampled_from(["", "Hi. "]))
     begin = tools.section_start + tools.per_call_start
     end = tools.per_call_end + tools.section_end

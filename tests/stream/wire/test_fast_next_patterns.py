@@ -1,4 +1,4 @@
-"""The short way from call to call: where a format has it, and where a marker may mean more."""
+"""Tests of the fast path between calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short way through calls, beside the long way: they emit the same with each chunk."""
+"""Tests of the fast path for calls, compared with the ordinary reader."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ spaces = st.sampled_from(["", "", "", " ", "\n", "\n\n", "\r\n", " " * 20])
 
 @cache
 def written(name):
-    """What a model writes in a format, with faults; made once, for the grammar takes a second."""
+    """Return a strategy for model outputs with faults, cached because grammars are slow."""
     return outputs(name, TOOLS, faults=True)
 
 
 @st.composite
 def calls_in_tags(draw, fmt):
-    """Some calls, nearly as a format with arguments in tags has them."""
+    """Draw some almost regular calls with arguments in tags."""
     tools, function, arguments = fmt.tools, fmt.function, fmt.arguments
     gap = st.just("") if draw(st.booleans()) else spaces
     texts = []
@@ -92,7 +92,7 @@ def calls_in_tags(draw, fmt):
 
 
 def odd(draw, text):
-    """A text with something odd in it, or cut off, or neither."""
+    """Return a text with an odd insertion, truncated, or unchanged."""
     if draw(st.booleans()):
         at = draw(st.integers(0, len(text)))
         put = draw(st.sampled_from(["", '"', "{", "<", "\n", "x", "</s>", "</parameter>"]))
@@ -101,7 +101,7 @@ def odd(draw, text):
 
 
 def between(fmt):
-    """What stands between two calls as models write it, up to the name of the second."""
+    """Return the usual text between two calls, up to the name of the second."""
     tools, function = fmt.tools, fmt.function
     head = marker_tables(fmt, calls=True).usual_head
     begin = tools.per_call_end + tools.separator + tools.per_call_start + function.name_prefix
@@ -109,7 +109,7 @@ def between(fmt):
 
 
 def behind_name(fmt):
-    """What proves a call whose name was read."""
+    """Return the text after a name that proves a call."""
     if fmt.tools.format == "JSON_NATIVE":
         return '"'
     arguments = fmt.arguments

@@ -1,4 +1,4 @@
-"""The short way through a call in tags: what each step reads, and what waits for it."""
+"""Tests of the fast path for calls in tags."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IN_TAGS = [
 
 
 def check_waits(step, text):
-    """Assert that a step waits at each character of a text, and for nothing else."""
+    """Assert that a pattern waits at each prefix of a text, and not for other text."""
     for size in range(len(text)):
         assert step.match(text[:size]) is None
         assert step.may_follow(Window(text[:size])), text[:size]
@@ -110,7 +110,7 @@ def test_value_ends_before_an_argument_or_a_closer(fmt, text, closer):
     scalar = steps.scalar.match(f"1{text}")
     assert (scalar[1], scalar.end(), scalar[scalar.re.groups]) == ("1", start + 1, closer)
     check_waits(steps.end, text)
-    # Here white space stands that hardly any model writes.
+    # Hardly any model writes this whitespace.
     check_waits(steps.end, f"{text[:start].rstrip()}\t \n{text[start:]}")
 
 
@@ -121,7 +121,7 @@ def test_value_ends_before_an_argument_or_a_closer(fmt, text, closer):
         (TAGGED, "\n</p>\n</call>"),
         (TAGGED, "\n</p>so</f>"),
         (TWO_MARKERS, "\n</value></f>"),
-        # Others end the arguments first, or the closer begins another marker.
+        # Another marker ends the arguments first, or begins with the closer.
         (TAGGED.replace(arguments={"end": "</args>"}), "\n</p>\n</f>"),
         (TAGGED.replace(tools={"section_end": "</f>s"}), "\n</p>\n</f>"),
         (TAGGED.replace(turn={"ends": ("</f>s",)}), "\n</p>\n</f>"),
@@ -137,12 +137,12 @@ def test_line_break_before_a_value_is_optional():
     assert steps.key.match("<p=a>x").end() == len("<p=a>")
     assert steps.key.match("<p=a>\nx").end() == len("<p=a>\n")
     assert steps.key.match("<p=a>\n\nx").end() == len("<p=a>\n")
-    # Whether there is one is not known yet.
+    # A line break may still follow.
     assert steps.key.match("<p=a>") is None
     assert steps.key.may_follow(Window("<p=a>"))
     assert steps.key.match("<p=a>\r\nx") is None
     assert usual_tags(TWO_MARKERS).arguments.key.match("<key>a</key><value>")
-    # Before a name's end there is none.
+    # Whitespace before the end of a name is not allowed.
     assert steps.key.match("<p=a >x") is None
 
 

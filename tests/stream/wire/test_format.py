@@ -1,4 +1,4 @@
-"""The wire format: data that goes to JSON and back, and refuses to contradict itself."""
+"""Tests of the wire format: JSON, validation and `replace`."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ FIELDS += [
 
 @pytest.mark.parametrize(("group", "name", "kind"), FIELDS)
 def test_field_of_the_wrong_type_raises(group, name, kind):
-    """Letters of a text would be markers, and a marker that is a number breaks in an output."""
+    """Check that types are validated early: letters of a string would become markers."""
     make = getattr(deltaparse.stream, group)
     for value in ("</s>", b"</s>", 1, 0, None, True, ("</s>",), ["</s>", 1], {"</s>"}, {}):
         fits = type(value) is kind or (kind is tuple and value == ["</s>"])
@@ -258,7 +258,7 @@ def test_field_of_the_wrong_type_raises(group, name, kind):
 
 
 def change(group, name, value):
-    """The changes that set one field of a format."""
+    """Return the changes that set one field of a format."""
     named = {field.type: field.name for field in fields(WireFormat)}
     return {named[group]: {name: value}} if group in named else {name: value}
 

@@ -1,4 +1,4 @@
-"""What may stand in the place of a format: one, or the name of one."""
+"""Tests of arguments that are a format or its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The groups of a format: what their fields take, and what they answer."""
+"""Tests of the groups of a format: fields and methods."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_notations_of_an_argument():
         ("<b=city!", "city"),
         ("<p=the city>", ""),
         ("<p=city", ""),
-        # Without a name in one way, it may have one in another.
+        # The name may be found in another notation.
         ("<p=>", "p"),
     ],
 )

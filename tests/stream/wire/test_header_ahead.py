@@ -1,4 +1,4 @@
-"""Whether a marker begins a header: told from all that may follow it, at any cut."""
+"""Tests of the recognition of headers, in any chunking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A format whose calls a server constrained to JSON that stands alone: what of it is left."""
+"""Tests of formats whose calls a server constrained to plain JSON."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def test_in_json_changes_only_the_calls(name):
     assert all(getattr(made, group) == getattr(fmt, group) for group in GROUPS)
     for group in OF_CALLS:
         of_call = getattr(made, group)
-        # A header names the function of a call in channels.
+        # In channel formats the header carries the function name.
         left = getattr(fmt, group) if fmt.derived.has_channels else type(of_call)()
         assert of_call == left

@@ -1,4 +1,4 @@
-"""The markers of a format in each place of a turn, and what each of them means there."""
+"""Tests of the markers of a format in each place of a turn, and of their roles."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_reasoning_ended_by_content_is_ended_by_calls_too():
     assert tables.in_reasoning_only == tables.in_reasoning
     assert all(tables.role(marker) is Role.CONTENT_START for marker in THOUGHT)
     assert not tables.content_opened.literals
-    # Nothing ends such content, but it may begin once more.
+    # This content has no end marker, but may begin again.
     assert set(tables.in_content_end.literals) == ANYWHERE | CLOSERS | THOUGHT
 
 
@@ -136,7 +136,7 @@ def test_roles_of_markers():
 def test_ambiguous_closer_is_not_a_stray_closer():
     tools = {"per_call_end": "|]", "section_end": "<answer>"}
     assert made(FMT.replace(tools=tools)).stray_closers == set()
-    # An opener has it in it: a fence, for one.
+    # An opener contains the closer, for example a code fence.
     fence = {"section_start": "", "per_call_start": "```json", "per_call_end": "json"}
     assert made(FMT.replace(tools=fence)).stray_closers == {"</calls>"}
 
@@ -238,7 +238,7 @@ def test_calls_in_messages_have_their_own_tables():
     assert set(inner.in_content.literals) == STARTS | CLOSERS | TURN_ENDS | {"<eom>"}
     assert set(inner.at_start.literals) == set(inner.reasoning_start.literals) == set()
     assert made(fmt, calls=False).in_message is None
-    # They may stand round JSON all the same.
+    # These markers may still surround JSON.
     constrained = made(fmt, constrained=True)
     assert constrained.in_message is None
     beside = {"<calls>", "<call>", "```", "```json"} | ALL_CLOSERS
@@ -289,7 +289,7 @@ def test_openers_that_change_the_following_text():
     code = {"start": "<code>\n", "function": "run"}
     assert made(FMT.replace(code=code)).call_openers == ("", "<code>", "<calls>", "")
     assert made(FMT.replace(code={"start": "<code>"})).call_openers.code == ""
-    # Only tags have a name behind it.
+    # Only calls in tags have a name after the prefix.
     assert made(FMT.replace(function={"name_prefix": "<f="})).call_openers.prefix == ""
 
 
@@ -304,7 +304,7 @@ def test_separators_before_another_call():
             assert literal not in tables.at_edge.literals
             assert tables.begins_calls(literal)
         assert not made(fmt, calls=False).call_starts.literals
-    # A name has no other marker before it; the separator of a list stands in no such place.
+    # The prefix is the only marker before the name. The separator of a list is elsewhere.
     tables = made(IN_TAGS.replace(tools={"separator": ", ", "per_call_start": ""}))
     assert ",<f=" in tables.after_call.literals
     for tools in ({**separated, "separator": "\n"}, {**separated, "separator": "<"}):
@@ -402,7 +402,7 @@ def test_constant_members_are_not_reported(member, issues):
 def test_no_fast_patterns_for_calls_that_wait_for_an_id(groups, before):
     for fmt, kind in ((TAGS, "usual_head"), (IN_TAGS, "usual_tags")):
         tables = made(fmt.replace(**groups))
-        # The key of an id is part of calls in JSON only.
+        # Only calls in JSON have a key for ids.
         waits = before and not (fmt is IN_TAGS and "tools" in groups)
         if before is not None:
             assert tables.id_before_call is waits
@@ -417,7 +417,7 @@ def test_fast_patterns_exist_only_for_the_call_family():
     assert made(UNMARKED).usual_head is None
     assert made(LIST).usual_head is None
     assert made(TAGS.replace(tools={"name_is_key": True})).usual_head is None
-    # What would end a string begins like a name.
+    # The marker that ends a string begins like a name.
     assert made(TAGS.replace(tools={"per_call_end": "end"})).usual_head is None
     assert made(get_format("functionary_v32")).usual_tags is None
 

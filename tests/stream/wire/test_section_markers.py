@@ -1,4 +1,4 @@
-"""The markers of a turn's sections."""
+"""Tests of the markers of sections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markers and the white space at their edges."""
+"""Tests of markers and their outer whitespace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deltaparse.stream.wire.spellings import (
 )
 
 TOKEN = "\udbc0"
-"""What stands for a special token."""
+"""A placeholder for a special token."""
 
 
 @given(before=st.text(" \n\t", max_size=3), core=st.text("<a>", max_size=3), behind=st.text(" \n"))

@@ -1,4 +1,4 @@
-"""The markers inside a call in tags, in each place of it."""
+"""Tests of the markers inside a call in tags, by position."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_markers_in_each_place_of_a_call(groups, changed):
 
 
 def behind(space, cores):
-    """Cores, and the same behind white space."""
+    """Return cores with and without whitespace before them."""
     return {text for core in cores for text in (f"{space}{core}", core)}
 
 
@@ -278,9 +278,9 @@ def test_values_are_searched_for_openers(arguments):
     ("groups", "openers", "closers"),
     [
         ({}, {"<calls>": 0, "<call>": 1, "<f=": 2}, {"</calls>": 0, "</call>": 1, "</f>": 2}),
-        # Only a marker that something closes is counted.
+        # Only markers with a closer are counted.
         ({"tools": {"section_end": ""}}, {"<call>": 0, "<f=": 1}, {"</call>": 0, "</f>": 1}),
-        # Text is full of brackets, and a closer with a name is no marker.
+        # Brackets are frequent in text, and a closer with a name is not a fixed marker.
         ({"function": {"name_prefix": "<"}}, {"<calls>": 0, "<call>": 1}, None),
         ({"function": {"close_suffix": ">"}}, {"<calls>": 0, "<call>": 1}, None),
     ],
@@ -303,12 +303,12 @@ ELEMENT = {"name_prefix": "<", "name_suffix": ">", "value_suffix": "</x>", "end"
 @pytest.mark.parametrize(
     ("tools", "prefix", "close", "begins"),
     [
-        # A call begins with what an argument may begin with as well.
+        # A call may begin like an argument.
         ({"section_start": "<calls>"}, "<name>", "", True),
         ({"section_start": "<calls>"}, "<name>", "</f>", False),
         ({"section_start": "<calls>"}, "<f=", "</f>", True),
         ({"per_call_start": "<call>"}, "<name>", "", False),
-        # Of arguments in JSON none is written so.
+        # Arguments in JSON never begin like this.
         ({"section_start": "<calls>", "format": "TAG_WITH_JSON"}, "tool", "</f>", True),
     ],
 )
@@ -379,7 +379,7 @@ def test_call_in_a_section_begins_at_its_prefix_or_a_separator(closers, ends):
     arguments = {"end": closers[2]}
     made = TaggedMarkers(FMT.replace(tools=tools, function=function, arguments=arguments))
     assert "*" in made.in_arguments.literals
-    # Alone it may stand in a value; where a call has a closer, that comes first.
+    # A value may contain a separator. If calls have a closer, the closer is earlier.
     assert "," not in made.in_arguments.literals
     assert ({",*", ", *", ",\n*"} <= set(made.in_arguments.literals)) is ends
     unmarked = FMT.replace(

@@ -1,4 +1,4 @@
-"""Every named format: wire text by hand, and the analysis of its template."""
+"""Tests of built-in formats with hand-written samples and with analyzed templates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = sorted(list_formats())
 
 
 def fed(fmt, wire, **kw):
-    """The parser after the text, which gave the same whole, by character and in chunks."""
+    """Return the parser after the text, and check that the chunking does not matter."""
     first = None
     for size in (len(wire) or 1, 1, 3, 5):
         texts = [wire[at : at + size] for at in range(0, len(wire), size)]
@@ -41,7 +41,7 @@ def fed(fmt, wire, **kw):
 
 
 def made(parser):
-    """The calls with their arguments as values."""
+    """Return the calls with their arguments as values."""
     return [(call.name, json.loads(call.arguments)) for call in parser.message.tool_calls]
 
 
@@ -111,7 +111,7 @@ def test_documents_omit_default_values(name):
             assert default[group] != values
 
 
-# Against the analysis of templates, where they are at hand.
+# Comparisons with analyzed templates, if the corpus is available.
 
 ANALYSED = {
     "Apertus-8B-Instruct": "apertus",
@@ -178,9 +178,9 @@ NEWER = {
     "poolside-Laguna-XS.2": "poolside_v1",
     "tencent-Hy3": "hy3",
 }
-"""The templates of other models that a name is for."""
+"""Templates of further models of a name."""
 OWN_TEMPLATES = {**ANALYSED, **NEWER}
-# The other program that wrote the expectation puts back the marker that the prompt holds.
+# The recorded expectation repeats a marker of the prompt.
 PUT_BACK = {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16:2704"}
 RECORDED = [row for row in corpus.rows("vectors.jsonl") if row["id"] not in PUT_BACK]
 
@@ -200,7 +200,7 @@ def test_markers_equal_the_analyzed_template(template):
         mine, theirs = asdict(getattr(named, group)), asdict(getattr(found, group))
         differ = {key: (mine[key], theirs[key]) for key in mine if mine[key] != theirs[key]}
         if two_forms:
-            # What only the second form has, the template does not write.
+            # The template does not render fields of the second form.
             differ = {key: both for key, both in differ.items() if both[1] != default[group][key]}
         assert not differ
     assert set(found.turn.headers) <= set(named.turn.headers)
@@ -248,20 +248,20 @@ def test_recorded_outputs_are_parsed_as_expected(row):
     named = message(fmt)
     given = row["messages"][-1] if asked["continue_final_message"] != "none" else {}
     for key in ("content", "reasoning_content"):
-        # The expectation has the prefill, which is the prompt's and does not come out.
+        # The expectation includes the prefill, but the parser does not emit text of the prompt.
         prefill = given.get(key, "")
         prefill = prefill if prefill and prefill in prompt else ""
         assert (prefill + getattr(named, key)).strip() == want[key].strip()
     expected = [(call["name"], value(call["arguments"])) for call in want["tool_calls"]]
     assert [(call.name, value(call.arguments)) for call in named.tool_calls] == expected
     found = analysis(row["template"])
-    # One format may serve two models of which one does not reason.
+    # A format may serve two models, only one of them with reasoning.
     if found.verified and (found.reasoning.mode != "NONE" or fmt.reasoning.mode == "NONE"):
         assert trimmed(message(found)) == trimmed(named)
 
 
 def trimmed(message):
-    """A message without white space at its edges, which the white space in a marker decides."""
+    """Return a message without outer whitespace, which depends on the markers."""
     calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
     return message.content.strip(), message.reasoning_content.strip(), calls
 

@@ -1,4 +1,4 @@
-"""Formats by name: spelling, aliases, what users register, and what is wrong with it."""
+"""Tests of names, aliases and registration of formats."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_unknown_name_without_similar_names_refers_to_the_list():
 
 
 class Vocabulary:
-    """A tokenizer, as far as a name is concerned."""
+    """A tokenizer with only the vocabulary."""
 
     def __init__(self, *tokens):
         self.tokens = tokens
@@ -93,7 +93,7 @@ class Vocabulary:
         ("mistral", (), "mistral"),
         ("vllm:mistral", ("[TOOL_CALLS]", "[ARGS]"), "mistral_small"),
         ("sglang:mistral", ("[TOOL_CALLS]", "[ARGS]", "[THINK]"), "ministral"),
-        # A name of one version means that version.
+        # The name of one version is not changed by the tokenizer.
         ("mistral_v3", ("[TOOL_CALLS]", "[ARGS]"), "mistral"),
         ("gigachat3", ("<|function_call|>",), "gigachat31"),
         ("sglang:hunyuan", ("<tool_calls:opensource>",), "hy3"),

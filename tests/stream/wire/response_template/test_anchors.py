@@ -1,4 +1,4 @@
-"""Anchors of a response template, taken apart."""
+"""Tests of splitting anchors of response templates into parts."""
 
 from __future__ import annotations
 

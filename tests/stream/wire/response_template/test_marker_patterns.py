@@ -1,4 +1,4 @@
-"""Markers as patterns of a response template."""
+"""Tests of patterns for markers in response templates."""
 
 from __future__ import annotations
 

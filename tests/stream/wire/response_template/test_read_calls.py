@@ -1,4 +1,4 @@
-"""The field of calls in a response template: what its anchors and its patterns stand for."""
+"""Tests of reading the field of calls from a response template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ....strategies.response_templates import CODER, GEMMA, MISTRAL, NAMED, QWEN
 
 
 def calls(template, **changes):
-    """The format of a template whose field of calls is changed."""
+    """Return the format of a template with a changed field of calls."""
     made = copy.deepcopy(template)
     field = made["fields"]["tool_calls"]
     if "close_pattern" in changes:
@@ -252,7 +252,7 @@ def test_section_start_may_be_the_only_opener():
     options = {"open_pattern": r"(?:<c>)?(?P<name>\w+)<sep>", "close_pattern": r"\Z"}
     fmt = calls(CODER, content="json", content_args={}, **options)
     assert (fmt.tools.section_start, fmt.tools.per_call_start) == ("<c>", "")
-    # Behind arguments in tags, its own end is known.
+    # For arguments in tags, the closing tag is known.
     assert calls(CODER, **options).tools.per_call_end == "</c>"
 
 

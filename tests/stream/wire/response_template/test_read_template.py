@@ -1,4 +1,4 @@
-"""Response templates of checkpoints as the wire formats that they describe, to the letter."""
+"""Tests of the exact wire formats of response templates."""
 
 from __future__ import annotations
 

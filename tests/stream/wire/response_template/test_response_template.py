@@ -1,4 +1,4 @@
-"""Response templates as wire formats and back, transformers' own parser beside them."""
+"""Tests of response templates in both directions, with the parser of transformers."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ OUTPUTS = [(name, text) for name, (_, texts) in CASES.items() for text in texts]
 
 
 def ours(message):
-    """A message without the white space at its edges, as transformers has it."""
+    """Return a message without outer whitespace, as transformers does."""
     calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls]
     return message.content.strip(), message.reasoning_content.strip(), calls
 
 
 def theirs(template, text, prefix=""):
-    """What transformers' own parser makes of the text."""
+    """Return the message according to transformers' own parser."""
     from transformers.utils.chat_parsing import parse_response
 
     found = parse_response(text, copy.deepcopy(template), prefix=prefix, tools=TOOLS)
@@ -101,7 +101,7 @@ KINDS = ("one", "two", "thinks", "says")
 
 
 def prompt_of(fmt):
-    """The end of a prompt, in which something stands before that of the template."""
+    """Return the end of a prompt, with text before the generation prompt."""
     return f"Hi\n{fmt.turn.generation_prompt}"
 
 
@@ -136,7 +136,7 @@ REFUSED = {
     "kimi_k3": "only text, optional whitespace and named groups",
     "minimax_m3": "only text, optional whitespace and named groups",
 }
-"""What only transformers reads again, and why we do not."""
+"""Templates that only transformers can read, with our error messages."""
 
 NO_HEADER = (
     "response_template.start_anchor_pattern: only text, optional whitespace and named groups"
@@ -200,7 +200,7 @@ UNCLOSED = [
 
 
 def closed_by(close):
-    """A template of tagged calls that ends them so."""
+    """Return a template of tagged calls with these close texts."""
     template = changed(CODER, "fields/tool_calls/close_pattern", None)
     template["fields"]["tool_calls"].update(close)
     return template
@@ -238,7 +238,7 @@ def test_several_close_texts_of_a_call_raise():
 
 
 def changed(template, path, value):
-    """The template with one thing changed, or deleted where the value is None."""
+    """Return the template with one changed value. None deletes the key."""
     made = copy.deepcopy(template)
     *outer, last = path.split("/")
     inner = made
@@ -392,7 +392,7 @@ def test_close_next_to_a_lookahead_ends_all_calls():
 
 
 def formats_with_limits():
-    """A format for each thing that a response template leaves out."""
+    """Return a format for each limit of response templates."""
     hermes, tagged = get_format("hermes"), get_format("qwen3_coder")
     rows = hermes.replace(tools={"section_start": "<c>", "per_call_start": "", "separator": ""})
     lists = hermes.replace(tools={"array_wrapped": True})

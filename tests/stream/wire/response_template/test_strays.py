@@ -1,4 +1,4 @@
-"""Markers that close content on a condition: what they say of a format."""
+"""Tests of conditional close patterns of content."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def test_marker_after_reasoning_starts_content(place):
     [
         (r"(?<=<x>)<y>", {}),
         (r"(?=<x>)<y>", {}),
-        # There is no section, or its end is known.
+        # The format has no section, or the end of the section is known.
         (OVER, {"calls": "<tool_call>"}),
         (r"(?<=</tool_call>)<y>", {"closed": r"</tool_call>(?:</calls>)?"}),
-        # Content starts with one marker.
+        # Content has only one start marker.
         (r"(?<=</think>)<y>|(?<=</think>)<z>", {}),
     ],
 )

@@ -1,4 +1,4 @@
-"""The field of calls in a response template that is written."""
+"""Tests of writing the field of calls of a response template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The headers of messages in a response template that is written."""
+"""Tests of writing the headers of messages of a response template."""
 
 from __future__ import annotations
 

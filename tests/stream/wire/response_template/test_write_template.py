@@ -1,4 +1,4 @@
-"""Wire formats as response templates: the fields to the letter, and what is refused."""
+"""Tests of writing response templates: exact fields, limits and refused formats."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_close_pattern_of_reasoning(fmt, text, end):
             ),
             "calls that end with only a bracket",
         ),
-        # A value may hold what ends JSON, in tags too.
+        # A value in tags may also contain the end of JSON.
         (
             CODER.replace(function={"close": ""}, tools={"per_call_end": "]"}),
             "calls that end with only a bracket",
