@@ -173,7 +173,7 @@ class _Trial:
         if self.fmt.derived.turn_in(one.wire.prompt) is None:
             return "a prompt that does not show where the turn begins"
         if value is IDS and self.fmt.call_id.position is CallIdPosition.POST_ARGS:
-            return "ids behind the arguments"
+            return "ids after the arguments"
         if isinstance(value, Mapping | list) and (marks.python_literals or marks.item):
             return "objects and lists that are not JSON"
         if any(issue.kind == "repaired_arguments" for issue in ours.issues):

@@ -1,1 +1,1 @@
-"""What comes out: deltas, the message they add up to, and the policies that decide."""
+"""Deltas, messages, issues and policies of a turn."""

@@ -1,4 +1,4 @@
-"""The parts of a message while it grows: the only place where deltas are made."""
+"""The parts of a growing message. Only this module creates deltas."""
 
 from __future__ import annotations
 
@@ -26,49 +26,58 @@ NO_AMOUNT = 0, 0
 
 
 class NullBuffer:
-    """Text of which only the length is kept."""
+    """A buffer that keeps only the length of its text."""
 
+    # Has the methods of `StringIO`, so that `MessageBuilder` needs no extra checks.
     __slots__ = ("_length",)
 
     def __init__(self) -> None:
         self._length = 0
 
     def write(self, text: str) -> int:
-        """Count `text`."""
+        """Count the characters of `text`."""
         self._length += len(text)
         return len(text)
 
     def tell(self) -> int:
-        """How much was written."""
+        """Return the number of written characters."""
         return self._length
 
     def seek(self, _: int) -> int:
-        """Go nowhere."""
+        """Ignore the position, because the text was not kept."""
         return self._length
 
     def read(self) -> str:
-        """Nothing."""
+        """Return an empty string, because the text was not kept."""
         return ""
 
     def getvalue(self) -> str:
-        """Nothing."""
+        """Return an empty string, because the text was not kept."""
         return ""
 
 
 class MessageBuilder:
-    """The parts that have ended, the one that is open, and the deltas that wait in `out`.
+    """The closed parts of a message, the open part, and the pending deltas.
 
-    `kind` is that of the open part, None while none is open. Text for it becomes the delta
-    `make(text)`, and goes to `write`. Of a part that has ended, only what the message has of it is
-    kept, and the part is made when somebody asks for it: a turn may be nothing but calls, and who
-    streams them asks for no message. Without `collect`, neither parts nor texts are kept.
+    Parts are created only on demand: a turn may have only calls, and clients of the stream need no
+    message. The sizes of sections are updated only when the section changes, so that text has no
+    extra cost.
 
-    `last` is the kind of the part that was begun last; `repaired`: something in the last call, or
-    beside it, was repaired. `name`, `call_id` and the offset `start` are those of the
-    last call.
+    Args:
+        collect: keep the parts and their text.
 
-    How much came of each section is found out when one ends and another begins, so that text costs
-    nothing. `section` is the one that is open; `chunks` is counted up by the parser.
+    Attributes:
+        out: the pending deltas.
+        kind: kind of the open part, None without an open part.
+        make: creates a delta of the open part.
+        write: adds text to the open part.
+        last: kind of the part that began last.
+        repaired: True if something in the last call or next to it was repaired.
+        name: name of the last call.
+        call_id: id of the last call.
+        start: offset of the last call in the output.
+        section: the open section.
+        chunks: number of chunks, incremented by the parser.
     """
 
     __slots__ = (
@@ -104,178 +113,223 @@ class MessageBuilder:
 
     def __init__(self, collect: bool = True) -> None:
         self.out: list[Delta] = []
-        # Those up to `_made` are parts, the others what parts are made of.
+        # Elements up to `_made` are parts. The others are tuples of arguments of `make_part`.
         self._parts: list[Any] = []
         self._made = 0
         self.kind: type[Part] | None = None
         self.collect = collect
+        # `forget` keeps these, because `drop_prompt` begins the call again.
         self.name = self.call_id = ""
         self.repaired = self._complete = False
         self.last: type[Part] | None = None
         self.start = 0
-        # Characters of all parts that have ended.
+        # Characters of all closed parts.
         self._written = 0
+        # Text before any marker is content.
         self.section: Section = "content"
         self.chunks = 0
-        # Characters and chunks of each section, and how many of all were counted for one.
+        # Characters and chunks of each section, and the totals at the last count.
         self._sums: dict[Section, tuple[int, int]] = {}
         self._counted = self._chunks = 0
 
+    # Parsers of tokens override it with deltas that have a place.
     _arguments_deltas = staticmethod(arguments_deltas)
 
     def content(self, text: str) -> None:
-        """Emit content."""
+        """Emit text of the content."""
         self._add(text, Content, ContentDelta)
 
     def reasoning(self, text: str) -> None:
-        """Emit reasoning."""
+        """Emit text of the reasoning."""
         self._add(text, Reasoning, ReasoningDelta)
 
     def begin_call(self, index: int, call_id: str, name: str, start: int) -> None:
-        """Begin a call, which stands from the offset `start` on: emit its first delta."""
+        """Begin a call: emit its first delta.
+
+        Args:
+            index: number of the call in the turn.
+            call_id: id of the call.
+            name: the called function.
+            start: offset of the call in the output.
+        """
         self._begin(ToolCall, self._arguments_deltas(index))
         self.name, self.call_id = name, call_id
+        # A call that the prompt began has a negative offset.
         self.start = max(start, 0)
+        # The state of the previous call must not leak into this one.
         self._complete = False
         self.out.append(ToolCallDelta(index, call_id, name))
 
     def add_to_first(self, arguments: str) -> None:
-        """Put arguments that the prompt had into the first delta of the call that was begun."""
+        """Add arguments from the prompt to the first delta of the new call."""
         first: Any = self.out[-1]
         first.arguments = arguments
         self.write(arguments)
 
     def arguments(self, text: str) -> None:
-        """Emit text of the arguments of the call that is open."""
+        """Emit text of the arguments of the open call."""
+        # Sub-parsers pass empty text, but an empty delta would be useless to clients.
         if text:
             self.out.append(self.make(text))
             self.write(text)
 
     def complete_call(self, index: int) -> None:
-        """The arguments of the open call, which has this index, are whole: a delta says so."""
+        """Mark the last delta of the open call: its arguments are complete.
+
+        Args:
+            index: number of the open call.
+        """
         if self.kind is None:
             return
         delta = self.out[-1] if self.out else None
+        # Earlier deltas of the call were already returned by `feed`, so `last` needs a new one.
         if type(delta) is not ToolCallDelta or delta.index != index:
             delta = unplaced_deltas(index)("")
             self.out.append(delta)
         delta.last = self._complete = True
 
     def mark_repaired(self) -> bool:
-        """Something was repaired right behind a call; return whether one has just ended."""
+        """Record a repair directly after a call.
+
+        Returns:
+            True if a call has just ended.
+        """
         ended = self.so_far()[-1] if self.kind is None and self._parts else None
+        # Parts are immutable, and clients may hold the old one.
         if isinstance(ended, ToolCall):
             self._parts[-1] = replace(ended, repaired=True)
         return isinstance(ended, ToolCall)
 
     def end_part(self) -> None:
-        """End the open part, if there is one: what follows is another, also of the same kind."""
+        """End the open part, if any. More text is another part, even of the same kind."""
         if self.kind is not None:
             self._close(self.start)
 
     def end_call(self, end: int, issues: frozenset[str], *, complete: bool) -> None:
-        """End the open part, which is a call, at the offset `end`; `complete`: it is whole."""
+        """End the open part, which is a call.
+
+        Args:
+            end: end of the call in the output.
+            issues: kinds of its issues.
+            complete: True if the call is complete.
+        """
         if self.kind is not None:
             self._complete = complete
+            # A call of the prompt may end before the output begins.
             self._close(max(end, self.start), issues)
 
     def so_far(self, first: int = 0) -> list[Part]:
-        """All parts so far, each made once; the open one once for what is written of it.
+        """Return all parts so far. The open part is created anew only if it has grown.
 
-        `first`: without those before.
+        Args:
+            first: index of the first returned part.
         """
         parts = self._parts
+        # Parts are created once, so that repeated reads of the message take linear time.
         for place in range(self._made, len(parts)):
             parts[place] = make_part(*parts[place])
         self._made = len(parts)
+        # Without `collect` the open part has no text.
         if self.kind is not None and self.collect:
             return [*parts[first:], self._open_part()]
         return parts[first:]
 
     def forget(self) -> None:
-        """Forget all that came, also that a part is open; how much came is counted anew."""
+        """Forget all parts, including the open part, and restart the counts."""
         self.out.clear()
         self._parts.clear()
         self._made = 0
         self.kind = self.last = None
         self._written = self._counted = 0
         self._sums.clear()
+        # `chunks` belongs to the parser, so only the difference counts.
         self._chunks = self.chunks
 
     @property
     def open_text(self) -> str:
-        """The text of the open part so far."""
+        """Return the text of the open part so far."""
         return self._text.getvalue() if self.kind is not None else ""
 
     @property
     def characters(self) -> int:
-        """How many characters were emitted."""
+        """Return the number of emitted characters."""
         return self._written + (self._text.tell() if self.kind is not None else 0)
 
     def place(self, kind: type[Part]) -> tuple[int, int]:
-        """Where text of a kind that comes now will stand: the part, and the place in it."""
+        """Return the position of the next text of a kind: number of the part, and offset in it."""
         number = len(self._parts)
+        # More text of the same kind continues the open part.
         if self.kind is kind:
             return number, self._text.tell()
         return number + (self.kind is not None), 0
 
     def text_since(self, place: tuple[int, int], kind: type[Part]) -> str:
-        """The text of all parts of a kind from a place on; calls have none."""
+        """Return the text of all parts of a kind from a position on, without calls."""
         number, start = place
+        # Calls have no `text`, and may be between the parts.
         parts = [part for part in self.so_far(number) if not isinstance(part, ToolCall)]
         return "".join(part.text for part in parts if isinstance(part, kind))[start:]
 
     def enter(self, section: Section) -> None:
-        """What comes next counts for a section."""
+        """Count the following text for a section."""
+        # Calls in a row enter the same section repeatedly.
         if section != self.section:
             self._count()
             self.section = section
 
     def counts(self) -> Counts:
-        """How much came of each section so far."""
+        """Return the size of each section so far."""
         self._count()
         return Counts(**{section: Amount(*amount) for section, amount in self._sums.items()})
 
     def _count(self) -> None:
-        """Count for the open section what came since it was counted last."""
+        """Add the size since the last count to the open section."""
         characters, chunks = self._written, self.chunks
         if self.kind is not None:
             characters += self._text.tell()
+        # A turn may enter a section several times, so the sizes add up.
         before, fed = self._sums.get(self.section, NO_AMOUNT)
-        # Numbers, and no `Amount`: a turn changes between sections with each call.
+        # Plain numbers are cheaper than an `Amount`, and each call changes the section.
         amount = before + characters - self._counted, fed + chunks - self._chunks
         self._sums[self.section] = amount
         self._counted, self._chunks = characters, chunks
 
     def _add(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
         if text:
+            # The hot path: one comparison, one delta and one write per chunk.
             if self.kind is not kind:
                 self._begin(kind, make)
             self.out.append(make(text))
             self.write(text)
 
     def _begin(self, kind: type[Part], make: Callable[[str], Delta]) -> None:
+        # Parts do not overlap: a new part closes the open one.
         if self.kind is not None:
             self.end_part()
         self.kind = self.last = kind
         self.make = make
         self._text = text = StringIO() if self.collect else NullBuffer()
+        # A bound method saves an attribute lookup per chunk.
         self.write = text.write
+        # Last created part with its state, and its text.
         self._shown, self._seen = None, ""
 
     def _close(self, end: int, issues: frozenset[str] = NONE) -> None:
-        """End the open part; what is only needed for more text is dropped."""
+        """End the open part, and drop its state for further text."""
         self._written += self._text.tell()
+        # A tuple is cheaper than a part, and the message may never be read.
         if self.collect:
             self._parts.append(self._made_of(self._text.getvalue(), end, issues))
         self.kind = None
+        # Releases the buffer. A write without a new part would now raise `AttributeError`.
         del self.make, self.write, self._text, self._shown, self._seen
 
     def _open_part(self) -> Part:
-        """The open part as it is so far."""
+        """Return the open part as it is so far."""
+        # The part changes only if one of these values changes.
         state = (self._text.tell(), self._complete, self.repaired)
         if self._shown is None or self._shown[0] != state:
-            # Where nobody holds the part that was made before, its text grows in place.
+            # Releasing the previous part lets CPython extend its text in place.
             self._shown = None
             text, self._seen = self._seen, ""
             self._text.seek(len(text))
@@ -285,12 +339,14 @@ class MessageBuilder:
         return self._shown[1]
 
     def _made_of(self, text: str, end: int, issues: frozenset[str]) -> tuple[Any, ...]:
-        """What the open part is made of, see `make_part`."""
+        """Return the arguments of `make_part` for the open part."""
         kind = self.kind
+        # Content and reasoning have only text, so they need no further values.
         if kind is not ToolCall:
             return kind, text
         complete, repaired = self._complete, self.repaired
         made = kind, text, self.call_id, self.name, complete, repaired, self.start, end
+        # Most calls have no issues, and a shorter tuple takes less memory.
         return (*made, issues) if issues else made
 
 
@@ -305,14 +361,14 @@ def make_part(
     end: int = 0,
     issues: frozenset[str] = NONE,
 ) -> Part:
-    """A part of the message, of what is kept of it."""
+    """Create a part of the message from its kept values."""
     if kind is ToolCall:
         return ToolCall(call_id, name, text, complete, repaired, (start, end), issues)
     return Content(text) if kind is Content else Reasoning(text)
 
 
 class InlineReasoning:
-    """Emits reasoning as content, between `<think>` and `</think>`."""
+    """A filter that emits reasoning as content, between `<think>` and `</think>`."""
 
     __slots__ = ("_content", "_open", "_trail")
 
@@ -322,23 +378,30 @@ class InlineReasoning:
         self._open = False
 
     def __call__(self, text: str) -> None:
-        """Emit `text` as content."""
+        """Emit text of the reasoning as content."""
+        # The tag is emitted with the first text, so empty reasoning has no tags.
         if text and not self._open:
             self._open = True
             self._insert("<think>", len(text))
         self._content(text)
 
     def close(self) -> None:
-        """Close the tags round reasoning, if they are open."""
+        """Emit the end tag, if reasoning is open."""
         if self._open:
             self._open = False
             self._insert("</think>")
 
     def _insert(self, text: str, before: int = 0) -> None:
-        """Emit a tag that stands `before` so many characters of what was read."""
+        """Emit a tag.
+
+        Args:
+            before: number of read characters after the tag.
+        """
         trail = self._trail
         if trail is not None:
+            # The model did not write the tag, so it has no tokens.
             trail.silent = True
+            # The tag precedes text that was already read.
             trail.behind += before
         self._content(text)
         if trail is not None:

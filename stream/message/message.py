@@ -1,4 +1,4 @@
-"""The message that the deltas add up to."""
+"""The message of a turn, its parts, and the issues and attempts of its parser."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .fields import ReasoningField, reasoning_fields
 __all__ = ["Attempt", "Content", "Issue", "Message", "Part", "Reasoning", "Status", "ToolCall"]
 
 
+# In order of precedence: the first fitting status counts.
 Status = Literal[
     "in_reasoning", "truncated", "broken", "unknown_tool", "repaired", "complete", "not_a_call"
 ]
@@ -20,83 +21,87 @@ Status = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing that a parser had to decide, or text that it read and did not emit.
+    """A decision of the parser about malformed output, or text that was read and not emitted.
 
-    `span` is the half-open range of characters of the output that it is about; `detail` says in
-    words what was decided, and about which text. A parser keeps 100 issues of each kind; one more
-    counts the rest, and its span covers them. `kind` is one of these; a policy governs the first
-    group (see `Policies`):
+    A parser keeps 100 issues of each kind. One more issue counts the rest, and its span covers
+    them.
+
+    Attributes:
+        kind: one of the kinds below.
+        span: half-open range of the characters concerned, in the output.
+        detail: the decision in words, and the text concerned.
+
+    A policy governs each kind of the first group (see `Policies`):
 
     `tool_in_reasoning`     a call began while reasoning was open
     `unclosed_reasoning`    the turn ended while reasoning was open
     `text_after_tool_call`  text follows a call
-    `unknown_tool`          a call of a function that is not one of the tools; in formats with
-                            unmarked calls it is content
-    `repaired_arguments`    something in a call or beside it had to be repaired
-    `malformed_arguments`   arguments that are no JSON object
-    `duplicate_keys`        a key stands twice in an object of the arguments (only under "error")
-    `extra_call`            a second call, where one was allowed
+    `unknown_tool`          the called function is not one of the tools. In formats with unmarked
+                            calls, the call is content
+    `repaired_arguments`    something in a call or next to it was repaired
+    `malformed_arguments`   the arguments are not a JSON object
+    `duplicate_keys`        a key occurs twice in an object of the arguments (only under "error")
+    `extra_call`            a second call, although only one was allowed
 
-    The others:
+    The other kinds:
 
-    `truncated_call`        the output ends in a call; what was read of it and not emitted is in
-                            the detail
-    `cut_marker`            the output ends in the beginning of a marker, behind a call, or in what
-                            separates two; that text is in the detail only. Or it ended by itself,
-                            and the marker that closes the last call did not come, where no
-                            argument can be missing
-    `missing_closer`        the output ended by itself, and the marker that closes a call did not
-                            come: another argument may have stood before it
-    `missing_arguments`     a call has no arguments at all; they become `{}`
-    `odd_member`            name or arguments stand under another key than the format's
-    `repeated_id`           a call has the id of one before it
-    `late_id`               an id came when the call had been emitted with another
-    `ambiguous_marker`      an argument in tags holds a marker of a call or of the turn that no
-                            other marker in it matches; it is text
-    `unused_member`         a meaningless member beside name and arguments in the JSON of a call, or
-                            one that stands there twice, or an unknown attribute in tags; it is in
-                            the detail only
+    `truncated_call`        the output ends inside a call. The detail has the text of the call that
+                            was read and not emitted
+    `cut_marker`            the output ends inside a marker after a call, or inside a separator of
+                            calls. Only the detail has this text. Or the output ended by itself
+                            without the marker that closes the last call, and no argument can be
+                            missing
+    `missing_closer`        the output ended by itself without the marker that closes a call.
+                            Another argument may be missing
+    `missing_arguments`     a call has no arguments. They become `{}`
+    `odd_member`            the name or the arguments have another key than in the format
+    `repeated_id`           a call has the id of an earlier call
+    `late_id`               an id arrived after the call was emitted with another id
+    `ambiguous_marker`      an argument in tags contains a marker of a call or of the turn, without
+                            a matching marker. It is text
+    `unused_member`         a meaningless or repeated member next to name and arguments in the JSON
+                            of a call, or an unknown attribute in tags. Only the detail has it
     `no_calls`              an empty list of calls
-    `no_header`             nothing in the prompt shows where the assistant's turn begins, so it
-                            does not set the state to start in
-    `wrong_tool`            another function was called than `tool_choice` names
-    `unknown_finish`        the engine's finish reason is not a known one; the turn counts as cut
-                            off
-    `missing_call`          `tool_choice` asked for a call, and none came
-    `text_after_end`        text after an end-of-turn marker is content, and so is the marker where
-                            no header follows it; a call there is a call, but behind the header of
-                            another role it is text
-    `repeated_marker`       the model wrote again what its prompt ends with
-    `stray_marker`          a marker of the format's own calls, or a code block, round calls that
-                            were asked for in JSON; it is left out
-    `stray_text`            where calls were asked for in JSON, text that is none; it is content
-    `orphan_marker`         an end of reasoning where none is open; behind content it is content,
-                            and the detail names what may help. (At the start of a turn it means
-                            that there is no reasoning, and is no issue.) Or a closer of calls that
-                            closes none, with no text behind it
-    `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD;
-                            reported once, at the end, from the first to the last
-    `foreign_recipient`     a message in channels to someone who is neither a function nor the
-                            reader; its text is in the detail only
-    `foreign_role`          a message in channels by someone who is not the model; its text is in
-                            the detail only
-    `odd_header`            the header of a message in channels has unknown text in it, no message
-                            follows it, text stands where it should begin, or the function that is
-                            called stands in a namespace that is not the format's; or the name
-                            of a section is none of the format's, and its text is content
-    `stray_token`           a special token where no marker may stand: its text comes out, or
-                            nothing, as `Policies.stray_token` has it (from a `TokenParser`)
-    `spelled_marker`        the text of a marker that has a special token was spelled in ordinary
-                            tokens: it is text, or, with `markers="either"`, the markers of a call
-                            were taken for that (from a `TokenParser`)
-    `lost_marker`           content begins like a call of a tool that should stand behind a special
-                            token: the decoder may have dropped that token
-    `code_block`            the fences round JSON that was asked for were left out
-    `internal_error`        a bug of deltaparse: the rest of the text is content
+    `no_header`             the prompt shows no beginning of the assistant's turn, so it does not
+                            set the initial state
+    `wrong_tool`            the called function is not the one of `tool_choice`
+    `unknown_finish`        the engine's finish reason is unknown. The turn counts as truncated
+    `missing_call`          `tool_choice` required a call, but the turn has none
+    `text_after_end`        text after an end-of-turn marker is content. So is the marker, unless a
+                            header follows. A call there is a call, but after the header of another
+                            role it is text
+    `repeated_marker`       the model repeated the end of its prompt
+    `stray_marker`          a marker of the format's own calls, or a code block, around calls that
+                            were requested as JSON. It is removed
+    `stray_text`            text other than calls, although calls were requested as JSON. It is
+                            content
+    `orphan_marker`         an end of reasoning while reasoning is not open. After content it is
+                            content, and the detail names a possible fix. (At the start of a turn it
+                            means "no reasoning", and is not an issue). Or a closer of calls without
+                            an open call and without text after it
+    `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD.
+                            Reported once, at the end, from the first to the last
+    `foreign_recipient`     a message in channels to neither a function nor the reader. Only the
+                            detail has its text
+    `foreign_role`          a message in channels from another role than the model. Only the detail
+                            has its text
+    `odd_header`            the header of a message in channels contains unknown text, has no
+                            message after it, has text in its place, or names a function outside of
+                            the format's namespace. Or a section has a name unknown to the format,
+                            and its text is content
+    `stray_token`           a special token at a position without markers. Its text is emitted or
+                            dropped, see `Policies.stray_token` (from a `TokenParser`)
+    `spelled_marker`        a marker with a special token was spelled in ordinary tokens. It is
+                            text, or with `markers="either"` it counts as a marker of a call (from a
+                            `TokenParser`)
+    `lost_marker`           content begins like a call of a tool without its special token. The
+                            decoder may have dropped the token
+    `code_block`            the code fence around requested JSON was removed
+    `internal_error`        a bug of deltaparse. The rest of the text is content
 
-    A message that `deltaparse.protocols` read from a server's events may have two more:
-    `stream_error`, the server reports that it failed; `stream_cut`, the events stop before the
-    final one.
+    A message that `deltaparse.protocols` read from a server's events may have two more.
+    `stream_error`: the server reports a failure. `stream_cut`: the events end before the final
+    event.
     """
 
     kind: str
@@ -106,27 +111,34 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A call that the model began, and what became of it.
+    """A call that the model began, and its result.
 
-    `name` is "" if the output ends before it; `span` is the half-open range of characters of the
-    output that the call was read from, `tokens` that of its tokens (from a `TokenParser`). A parser
-    keeps 100 attempts of each status; one more counts the rest in its `detail`. `status` is the
-    first of these that fits:
+    A parser keeps 100 attempts of each status. One more attempt counts the rest in its `detail`.
 
-    `in_reasoning`  it stands in reasoning, and was a draft
-    `truncated`     the output ends in it, or in the beginning of its marker
-    `broken`        its arguments are no JSON object
-    `unknown_tool`  its function is not one of the tools; `detail` says where it is text
-    `repaired`      something in it or beside it had to be repaired
-    `complete`      it is whole
-    `not_a_call`    no call followed the marker that begins one, or what looked like an unmarked
-                    call does not fill its part; `detail` says which
+    Attributes:
+        name: the called function, "" if the output ends before the name.
+        span: half-open range of the characters of the call, in the output.
+        status: the first fitting status of the list below.
+        detail: a reason in words for some of the statuses.
+        tokens: half-open range of the tokens of the call (from a `TokenParser`).
+
+    The statuses:
+
+    `in_reasoning`  the call is in reasoning, and was a draft
+    `truncated`     the output ends inside the call, or inside its first marker
+    `broken`        the arguments are not a JSON object
+    `unknown_tool`  the function is not one of the tools. `detail` reports if the call is text
+    `repaired`      something in the call or next to it was repaired
+    `complete`      the call is complete
+    `not_a_call`    the marker of a call without a call after it, or text like an unmarked call that
+                    does not fill its part. `detail` reports which of the two
     """
 
     name: str
     span: tuple[int, int]
     status: Status
     detail: str = ""
+    # Not compared, so that attempts of both kinds of parsers can be equal.
     tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
 
@@ -134,16 +146,24 @@ class Attempt:
 class Content:
     """A run of content between other parts of a message.
 
-    `tokens`: the half-open range of the tokens that it was read from, None from a `StreamParser`.
+    Attributes:
+        text: the content.
+        tokens: half-open range of its tokens, None from a `StreamParser`.
     """
 
     text: str
+    # Not compared, so that messages of both kinds of parsers can be equal.
     tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A run of reasoning between other parts of a message; `tokens` as those of `Content`."""
+    """A run of reasoning between other parts of a message.
+
+    Attributes:
+        text: the reasoning.
+        tokens: half-open range of its tokens, None from a `StreamParser`.
+    """
 
     text: str
     tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
@@ -151,17 +171,25 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One tool call. `arguments` is JSON text.
+    """A tool call.
 
-    JSON that the model wrote is kept verbatim; arguments in another notation, or repaired, are
-    written as JSON by the parser. `complete`: the arguments are a whole JSON object and the call
-    was not cut off; a call that is not complete must not be executed. `repaired`: something in it
-    or beside it had to be repaired, so that it may not be what the model meant (an issue says
-    what). `span`: the half-open range of characters of the output that it was read from, from the
-    first marker to the end of its arguments. `issues`: the kinds of the issues that were reported,
-    before it ended, about text in that range. `tokens` is the half-open range of the call's tokens,
-    `name_tokens` and `arguments_tokens` those of its name and its arguments; None from a
-    `StreamParser`.
+    JSON of the model is kept verbatim. Repaired arguments, and arguments in another notation, are
+    written as JSON by the parser.
+
+    Attributes:
+        id: the id of the call.
+        name: the called function.
+        arguments: the arguments as JSON text.
+        complete: True if the arguments are a complete JSON object and the call was not truncated.
+            Never execute an incomplete call.
+        repaired: True if something in the call or next to it was repaired. The call may differ from
+            the model's intention. An issue describes the repair.
+        span: half-open range of the characters of the call, from its first marker to the end of its
+            arguments.
+        issues: kinds of the issues in this range that were reported before the call ended.
+        tokens: half-open range of the tokens of the call, None from a `StreamParser`.
+        name_tokens: the same for its name.
+        arguments_tokens: the same for its arguments.
     """
 
     id: str
@@ -169,6 +197,7 @@ class ToolCall:
     arguments: str
     complete: bool
     repaired: bool = False
+    # Positions and issues are not compared: only the call itself decides if two calls are equal.
     span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
     issues: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
@@ -176,83 +205,104 @@ class ToolCall:
     arguments_tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
     def healed(self) -> dict[str, Any]:
-        """Return the arguments as a value; of a cut-off call, the part that arrived.
+        """Return the arguments as a value. For a truncated call, return the part that arrived.
 
-        Strings may be cut; an unfinished number or literal is left out.
+        Strings may be truncated. An unfinished number or literal is left out.
         """
-        from deltaparse.partial import heal_json  # which most programs never need
+        # Imported lazily, because most programs never heal arguments.
+        from deltaparse.partial import heal_json
 
-        # A value in tags may be as deep as a value may be, and stands in an object.
+        # The limit is for values. A value in tags is in an object, one level deeper.
         value = heal_json(self.arguments, max_depth=MAX_DEPTH + 1).value
+        # Callers expect an object, even if the call was truncated before its arguments.
         return value if isinstance(value, dict) else {}
 
     def to_openai(self) -> dict[str, Any]:
-        """Return the call as it stands in an OpenAI message."""
+        """Return the call in the form of an OpenAI message."""
+        # Arguments remain a string, as in OpenAI's API.
         function = {"name": self.name, "arguments": self.arguments}
         return {"id": self.id, "type": "function", "function": function}
 
 
 Part = Content | Reasoning | ToolCall
-"""A part of a message, in the order in which the model wrote them."""
+"""A part of a message."""
 
 
 class TakesBack(Protocol):
-    """A chat template, which says in which form it takes messages back."""
+    """A chat template that converts messages to the form it renders."""
 
+    # A protocol, because `analyzer` imports this package and not the reverse.
     def history(self, messages: Sequence[Any]) -> list[dict[str, Any]]:
-        """Return the messages in that form."""
+        """Return messages in the form of the template.
+
+        Args:
+            messages: messages of a conversation.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The assistant's turn: `parts` in order of appearance, and the same by kind.
+    """The assistant's turn.
 
-    `issues`: what its parser had to decide. `attempts`: the calls that the model began. `unproven`:
-    text stands beside a call that nothing but its look tells from text, so that the call may be a
-    mention of it.
+    Attributes:
+        parts: content, reasoning and calls in order of appearance.
+        issues: the decisions of the parser.
+        attempts: all calls that the model began.
+        unproven: True if a call without markers has text next to it. The call may be a mention.
     """
 
     parts: list[Part] = field(default_factory=list)
+    # Not compared: two messages are equal if their parts are.
     issues: tuple[Issue, ...] = field(default=(), compare=False, repr=False)
     attempts: tuple[Attempt, ...] = field(default=(), compare=False, repr=False)
     unproven: bool = field(default=False, compare=False, repr=False)
 
     @property
     def content(self) -> str:
-        """All content, joined."""
+        """Return all content, joined."""
+        # Computed on demand, because a message may be created after each chunk.
         return "".join(part.text for part in self.parts if isinstance(part, Content))
 
     @property
     def reasoning_content(self) -> str:
-        """All reasoning, joined."""
+        """Return all reasoning, joined."""
         return "".join(part.text for part in self.parts if isinstance(part, Reasoning))
 
     @property
     def tool_calls(self) -> list[ToolCall]:
-        """The calls, in order."""
+        """Return the calls in order."""
         return [part for part in self.parts if isinstance(part, ToolCall)]
 
     def to_openai(self, *, reasoning: ReasoningField = "reasoning_content") -> dict[str, Any]:
         """Return an OpenAI assistant message, without empty fields except `content`.
 
-        `content` is None if there are calls and no content, as in OpenAI's own. `reasoning` names
-        the field for the reasoning, as in deltas.
+        As in OpenAI's messages, `content` is None if there are calls and no content.
+
+        Args:
+            reasoning: name of the field for the reasoning, as in deltas.
         """
         calls = self.tool_calls
         message: dict[str, Any] = {"role": "assistant"}
+        # OpenAI's schema requires the field, also without content.
         message["content"] = self.content or (None if calls else "")
+        # OpenAI has no field for reasoning, so the usual message has no extra key.
         if thought := self.reasoning_content:
             message |= reasoning_fields(thought, reasoning)
+        # OpenAI rejects an empty list of calls.
         if calls:
             message["tool_calls"] = [call.to_openai() for call in calls]
         return message
 
     def to_template(self, template: TakesBack) -> dict[str, Any]:
-        """Return the message as a chat template takes it back into the history.
+        """Return the message in the form that a chat template renders in a history.
 
-        Content, arguments and ids have the form that the template reads, and reasoning stands under
-        its key. A call that was cut off has `healed()` arguments. If the conversation has tool
-        results, give all of it to `ChatTemplate.history`, which matches their ids with the calls;
-        `ChatTemplate.render` takes messages as they are.
+        The form of content, reasoning, arguments and ids is the one that the template reads. A
+        truncated call has `healed()` arguments. If the conversation has tool results, pass all
+        messages to `ChatTemplate.history`, which matches ids of results and calls.
+        `ChatTemplate.render` does not convert messages.
+
+        Args:
+            template: the chat template.
         """
+        # The same conversion as for complete histories, so that both render alike.
         return template.history([self])[0]

@@ -1,4 +1,4 @@
-"""What readers say of the text that they read, for whoever must know where each part came from."""
+"""Reports of readers about the role of the text that they read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ __all__ = ["TextRole", "Trail"]
 
 
 class TextRole(IntEnum):
-    """What a stretch of text was: what nobody says is a marker, or white space beside one."""
+    """The role of a stretch of text.
+
+    Text without a reported role is a marker, or whitespace next to one.
+    """
 
     MARKER = 0
     CONTENT = 1
@@ -19,31 +22,35 @@ class TextRole(IntEnum):
     NAME = 3
     ARGUMENTS = 4
     END = 5
+    # Text that was read, but is only in an issue.
     DROPPED = 6
 
 
 class Trail(Protocol):
-    """Takes what is said; all spans are half-open, in characters of the text that is read.
+    """Receives the roles of text. All spans are half-open, in characters of the text that is read.
 
-    silent: what is emitted was not read here.
-    behind: so many characters of what was read are held back behind what is emitted; negative
-        where that was not read yet.
+    Attributes:
+        silent: True while text is emitted that was not read here.
+        behind: number of read characters that follow the emitted text and are still buffered.
+            Negative if the emitted text was not read yet.
     """
 
+    # A protocol, because `stream/tokens` imports this package and not the reverse.
     silent: bool
+    # Filters such as `JsonFence` set both, because they emit text later than it was read.
     behind: int
 
     def reads(self, window: Window, repaired: Window | None = None) -> None:
-        """What is emitted next was read from this window, or from what was `repaired` of it."""
+        """Set the window of the text that is emitted next, and its repaired version if any."""
 
     def said(self, start: int, end: int, what: TextRole) -> None:
-        """The text between two offsets was this; what is said last counts."""
+        """Record the role of the text between two offsets. The last record counts."""
 
     def decoded(self, offset: int) -> int:
-        """The offset in the output, as it would be as text, of one in the text that is read."""
+        """Convert an offset in the read text to an offset in the output as text."""
 
     def goes_back(self, start: int) -> None:
-        """What is emitted next was read from this offset on, behind which something came out."""
+        """Restart at an offset: text after it, partly emitted before, is emitted next."""
 
     def called(self, name: tuple[int, int], arguments: tuple[int, int]) -> None:
-        """The name and the arguments of the call that was begun last stand here."""
+        """Record the spans of the name and the arguments of the call that began last."""

@@ -1,7 +1,7 @@
-"""Issues and attempts of a turn: all of them, and beyond a limit how many more there were.
+"""Issues and attempts of a turn, with a limit for each kind.
 
-An output may be made to have one at every few characters. Whoever reads them learns nothing from
-the thousandth of a kind, and a parser that keeps no message must not keep them either.
+Malicious output can have an issue every few characters. Beyond the limit, only the count and the
+span of further issues are kept, so that memory is bounded.
 """
 
 from __future__ import annotations
@@ -16,41 +16,42 @@ from .message import Attempt, Issue, Status
 __all__ = ["MOST_OF_A_KIND", "Attempts", "Issues"]
 
 MOST_OF_A_KIND = 100
-"""How many of one kind are kept; one more says how many others there were, and where."""
+"""Number of kept reports of a kind. One more report has the count and the span of the rest."""
 
 Report = TypeVar("Report", Issue, Attempt)
 Kind = TypeVar("Kind", bound=str)
 
 
 class Reports(ABC, Generic[Report, Kind]):
-    """Takes reports in order.
+    """Reports in order of arrival, at most 100 of each kind.
 
-    A subclass says of which kind one is, and makes the one that stands for those beyond the limit:
-    when somebody reads them, for there may be one in every call.
+    A subclass defines the kind of a report and the summary of further reports. The summary is
+    created only when the reports are read, because every call may have a report.
     """
 
     __slots__ = ("_counts", "_kept", "_kept_last", "_more")
 
     def __init__(self) -> None:
         self._kept: list[Report] = []
-        # The last that came is kept, and not only counted.
+        # `repair_last` can change only a kept attempt.
         self._kept_last = False
+        # Includes the kept reports, so that `__len__` is their sum.
         self._counts: dict[Kind, int] = {}
-        # Of each kind beyond the limit: where its summary is kept, and what that spans.
+        # For each kind beyond the limit: index and span of its summary.
         self._more: dict[Kind, tuple[int, int, int]] = {}
 
     @staticmethod
     @abstractmethod
     def _kind(report: Report) -> Kind:
-        """The kind of a report, which is what is counted."""
+        """Return the kind by which a report is counted."""
 
     @staticmethod
     @abstractmethod
     def _summed(kind: Kind, count: int, span: tuple[int, int]) -> Report:
-        """The report of so many others of a kind."""
+        """Return a summary of `count` further reports of a kind."""
 
     def append(self, report: Report) -> None:
-        """Take one more."""
+        """Add one report."""
         kind = self._kind(report)
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         self._kept_last = count <= MOST_OF_A_KIND
@@ -58,6 +59,7 @@ class Reports(ABC, Generic[Report, Kind]):
             self._kept.append(report)
             return
         start, end = report.span
+        # This report reserves the place of the summary, so that reports stay in order.
         if kind not in self._more:
             self._more[kind] = len(self._kept), start, end
             self._kept.append(report)
@@ -65,39 +67,44 @@ class Reports(ABC, Generic[Report, Kind]):
         self._more[kind] = place, min(first, start), max(last, end)
 
     def extend(self, reports: Iterable[Report]) -> None:
-        """Take some more."""
+        """Add several reports."""
         for report in reports:
             self.append(report)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all reports and counts."""
         self._kept.clear()
         self._counts.clear()
         self._more.clear()
 
     @property
     def kept(self) -> int:
-        """How many are kept."""
+        """Return the number of kept reports."""
         return len(self._kept)
 
     def __iter__(self) -> Iterator[Report]:
+        # Created here and not in `append`, which runs for every call.
         for kind, (place, first, last) in self._more.items():
             count = self._counts[kind] - MOST_OF_A_KIND
+            # Replaces the reserved report, also again when the count has grown.
             self._kept[place] = self._summed(kind, count, (first, last))
         return iter(self._kept)
 
     def __len__(self) -> int:
-        """How many came, also those that are only counted."""
+        """Return the number of all reports, including reports that were only counted."""
+        # The number of all attempts must not depend on the limit.
         return sum(self._counts.values())
 
     def __bool__(self) -> bool:
+        # Cheaper than `__len__`, which adds all counts.
         return bool(self._kept)
 
 
 class Issues(Reports[Issue, str]):
-    """Takes issues; those of a kind are counted.
+    """The issues of a turn, counted by kind.
 
-    `reach` has for each kind up to where text is that one is about, for the calls that it is in.
+    Attributes:
+        reach: the furthest end of the spans of each kind, to find the issues of a call.
     """
 
     __slots__ = ("reach",)
@@ -107,12 +114,13 @@ class Issues(Reports[Issue, str]):
         self.reach: dict[str, int] = {}
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all issues."""
         super().clear()
         self.reach.clear()
 
     def behind(self, offset: int) -> frozenset[str]:
-        """The kinds of those that are about text behind an offset."""
+        """Return the kinds of issues with text after an offset."""
+        # The furthest end suffices, because a call asks for its issues at its own end.
         return frozenset(kind for kind, end in self.reach.items() if end > offset)
 
     @staticmethod
@@ -125,16 +133,18 @@ class Issues(Reports[Issue, str]):
 
 
 class Attempts(Reports[Attempt, Status]):
-    """Takes attempts; those of a status are counted."""
+    """The attempted calls of a turn, counted by status."""
 
     __slots__ = ()
 
     def repair_last(self) -> None:
-        """Something right behind the call that was begun last was repaired.
+        """Record a repair directly after the last attempt.
 
-        One that is only counted stays counted as it was.
+        An attempt that was only counted keeps its status.
         """
+        # An attempt with a worse status keeps it.
         if self._kept_last and self._kept[-1].status == "complete":
+            # `append` counts the attempt again, with its new status.
             self._counts["complete"] -= 1
             self.append(replace(self._kept.pop(), status="repaired"))
 

@@ -1,4 +1,4 @@
-"""The rules of a request: what a sink goes by, the same for all parsers of such requests."""
+"""Rules of a request for its sinks, shared by all parsers with the same arguments."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from .policies import Policies
 __all__ = ["Rules"]
 
 
-@dataclass(slots=True)  # Never changed; `frozen` would triple its cost.
+# Never changed. `frozen` would triple the cost of a new instance.
+@dataclass(slots=True)
 class Rules:
-    """What may be called, what becomes of odd output, and in which form text comes out.
+    """Allowed functions, policies and output options of a request.
 
+    policies:      the policies for malformed output.
     tools:         the functions that may be called, each with the JSON Schema of its arguments;
-                   None for any.
-    allowed:       those that `tool_choice` names.
-    named:         the one that it names, if its arguments may stand alone.
-    parallel:      a second call is like others.
-    reasoning:     how reasoning comes out.
-    collect:       the message is kept.
-    odd_names:     names that readers must know to read them, by where they stand and the function
-                   whose arguments they are, if any; filled when they are asked for.
+                   None for any function.
+    allowed:       the functions of `tool_choice`.
+    named:         the function of `tool_choice`, if its arguments may be written without a call.
+    parallel:      True if several calls are allowed.
+    reasoning:     the form of the emitted reasoning.
+    collect:       True if the message is kept.
+    odd_names:     a cache of names that readers must know in advance. Keys are the kind of name and
+                   the function of the arguments, if any.
     """
 
     policies: Policies
@@ -33,4 +35,5 @@ class Rules:
     parallel: bool = True
     reasoning: Literal["separate", "inline", "raw"] = "separate"
     collect: bool = True
+    # Filled on demand, because few formats need it.
     odd_names: dict[tuple[str, str], tuple[tuple[str, str], ...]] = field(default_factory=dict)

@@ -270,7 +270,7 @@ ENDED = Message([Reasoning("hm"), ToolCall("zqid", "f", "{}", complete=True)])
     [
         ({}, {}, None, ""),
         ({}, {"prompt": "a prompt"}, None, "a prompt that does not show where the turn begins"),
-        ({"call_id": {"position": CallIdPosition.POST_ARGS}}, {}, IDS, "ids behind the arguments"),
+        ({"call_id": {"position": CallIdPosition.POST_ARGS}}, {}, IDS, "ids after the arguments"),
         ({"call_id": {"position": CallIdPosition.POST_ARGS}}, {}, 1, ""),
         ({}, {}, IDS, ""),
         ({}, {}, {"a": 1}, "objects and lists that are not JSON"),
@@ -320,7 +320,7 @@ def test_a_response_template_is_a_dict(given):
 
 def test_format_without_a_response_template_is_not_ok():
     found = check_response_template(OWN.names_as_keys)
-    assert found.limits == ("a response template cannot say: names that are keys",)
+    assert found.limits == ("a response template cannot express: names that are keys",)
     assert (found.response_template, found.judge, found.lost) == (None, "", ())
     assert not found.ok
 

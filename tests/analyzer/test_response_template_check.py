@@ -27,21 +27,21 @@ from .. import corpus
 from ..strategies.templates import OWN, SOURCES
 
 CANNOT = (
-    "calls in messages that have a syntax of their own",
-    "recipients in the place of channels",
+    "calls with their own syntax inside messages in channels",
+    "recipients instead of channels",
     "calls in Python",
-    "calls in no markers that do not begin with their name",
-    "calls in no markers behind content in markers",
+    "unmarked calls that do not begin with their name",
+    "unmarked calls after content in markers",
     "calls that begin like content",
     "names that are keys",
-    "arguments that are JSON in a text",
-    "calls that are closed by name",
-    "calls that only a bracket ends",
-    "calls that no marker begins",
-    "arguments in several ways",
-    "types before the names",
-    "arguments that no marker begins",
-    "values that no marker ends",
+    "arguments as JSON in a string",
+    "closing markers that repeat the name of the call",
+    "calls that end with only a bracket",
+    "calls without an opening marker",
+    "several notations of arguments",
+    "types before the names of arguments",
+    "arguments without an opening marker",
+    "values without a closing marker",
 )
 """All that the standard has no words for."""
 

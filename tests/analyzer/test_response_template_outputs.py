@@ -26,11 +26,11 @@ PARTS = {
     "several messages of reasoning or of content in one turn: the last one counts",
     "text outside of the markers of content",
 }
-NO_IDS = "ids behind the arguments"
+NO_IDS = "ids after the arguments"
 NO_CODE = "code that calls a function"
-NOT_BEHIND_CODE = "what stands behind the marker of code"
-NOTHING_BETWEEN = "calls in a row with nothing between them"
-BARE_NAMES = "names without quotes that are no words, or behind white space"
+NOT_BEHIND_CODE = "code after its marker"
+NOTHING_BETWEEN = "calls in a row without a separator"
+BARE_NAMES = "names without quotes that are not words or follow whitespace"
 TOOLS = [
     {
         "type": "function",

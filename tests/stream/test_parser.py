@@ -58,7 +58,7 @@ class Shape:
             for value in ("no", None, 0, 1, [])
         ),
         *(
-            ({"id_factory": value, "record": record}, "id_factory is a function")
+            ({"id_factory": value, "record": record}, "id_factory must be a function")
             for value in (None, "call_1", 5)
             for record in (False, True)
         ),
@@ -75,7 +75,7 @@ def test_bad_id_factory_is_rejected_by_all_entry_points():
         lambda: StreamParser.restore(parser.snapshot(), id_factory=7),
         lambda: vllm_tool_parser("hermes", id_factory=7),
     ):
-        with pytest.raises(UsageError, match="id_factory is a function"):
+        with pytest.raises(UsageError, match="id_factory must be a function"):
             use()
     with pytest.raises(UsageError, match=r"Policies\("):
         sglang_detector("hermes", policies="text")
@@ -84,7 +84,7 @@ def test_bad_id_factory_is_rejected_by_all_entry_points():
 @pytest.mark.parametrize("made", [None, 5, b"call", ""])
 def test_id_of_another_type_is_rejected_without_losing_text(made):
     parser = StreamParser(TAGS, id_factory=lambda _: made)
-    with pytest.raises(UsageError, match="an id is text"):
+    with pytest.raises(UsageError, match="must return a non-empty string"):
         parser.feed(f"one {CALL} two")
     parser.feed(" three")
     parser.finish("stop")

@@ -1,4 +1,4 @@
-"""Formats by name: one JSON document each."""
+"""Built-in formats: one JSON document for each."""
 
 from .registry import get_format, list_formats, models_of, register_format
 

@@ -1,15 +1,17 @@
-"""The `response_template` of a transformers checkpoint, as a wire format and back.
+"""Conversion between wire formats and the `response_template` of a transformers checkpoint.
 
-Version 1 of that standard: a start anchor, and fields that begin at one text or pattern and end at
-another, each with a parser for the text between. What markers and layouts can express of it becomes
-a `WireFormat`; the rest is a `FormatError` that names it. Four things differ on purpose: arguments
-stream, where transformers holds their text until the close; white space round values belongs to the
-markers, where it is trimmed there; text that no field takes is content, where it is dropped; and a
-value that is a string by its schema stays one, where `allow_non_json` takes what looks like JSON.
-What a capture matches is not looked at, and a tag that no close ends is ended by its own.
+Version 1 of this standard has a start anchor and fields. A field begins and ends at a text or a
+pattern, and has a parser for the text between them. Markers and layouts become a `WireFormat`.
+Anything else raises a `FormatError` with its name.
 
-The other way, what transformers' parser reads through a template that was written is the message
-that our parser makes, but for what `response_template_limits` names.
+Some differences are intended. Arguments are streamed, but transformers buffers them until the
+close. Whitespace around values belongs to the markers, but transformers trims it. Text outside of
+all fields is content, but transformers drops it. A string by its schema stays a string, but
+`allow_non_json` converts text that looks like JSON. The pattern inside a capture is ignored. A tag
+without a close ends with its own closing tag.
+
+In the other direction, transformers parses the same message with a written template as our parser
+does. `response_template_limits` lists the exceptions.
 """
 
 from .read_template import from_response_template

@@ -1,4 +1,4 @@
-"""Markers as patterns of a response template, with the white space that models leave out."""
+"""Patterns for markers in a response template, tolerant of missing whitespace."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ from collections.abc import Iterable
 __all__ = ["SPACE", "any_of", "bare", "core", "cores", "joined", "optional"]
 
 SPACE = r"\s*"
+# `re.escape` would write a backslash and a raw line break.
 LINE_END = {"\n": r"\n"}
 
 
 def core(marker: str) -> str:
-    """A pattern for a marker without the white space at its edges, its line ends as may be."""
+    """Return a pattern for a marker without outer whitespace. Its line breaks are optional."""
+    # Models leave out line breaks inside markers.
     return r"\n?".join(re.escape(line) for line in marker.strip().split("\n"))
 
 
 def bare(marker: str) -> str:
-    """The same with that white space, each character of it as may be: behind it stands a text."""
+    """Return a pattern for a marker next to a value, with optional outer whitespace.
+
+    The value may begin or end with whitespace itself, so only the exact characters are optional.
+    """
     text = marker.strip()
     head, _, tail = marker.partition(text) if text else (marker, "", "")
+    # Not `\s*`, which would also match whitespace of the value.
     edges = [
         "".join(f"{LINE_END.get(char, re.escape(char))}?" for char in edge) for edge in (head, tail)
     ]
@@ -27,21 +33,23 @@ def bare(marker: str) -> str:
 
 
 def cores(markers: Iterable[str]) -> list[str]:
-    """Patterns of the cores of markers, each once, without those that are empty."""
+    """Return patterns for the cores of markers, without duplicates and empty markers."""
+    # Formats may use one marker in several places.
     return list(dict.fromkeys(core(marker) for marker in markers if marker.strip()))
 
 
 def joined(patterns: Iterable[str]) -> str:
-    """A pattern for several, one behind the other, with white space between them or none."""
+    """Return a pattern for a sequence of patterns, with optional whitespace between them."""
     return SPACE.join(patterns)
 
 
 def any_of(patterns: Iterable[str]) -> str:
-    """A pattern for one of several, the longest first, so that no marker hides a longer one."""
+    """Return a pattern for one of several, the longest first."""
+    # Alternatives match in order, so a short marker would hide a longer one.
     found = sorted(patterns, key=len, reverse=True)
     return found[0] if len(found) == 1 else f"(?:{'|'.join(found)})"
 
 
 def optional(pattern: str) -> str:
-    """A pattern that may be left out."""
+    """Return a pattern for optional text."""
     return f"(?:{pattern})?"

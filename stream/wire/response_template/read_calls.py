@@ -1,4 +1,4 @@
-"""The field `tool_calls` of a response template, as the groups of a wire format."""
+"""Conversion of the field `tool_calls` of a response template to the groups of a wire format."""
 
 from __future__ import annotations
 
@@ -22,18 +22,27 @@ from .anchors import AnchorPart, PartKind, read_anchor
 __all__ = ["Calls", "read_calls"]
 
 WHERE = "field 'tool_calls'"
+# Only names of tags: attributes and the closing bracket may differ.
 TAG = re.compile(r"<([A-Za-z_][\w:.-]*)")
 PLACE = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 VALUE = AnchorPart(PartKind.CAPTURE, "value")
+# Conditions restrict where a field opens or closes, but a format has its own rules for this.
 CONDITIONS = (PartKind.AHEAD, PartKind.EDGE)
 Field = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """The groups of a format that say how calls are written; `ends` may end the turn too.
+    """The groups of a wire format for calls.
 
-    `several_messages`: a call may be closed by the end of a message behind which another begins.
+    Attributes:
+        tools: sections, and the delimiters of calls.
+        function: the delimiters of names.
+        arguments: the delimiters of arguments.
+        call_id: position and delimiters of ids.
+        ends: close texts that end the turn instead of a call.
+        several_messages: True if a call may be closed by the end of a message, before the header of
+            another.
     """
 
     tools: ToolsFormat = field(default_factory=ToolsFormat)
@@ -46,7 +55,14 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The beginning of a call: its markers, and the captures, each with the text behind it."""
+    """The beginning of a call.
+
+    Attributes:
+        section: the optional start of a section.
+        before: the markers before the name or the JSON.
+        namespace: optional text before the name.
+        captures: names of the captures, each with the text after it.
+    """
 
     section: str
     before: tuple[str, ...]
@@ -57,19 +73,20 @@ class Opening:
 def read_calls(
     given: Field, turn_ends: Collection[str] = (), headers: Collection[str] = ()
 ) -> Calls:
-    """The groups of a format that say how calls are written, from the field.
+    """Convert the field of calls.
 
     Args:
         given: the field.
-        turn_ends: what closes content, and so the turn.
-        headers: what the turn begins behind.
+        turn_ends: texts that close content, and so the turn.
+        headers: texts before the turn.
 
     Raises:
-        FormatError: the field says what a wire format cannot.
+        FormatError: a wire format cannot express the field.
     """
     opening = _opening(given)
     anchors = read_anchor(given, "close", WHERE)
     ends = [_end_before(parts, headers) for parts in anchors]
+    # The end of a message is not the closer of a call.
     own = [parts for parts, end in zip(anchors, ends, strict=True) if not end]
     calls = _read(given, opening, _closers(own, opening, turn_ends))
     messages = tuple(filter(None, ends))
@@ -77,33 +94,41 @@ def read_calls(
 
 
 def _end_before(parts: list[AnchorPart], headers: Collection[str]) -> str:
-    """The text that ends a message before the header of the next, in a close that is both."""
+    """Return the end of a message in a close text that also contains the next header."""
+    # A call in a turn of several messages ends with its message.
     text = "".join(part.text for part in parts if part.kind is PartKind.TEXT)
+    # With captures or optional text, the split would not be unique.
     plain = all(part.kind in (PartKind.TEXT, PartKind.SPACE) for part in parts)
     found = (text.removesuffix(header) for header in headers if header and text.endswith(header))
     return next(found, "").strip() if plain else ""
 
 
 def _read(given: Field, opening: Opening, closing: tuple[list[str], str, tuple[str, ...]]) -> Calls:
-    """The groups, from the field, how calls begin, and what `_closers` says of their ends."""
+    """Convert the field, given its beginning and the result of `_closers`."""
     closers, section_end, ends = closing
     roles = _roles(given)
     parser = given.get("content", "text")
     if bool(given.get("repeats")) is bool(given.get("transform_each")):
-        raise FormatError(f"{WHERE}: calls need repeats or transform_each, and not both")
+        raise FormatError(f"{WHERE}: calls need repeats or transform_each, but not both")
+    # A captured name is outside of the JSON, in front of the arguments.
     if parser == "json" and roles["name"][0] != "capture":
         return _json_calls(given, opening, closers, section_end, roles, ends)
     if parser not in ("json", "xml-inline"):
-        raise FormatError(f"{WHERE}: calls are 'json' or 'xml-inline', not {parser!r}")
+        raise FormatError(f"{WHERE}: content must be 'json' or 'xml-inline', not {parser!r}")
     if roles["name"] != ("capture", "name") or roles["arguments"] != ("content",):
-        raise FormatError(f"{WHERE}: the name must be a group 'name', the arguments the content")
+        raise FormatError(
+            f"{WHERE}: the name must be a group 'name', and the arguments the content"
+        )
     return _tagged_calls(given, opening, closers, section_end, ends)
 
 
 def _opening(given: Field) -> Opening:
     alternatives = read_anchor(given, "open", WHERE)
+    # A wire format has one notation for the beginning of calls.
     if len(alternatives) != 1:
-        raise FormatError(f"{WHERE}: one opener is all that can be said, not {len(alternatives)}")
+        raise FormatError(
+            f"{WHERE}: only one opening pattern is supported, not {len(alternatives)}"
+        )
     parts = [part for part in alternatives[0] if part.kind not in CONDITIONS]
     section = ""
     before: list[str] = []
@@ -113,73 +138,83 @@ def _opening(given: Field) -> Opening:
         if part.kind is PartKind.CAPTURE:
             captures.append((part.text, ""))
         elif part.kind is PartKind.SPACE:
+            # Whitespace directly after a capture would be taken for a delimiter of it.
             if captures and captures[-1][1]:
                 captures[-1] = (captures[-1][0], captures[-1][1] + "\n")
         elif part.kind is PartKind.OPTIONAL:
+            # An optional first marker is the start of a section: only the first call has it.
             if not before and not section and not captures:
                 section = part.text
+            # Optional text directly before the name is a namespace.
             elif at + 1 < len(parts) and parts[at + 1] == AnchorPart(PartKind.CAPTURE, "name"):
                 namespace = part.text
             else:
-                raise FormatError(f"{WHERE}: {part.text!r} that may be left out")
+                raise FormatError(f"{WHERE}: optional text {part.text!r} is not supported here")
         elif captures:
             captures[-1] = (captures[-1][0], captures[-1][1] + part.text)
         else:
             before.append(part.text)
     if not before and not section:
-        raise FormatError(f"{WHERE}: no text begins it")
+        raise FormatError(f"{WHERE}: the opening pattern has no text")
+    # The groups have one marker for a call and one for its name.
     if len(before) > 2:
-        raise FormatError(f"{WHERE}: more than two markers begin a call")
+        raise FormatError(f"{WHERE}: more than two opening markers of a call are not supported")
     return Opening(section, tuple(before), namespace, tuple(captures))
 
 
 def _closers(
     anchors: list[list[AnchorPart]], opening: Opening, turn_ends: Collection[str]
 ) -> tuple[list[str], str, tuple[str, ...]]:
-    """The markers that close a call, that of the section, and those that end the turn instead.
+    """Return the close texts of calls, the end of the section, and the ends of the turn.
 
-    Of several, one may close a call: the others end the turn. The end of the text, and what stands
-    ahead, close whatever is open; so a text beside what stands ahead ends calls of which none has
-    an end of its own, unless it ends the tag that began one.
+    If there are several alternatives, one may close a call and the others end the turn. The end of
+    the text and lookaheads close every open field. So a text next to a lookahead ends the section:
+    single calls have no end marker. An exception is the closing tag of the tag that began the call.
     """
     alternatives = [
         [part for part in parts if part.kind not in (PartKind.SPACE, *CONDITIONS)]
         for parts in anchors
     ]
+    # A call without its own end is followed by the next call.
     followed = any({part.kind for part in parts} == {PartKind.AHEAD} for parts in anchors)
+    # Text of a capture would be lost, because the close has no value.
     if any(part.kind is PartKind.CAPTURE for parts in alternatives for part in parts):
-        raise FormatError(f"{WHERE}: a group in the close")
-    closing = [parts for parts in alternatives if not _are(parts, turn_ends)]
+        raise FormatError(f"{WHERE}: a named group in the close pattern is not supported")
+    closing = [parts for parts in alternatives if not _consists_of(parts, turn_ends)]
+    # Closing tags show which alternative ends the call.
     own = [_own_end(marker) for marker in (opening.section, *opening.before)]
     if len(closing) > 1:
-        closing = [parts for parts in closing if _are(parts, own)]
+        closing = [parts for parts in closing if _consists_of(parts, own)]
         if len(closing) != 1:
-            raise FormatError(f"{WHERE}: close has several texts that may end a call")
+            raise FormatError(f"{WHERE}: the close pattern has several texts that may end a call")
     ends = [p.text for parts in alternatives for p in parts if parts not in closing]
     texts = [part.text for parts in closing for part in parts if part.kind is PartKind.TEXT]
     section = [p.text for parts in closing for p in parts if p.kind is PartKind.OPTIONAL]
+    # The groups have one end for the function and one for the call.
     if len(texts) > 2:
-        raise FormatError(f"{WHERE}: more than two markers end a call")
+        raise FormatError(f"{WHERE}: more than two closing markers of a call are not supported")
+    # The next call closes this one, so the text ends all calls.
     if followed and len(texts) == 1 and not section and texts[0] not in own:
         return [], texts[0], tuple(ends)
     return texts, "".join(section), tuple(ends)
 
 
-def _are(parts: list[AnchorPart], texts: Collection[str]) -> bool:
-    """Return whether all that an alternative stands for is among the texts."""
+def _consists_of(parts: list[AnchorPart], texts: Collection[str]) -> bool:
+    """Return True if all parts of an alternative are among the texts."""
     return all(part.text in texts for part in parts)
 
 
 def _roles(given: Field) -> dict[str, tuple[str, ...]]:
-    """Where name, arguments and id come from: a path into the content, or a capture."""
+    """Return the sources of name, arguments and id: a path into the content, or a capture."""
     said = given.get("transform")
     transform: Field = said if isinstance(said, Mapping) else {}
     function = transform.get("function")
     each = bool(given.get("transform_each"))
+    # The short form: the JSON itself has the members of a call.
     if function == "{content}" and not each:
         function = {"name": "{content.name}", "arguments": "{content.arguments}"}
     if not isinstance(function, Mapping):
-        raise FormatError(f"{WHERE}: transform must give a function with name and arguments")
+        raise FormatError(f"{WHERE}: transform must contain a function with name and arguments")
     places = {"name": function.get("name"), "arguments": function.get("arguments")}
     if transform.get("id") is not None:
         places["id"] = transform["id"]
@@ -187,7 +222,10 @@ def _roles(given: Field) -> dict[str, tuple[str, ...]]:
     for role, place in places.items():
         found = PLACE.fullmatch(place) if isinstance(place, str) else None
         if found is None:
-            raise FormatError(f"{WHERE}: transform says {place!r} for the {role}")
+            raise FormatError(
+                f"{WHERE}: transform must have one path in braces for the {role}, not {place!r}"
+            )
+        # With `transform_each` a path begins in the item, else in the content or a capture.
         path = tuple(found[1].split("."))
         inside = each or path[0] == "content"
         roles[role] = (path if each else path[1:] or path) if inside else ("capture", *path)
@@ -202,19 +240,25 @@ def _json_calls(
     roles: dict[str, tuple[str, ...]],
     ends: tuple[str, ...],
 ) -> Calls:
-    """Calls whose name stands in JSON."""
+    """Convert calls with the name in JSON."""
     if options := _options(given, "content_args"):
-        raise FormatError(f"{WHERE}: {', '.join(options)} for calls that are JSON")
+        raise FormatError(
+            f"{WHERE}: content_args {', '.join(options)} cannot be expressed for JSON calls"
+        )
+    # With two opening markers, the outer one begins the section.
     outside = opening.section or "".join(opening.before[:-1])
     in_three = (opening.section and len(opening.before) > 1) or (section_end and len(closers) > 1)
     if opening.captures or in_three:
-        raise FormatError(f"{WHERE}: calls that are JSON stand between markers, two at most")
+        raise FormatError(f"{WHERE}: JSON calls must be between markers, at most two on each side")
+    # The last one closes the outer marker.
     if len(closers) > 1:
         section_end = closers.pop()
     *outer, name_field = roles["name"]
     *again, arguments_field = roles["arguments"]
     if outer != again or len(outer) > 1:
-        raise FormatError(f"{WHERE}: name and arguments stand in one object")
+        raise FormatError(
+            f"{WHERE}: name and arguments must be in the same object, on the first or second level"
+        )
     id_path = roles.get("id", ())
     if len(id_path) > 1:
         raise FormatError(f"{WHERE}: the id must be a key of the call, not {'.'.join(id_path)!r}")
@@ -228,6 +272,7 @@ def _json_calls(
         "supports_tools": True,
     }
     start, end = "".join(opening.before[-1:]), "".join(closers)
+    # A JSON array contains all calls, so the separator is that of JSON.
     if given.get("transform_each"):
         tools = ToolsFormat(
             **layout,
@@ -255,12 +300,13 @@ def _json_calls(
 def _tagged_calls(
     given: Field, opening: Opening, closers: list[str], section_end: str, ends: tuple[str, ...]
 ) -> Calls:
-    """Calls whose name stands between markers."""
+    """Convert calls with the name between markers."""
     names = [name for name, _ in opening.captures]
     if sorted(names) not in (["name"], ["id", "name"]):
-        raise FormatError(f"{WHERE}: it has the groups {names}; it may have 'name' and 'id'")
+        raise FormatError(f"{WHERE}: groups must be 'name' and optionally 'id', not {names}")
     behind = dict(opening.captures)
     call_id = CallIdFormat()
+    # The order of the captures determines the position of the id.
     if names == ["id", "name"]:
         call_id = CallIdFormat(position=CallIdPosition.PRE_FUNC_NAME, suffix=behind["id"])
     elif names == ["name", "id"]:
@@ -269,11 +315,13 @@ def _tagged_calls(
             prefix=behind["name"],
             suffix=behind["id"],
         )
+        # The text between name and id belongs to the id.
         behind["name"] = ""
     two = len(opening.before) > 1
     is_json = given.get("content") == "json"
+    # JSON shows its own end, but values in tags need an end marker.
     if not is_json:
-        closers = _unsaid(opening, closers)
+        closers = _with_missing_ends(opening, closers)
     close = f"{closers[0]}\n" if len(closers) > 1 else ""
     arguments = _json_arguments(given) if is_json else _tagged_arguments(given)
     tools = ToolsFormat(
@@ -295,34 +343,37 @@ def _tagged_calls(
     return Calls(tools=tools, function=function, arguments=arguments, call_id=call_id, ends=ends)
 
 
-def _unsaid(opening: Opening, closers: list[str]) -> list[str]:
-    """What ends a call from the inside out, with the ends that the close leaves out.
+def _with_missing_ends(opening: Opening, closers: list[str]) -> list[str]:
+    """Return the end markers of a call from the inside out, including missing ones.
 
-    The standard ignores text between the last argument and the close, whatever it is. Here it
-    would go on with the last argument, so that it must be known: for tags, it is.
+    transformers ignores any text between the last argument and the close. This library would read
+    it as part of the last argument, so the end must be known. For tags it is the closing tag.
     """
+    # A call ends in the reverse order of its beginning.
     begun = [*reversed(opening.before or (opening.section,))]
     if len(closers) > 1:
         return closers
     own = [_own_end(marker) for marker in begun]
+    # At least the inner marker needs an end, even if the close text ends the call.
     inner = max(len(begun) - len(closers), 1)
     missing = own[: own.index(closers[0]) if closers and closers[0] in own else inner]
     if missing == [""] and len(begun) == 1:
-        # The marker that has no tag is ended by the close, or by nothing.
+        # A single marker that is not a tag ends with the close text, if any.
         return closers
     if "" in missing:
-        raise FormatError(f"{WHERE}: close does not say what ends {begun[missing.index('')]!r}")
+        raise FormatError(f"{WHERE}: the close pattern has no end for {begun[missing.index('')]!r}")
     return [*missing, *closers]
 
 
 def _own_end(marker: str) -> str:
-    """What ends the tag that a marker begins, "" where it is no tag."""
+    """Return the closing tag of a marker, "" if it is not a tag."""
     tag = TAG.match(marker)
+    # Markers of special tokens, e.g. `[TOOL_CALLS]`, have no derivable end.
     return f"</{tag[1]}>" if tag else ""
 
 
 def _options(within: Field, key: str) -> dict[str, Any]:
-    """What an object says under a key, none where it does not have it."""
+    """Return the object under a key, {} if it is missing."""
     found = within.get(key) or {}
     if not isinstance(found, Mapping):
         raise FormatError(f"{WHERE}: {key} must be an object, not {found!r}")
@@ -335,8 +386,10 @@ def _json_arguments(given: Field) -> ArgumentsFormat:
     unquoted = options.pop("unquoted_keys", False)
     quote = ""
     match quotes:
+        # A wire format has one quotation mark for both ends.
         case [[str(start), str(end)]] if start == end:
             quote = start
+    # Quoted keys with other quotation marks have no notation in wire formats.
     if options or bool(quotes) != bool(unquoted) or bool(quotes) != bool(quote):
         raise FormatError(f"{WHERE}: content_args {given['content_args']!r} cannot be expressed")
     return ArgumentsFormat(quote=quote)
@@ -350,13 +403,15 @@ def _tagged_arguments(given: Field) -> ArgumentsFormat:
     if options:
         raise FormatError(f"{WHERE}: content_args {', '.join(options)} cannot be expressed")
     if value_parser.get("name") not in ("text", "json"):
-        raise FormatError(f"{WHERE}: values are 'text' or 'json', not {value_parser!r}")
+        raise FormatError(f"{WHERE}: value_parser must be 'text' or 'json', not {value_parser!r}")
+    # The key without `_pattern` is "tag", so the name of the pattern fits.
     alternatives = read_anchor({"tag_pattern": pattern}, "tag", WHERE)
     captures = (
         [p.text for p in alternatives[0] if p.kind is PartKind.CAPTURE] if alternatives else []
     )
     if len(alternatives) != 1 or captures != ["key", "value"]:
         raise FormatError(f"{WHERE}: tag_pattern must have the groups key and value, in this order")
+    # Before the key, between key and value, and after the value.
     texts = ["", "", ""]
     escapes = ["", ""]
     place = 0
@@ -371,9 +426,10 @@ def _tagged_arguments(given: Field) -> ArgumentsFormat:
         elif part.kind is PartKind.OPTIONAL and VALUE in parts[max(at - 1, 0) : at + 2]:
             escapes[place - 1] = part.text
         else:
-            what = f"{part.text!r} that may be left out" if part.text else "a condition"
-            raise FormatError(f"{WHERE}: tag_pattern has {what}")
+            odd = f"optional text {part.text!r}" if part.text else "a condition"
+            raise FormatError(f"{WHERE}: tag_pattern has {odd}, which is not supported here")
     before, within, after = texts
+    # A lenient parser keeps unquoted strings, so strings are not always quoted.
     lenient = _options(value_parser, "args").get("allow_non_json")
     strict = value_parser.get("name") == "json" and not lenient
     return ArgumentsFormat(

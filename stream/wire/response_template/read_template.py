@@ -1,4 +1,4 @@
-"""From a response template to a wire format."""
+"""Conversion of a response template to a wire format."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from .strays import with_strays
 
 __all__ = ["from_response_template"]
 
+# Unknown keys are refused, because they may change the meaning of the template.
 KEYS = {"version", "defaults", "fields", "start_anchor", "start_anchor_pattern"}
 FIELD_KEYS = {
     "open",
@@ -35,30 +36,39 @@ FIELD_KEYS = {
     "transform",
     "transform_each",
 }
+# Checkpoints use three names for the same field.
 REASONING = ("reasoning_content", "thinking", "reasoning")
 CALLS = "tool_calls"
 CONTENT = "content"
 
 
 def from_response_template(template: Mapping[str, Any]) -> WireFormat:
-    """The wire format that a transformers `response_template` describes.
+    """Return the wire format of a transformers `response_template`.
 
-    `template` is the template, or a tokenizer configuration that has one. The parser wants the
-    rendered prompt, as transformers does. Arguments in tags have the types that the parser's
-    `tools` say; without tools, a value is what it looks like, where transformers leaves text.
+    Pass the rendered prompt to the parser, as to transformers. Arguments in tags have the types of
+    the parser's `tools`. Without tools, the look of a value decides, but transformers keeps it as
+    text.
+
+    Args:
+        template: the template, or a tokenizer configuration with a template.
 
     Raises:
-        FormatError: no template of version 1, or one that says what a wire format cannot; the text
-            names the field and what in it.
+        FormatError: not a template of version 1, or a wire format cannot express it. The message
+            names the field and the unsupported part.
     """
     template = _checked(template)
+    # Fields are checked before any is converted, so that errors name the field.
     given = {name: _field(name, field) for name, field in template["fields"].items()}
+    # Text outside of all fields can belong to only one field.
     implicit = [name for name, field in given.items() if not _opens(field)]
     if len(implicit) > 1:
-        raise FormatError(f"two fields have no opener: {' and '.join(implicit)}")
+        raise FormatError(
+            f"only one field may have no opening marker, but {' and '.join(implicit)} have none"
+        )
     for name in given:
         if name not in (*REASONING, CALLS, CONTENT):
-            raise FormatError(f"field {name!r}: a message has reasoning, content and calls only")
+            raise FormatError(f"field {name!r}: only reasoning, content and calls are supported")
+    # Converted first, because a call may end before the header of another message.
     headers = literals(template, "start_anchor", "response_template")
     content, ends = _content(given.get(CONTENT))
     calls = read_calls(given[CALLS], ends, headers) if CALLS in given else Calls()
@@ -76,22 +86,28 @@ def from_response_template(template: Mapping[str, Any]) -> WireFormat:
         arguments=calls.arguments,
         call_id=calls.call_id,
     )
+    # Last, because conditions refer to markers of the other fields.
     return with_strays(made, given.get(CONTENT))
 
 
 def _checked(template: object) -> Mapping[str, Any]:
+    # Tokenizer configurations contain the template under this key.
     if isinstance(template, Mapping) and "fields" not in template:
         template = template.get("response_template", template)
     if not isinstance(template, Mapping) or not isinstance(template.get("fields"), Mapping):
-        raise FormatError("a response template is a mapping with fields")
+        raise FormatError("a response template must be a mapping with fields")
     if template.get("version", 1) != 1:
-        raise FormatError(f"version {template['version']!r}: only version 1 is known")
+        raise FormatError(f"version {template['version']!r}: only version 1 is supported")
     for key in template:
         if key not in KEYS:
-            raise FormatError(f"a response template has no {key!r}; it has {', '.join(KEYS)}")
+            raise FormatError(
+                f"unknown key {key!r} of a response template, expected {', '.join(KEYS)}"
+            )
+    # Other defaults would be values that no model wrote.
     defaults = template.get("defaults", {})
     if not isinstance(defaults, Mapping) or defaults.keys() - {"role"}:
-        raise FormatError("defaults: all that a message can begin with is its role")
+        raise FormatError("defaults: only the role is supported")
+    # Without an anchor, the start of the turn in the prompt is unknown.
     if not template.keys() & {"start_anchor", "start_anchor_pattern"}:
         raise FormatError("a response template needs a start_anchor")
     return template
@@ -102,7 +118,9 @@ def _field(name: object, field: object) -> Mapping[str, Any]:
         raise FormatError(f"field {name!r} must be an object")
     for key in field:
         if key not in FIELD_KEYS:
-            raise FormatError(f"field {name!r} has no {key!r}; it has {', '.join(FIELD_KEYS)}")
+            raise FormatError(
+                f"field {name!r}: unknown key {key!r}, expected {', '.join(FIELD_KEYS)}"
+            )
     return field
 
 
@@ -116,17 +134,18 @@ def _reasoning(given: Mapping[str, Mapping[str, Any]]) -> ReasoningFormat:
         return ReasoningFormat()
     name, field = names[0], given[names[0]]
     if len(names) > 1:
-        raise FormatError(f"fields {' and '.join(names)}: a message has one kind of reasoning")
+        raise FormatError(f"fields {' and '.join(names)}: only one field of reasoning is supported")
     _check_text(name, field)
     start, end = literals(field, "open", name), literals(field, "close", name)
     if len(start) != 1 or len(end) != 1:
-        raise FormatError(f"field {name!r}: reasoning needs one opener and one close")
+        raise FormatError(f"field {name!r}: reasoning needs one opening and one closing marker")
     begin, close = _padded(start[0]), _padded(end[0], "\n\n")
     return ReasoningFormat(mode=ReasoningMode.TAG_BASED, start=begin, end=close)
 
 
 def _content(field: Mapping[str, Any] | None) -> tuple[ContentFormat, list[str]]:
-    """The content markers, and the end-of-turn markers."""
+    """Return the content markers and the end-of-turn markers."""
+    # A template for calls only has no field of content.
     if field is None:
         return ContentFormat(), []
     _check_text(CONTENT, field)
@@ -134,23 +153,24 @@ def _content(field: Mapping[str, Any] | None) -> tuple[ContentFormat, list[str]]
     if not _opens(field):
         return ContentFormat(), ends
     if len(start) != 1:
-        raise FormatError("field 'content': one opener is all that can be said")
-    # What else may close it ends the turn.
+        raise FormatError("field 'content': only one opening marker is supported")
+    # The first closing marker ends content. The others end the turn.
     wrapped = ContentFormat(mode=ContentMode.ALWAYS_WRAPPED, start=start[0], end="".join(ends[:1]))
     return wrapped, ends[1:]
 
 
 def _check_text(name: str, field: Mapping[str, Any]) -> None:
-    """Refuse a field that makes something else of its text."""
+    """Refuse a field that converts its text."""
     parser = field.get("content", "text")
     if parser != "text":
-        raise FormatError(f"field {name!r}: it is text, not {parser!r}")
+        raise FormatError(f"field {name!r}: content must be 'text', not {parser!r}")
     for key in ("transform", "transform_each", "repeats", "join"):
         if field.get(key):
             raise FormatError(f"field {name!r}: {key} cannot be expressed")
 
 
 def _padded(marker: str, after: str = "\n") -> str:
-    """A marker with the line ends that models write at it, and transformers trims."""
+    """Return a marker with the line breaks that models write, and transformers trims."""
+    # An end marker has its own line. `after` has two line breaks only for end markers.
     before = "\n" if len(after) > 1 else ""
     return f"{before}{marker.strip()}{after}"

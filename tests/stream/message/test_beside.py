@@ -1,4 +1,4 @@
-"""Whether text stands beside a call that nothing but its look tells from text."""
+"""Tests of text next to calls without markers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOOLS = [{"name": name, "parameters": {"type": "object"}} for name in ("rm", "ls
 
 
 def unproven(name, text, tools=TOOLS, size=1, **options):
-    """Whether the message tells that text stands beside such a call."""
+    """Return True if the message reports text next to an unmarked call."""
     parser = StreamParser(name, tools=tools, **options)
     for start in range(0, len(text), size):
         parser.feed(text[start : start + size])
@@ -47,17 +47,15 @@ def unproven(name, text, tools=TOOLS, size=1, **options):
         ("hermes", 'So: <tool_call>{"name": "rm", "arguments": {}}</tool_call> so.', False),
     ],
 )
-def test_a_message_tells_where_text_stands_beside_a_call_that_looks_like_text(
-    name, text, told, size
-):
+def test_unproven_is_set_if_text_is_next_to_an_unmarked_call(name, text, told, size):
     assert unproven(name, text, size=size) is told
 
 
-def test_text_that_a_policy_drops_stands_beside_a_call_too():
+def test_dropped_text_next_to_a_call_sets_unproven():
     assert unproven("pythonic", "rm() so", policies=Policies(text_after_tool_call="drop"))
 
 
-def test_reasoning_is_no_text_beside_a_call():
+def test_reasoning_next_to_a_call_does_not_set_unproven():
     fmt = get_format("pythonic").replace(
         reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "</think>"}
     )
@@ -65,14 +63,14 @@ def test_reasoning_is_no_text_beside_a_call():
         assert not unproven(fmt, "<think>x</think>rm()", reasoning=reasoning)
 
 
-def test_text_before_a_call_is_told_while_the_call_is_read():
+def test_text_before_an_open_call_sets_unproven():
     fmt = get_format("llama3_json").replace(tools={"behind_content": True})
     parser = StreamParser(fmt, tools=TOOLS)
     parser.feed('So: {"name": "rm", "parameters": {"a": ')
     assert parser.message.unproven
 
 
-def test_a_parser_of_tokens_tells_it_too():
+def test_token_parser_sets_unproven():
     vocabulary = Vocabulary({at: bytes([at]) for at in range(128)})
     for text, told in (("rm()", False), ("rm()? No.", True)):
         parser = TokenParser("pythonic", vocabulary, tools=TOOLS)
@@ -81,14 +79,14 @@ def test_a_parser_of_tokens_tells_it_too():
         assert parser.message.unproven is told
 
 
-def test_formats_whose_calls_look_like_text_are_these():
+def test_list_of_formats_whose_calls_look_like_text():
     assert [name for name in list_formats() if get_format(name).derived.like_text] == [
         *("firefunction_v2", "functionary_v32", "llama3_json", "llama4_json"),
         *("llama4_pythonic", "phi4_mini_json", "pythonic"),
     ]
 
 
-def test_a_section_of_content_ends_with_the_call_behind_it():
+def test_section_of_content_ends_with_the_next_call():
     beside = Beside()
     beside.in_section = True
     beside.text("So.")

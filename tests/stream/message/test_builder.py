@@ -1,4 +1,4 @@
-"""Parts of a message: made when somebody asks, once, and the same however often it is asked."""
+"""Tests of the parts of a growing message, with and without reading it in between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNITS = (CALL, REPAIRED, "text ", "<think>thought</think>", "<call> no ", "</thi
 
 
 def read(texts, asks=False):
-    """The parser after these texts, and what was seen of its message on the way."""
+    """Return the parser after these texts, and the parts of its message after each text."""
     parser, seen = StreamParser(TAGS), []
     for text in texts:
         parser.feed(text)
@@ -79,7 +79,7 @@ def test_repair_after_a_call_works_without_collecting():
         assert [issue.kind for issue in parser.issues] == ["repaired_arguments"]
 
 
-def test_without_a_message_only_lengths_are_kept():
+def test_uncollected_parts_keep_only_their_length():
     builder = MessageBuilder(collect=False)
     for text in ("some", " ", "text"):
         builder.content(text)
@@ -112,7 +112,7 @@ def test_counts_exclude_the_prompt():
     assert StreamParser(TAGS, prompt=f"<|start|>model\n{CALL}").counts == Counts()
 
 
-def test_no_tags_stand_round_no_reasoning():
+def test_empty_reasoning_has_no_tags():
     said = []
     inline = InlineReasoning(said.append, None)
     inline("")
@@ -160,7 +160,7 @@ def test_abandoned_call_has_an_empty_span():
 
 
 @pytest.mark.parametrize("complete", [False, True])
-def test_a_call_is_complete_as_its_end_says(complete):
+def test_end_call_sets_complete(complete):
     builder = MessageBuilder()
     builder.begin_call(0, "id", "f", 5)
     if not complete:
@@ -170,7 +170,7 @@ def test_a_call_is_complete_as_its_end_says(complete):
     assert (call.complete, call.span) == (complete, (5, 9))
 
 
-def test_a_call_is_complete_when_its_own_arguments_are():
+def test_call_with_complete_arguments_is_complete():
     parser = StreamParser(TAGS)
     parser.feed(CALL + CALL[:-10])
     first, second = parser.message.tool_calls
@@ -178,7 +178,7 @@ def test_a_call_is_complete_when_its_own_arguments_are():
     assert first.span == (0, CALL.index("\n</call>"))
 
 
-def test_only_the_section_that_did_not_end_is_content_too():
+def test_only_the_unclosed_section_is_copied_to_content():
     policies = Policies(unclosed_reasoning="copy")
     parser = fed(TAGS, "<think>\none\n</think>\n\n<think>\ntwo", policies=policies)
     assert parser.message.parts == [Reasoning("onetwo"), Content("two")]
@@ -192,7 +192,7 @@ def test_call_text_in_reasoning_is_not_copied():
     ]
 
 
-def test_the_tags_round_reasoning_are_of_no_token():
+def test_inserted_reasoning_tags_have_no_token():
     text = Text(get_format("qwen3"), ["<think>"], ["<think>", "hm", "</think>", "yo"])
     parser = text.parser(reasoning="inline")
     deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
@@ -214,7 +214,7 @@ def test_first_delta_has_arguments_from_the_prompt():
     assert (first.name, first.arguments) == ("f", '{"a": "x')
 
 
-def test_no_text_of_arguments_is_no_delta():
+def test_empty_arguments_emit_no_delta():
     builder = MessageBuilder()
     builder.begin_call(0, "id", "f", 0)
     builder.arguments("")

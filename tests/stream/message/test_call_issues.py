@@ -1,4 +1,4 @@
-"""What a message and its calls say of what the parser had to decide about them."""
+"""Tests of the issues of messages and calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def kinds(text, fmt=QWEN):
     return [sorted(call.issues) for call in parse(text, fmt, finish_reason="stop").tool_calls]
 
 
-def test_a_call_has_the_issues_about_its_own_text():
+def test_call_has_only_issues_about_its_own_text():
     odd = CALL.replace('"a": 1}', '"a": 1}, "why": 2')
     assert kinds(f"{CALL}{odd}{CALL}") == [[], ["unused_member"], []]
     assert kinds(f"<think>{CALL}</think>{CALL}") == [[]]
@@ -46,7 +46,7 @@ def test_duplicate_member_is_reported(members):
 
 
 @given(st.lists(st.sampled_from([CALL, "<think>", "</think>", "<|im_end|>", "x", '{"name"'])))
-def test_the_issues_of_a_message_are_those_of_its_parser(chunks):
+def test_message_has_the_issues_of_its_parser(chunks):
     def made(fed):
         parser = StreamParser(QWEN)
         for chunk in fed:

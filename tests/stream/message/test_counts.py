@@ -1,4 +1,4 @@
-"""How much has come of each part, and whether reasoning is open."""
+"""Tests of the sizes of parts, and of open reasoning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REASONED = "<think>\nhm, so\n</think>\n\nHello"
 
 
 def states(fmt, texts, **given_options):
-    """Whether reasoning is open, after each chunk and after the end."""
+    """Return if reasoning is open, after each chunk and after the end."""
     parser = StreamParser(fmt, **given_options)
     found = []
     for text in texts:
@@ -45,7 +45,7 @@ def test_reasoning_is_open_between_its_markers(reasoning):
     ]
 
 
-def test_reasoning_that_the_prompt_opened():
+def test_reasoning_opened_by_the_prompt_is_open():
     prompt = "<|start|>model\n<think>\n"
     assert StreamParser(TAGS, prompt=prompt).in_reasoning
     assert states(TAGS, ["hm", "</think>", "x"], prompt=prompt) == [True, False, False, False]
@@ -53,7 +53,7 @@ def test_reasoning_that_the_prompt_opened():
     assert states(DELIMITED, ["hm", "\n[FINAL]\n"]) == [True, False, False]
 
 
-def test_reasoning_and_calls():
+def test_open_reasoning_around_calls():
     assert states(TAGS, ["<think>\n", CALL, "x", "</think>"]) == [True, True, True, False, False]
     policies = Policies(tool_in_reasoning="call")
     assert states(TAGS, ["<think>\n", CALL, "x"], policies=policies)[1:] == [True, True, False]
@@ -61,7 +61,7 @@ def test_reasoning_and_calls():
     assert states(WRAPPED, ["<plan>", "a", "</plan>", "<act>", "[]"])[1:3] == [True, False]
 
 
-def test_reasoning_in_channels():
+def test_open_reasoning_in_channels():
     chunks = ["<|channel|>analysis", "<|message|>", "hm", "<|end|>", "<|start|>assistant"]
     assert states(HARMONY, chunks) == [False, True, True, True, False, False]
 
@@ -76,7 +76,7 @@ def test_counts_of_each_part():
     )
 
 
-def test_reasoning_counts_as_such_wherever_it_goes():
+def test_inline_and_raw_reasoning_counts_as_reasoning():
     assert run(TAGS, [REASONED])[0].counts.reasoning.characters == len("hm, so")
     inline, _ = run(TAGS, [REASONED], reasoning="inline")
     assert inline.counts.reasoning.characters == len("<think>hm, so</think>")
@@ -100,7 +100,7 @@ def test_the_prompt_is_not_counted():
 
 
 @given(case=soups(), kw=options, data=st.data())
-def test_all_that_was_emitted_is_counted_once(case, kw, data):
+def test_all_emitted_text_is_counted_once(case, kw, data):
     fmt, text = case
     chunks = data.draw(cuts(text))
     parser, _ = run(fmt, chunks, **kw)

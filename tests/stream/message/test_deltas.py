@@ -1,4 +1,4 @@
-"""Deltas and messages as OpenAI writes them."""
+"""Tests of deltas and messages in OpenAI form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltaparse import (
 from deltaparse.stream.message.deltas import arguments_deltas, unplaced_deltas
 
 
-def test_a_delta_of_text():
+def test_text_deltas_in_openai_form():
     assert ContentDelta("a").to_openai() == {"content": "a"}
     reasoning = ReasoningDelta("a")
     assert reasoning.to_openai() == {"reasoning_content": "a"}
@@ -23,7 +23,7 @@ def test_a_delta_of_text():
     assert reasoning.to_openai(reasoning="both") == both
 
 
-def test_the_first_delta_of_a_call_and_those_that_follow():
+def test_call_deltas_in_openai_form():
     function = {"name": "f", "arguments": '{"a'}
     first = {"index": 1, "id": "x", "type": "function", "function": function}
     assert ToolCallDelta(1, "x", "f", '{"a').to_openai() == {"tool_calls": [first]}
@@ -40,7 +40,7 @@ def test_the_first_delta_of_a_call_and_those_that_follow():
         assert delta.tokens is None
 
 
-def test_the_tokens_of_a_delta():
+def test_tokens_of_a_delta():
     delta = ContentDelta("a")
     assert delta.tokens is None
     delta.place = 3
@@ -49,7 +49,7 @@ def test_the_tokens_of_a_delta():
     assert delta.tokens == (1, 4)
 
 
-def test_a_message_with_all_parts_and_with_few():
+def test_messages_in_openai_form():
     call = ToolCall("x", "f", "{}", complete=True)
     function = {"name": "f", "arguments": "{}"}
     calls = [{"id": "x", "type": "function", "function": function}]

@@ -1,4 +1,4 @@
-"""The fields in which servers put reasoning."""
+"""Tests of the fields for reasoning."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from deltaparse.stream.message.fields import reasoning_fields
 from ...strategies.wire_by_hand import TAGS
 
 
-def test_one_name_or_both():
+def test_reasoning_fields_with_one_or_both_names():
     assert reasoning_fields("hm", "reasoning") == {"reasoning": "hm"}
     assert reasoning_fields("hm", "reasoning_content") == {"reasoning_content": "hm"}
     assert reasoning_fields("hm", "both") == {"reasoning": "hm", "reasoning_content": "hm"}
 
 
 @pytest.mark.parametrize("name", ["thinking", "", None])
-def test_another_name_is_refused_with_those_that_there_are(name):
+def test_unknown_reasoning_field_raises_with_the_valid_names(name):
     message = parse("<think>\nhm\n</think>\n\n", TAGS)
     for use in (message.to_openai, ReasoningDelta("hm").to_openai):
-        with pytest.raises(UsageError, match='choose "reasoning_content", "reasoning" or "both"'):
+        with pytest.raises(UsageError, match='must be "reasoning_content", "reasoning" or "both"'):
             use(reasoning=name)

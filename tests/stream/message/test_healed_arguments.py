@@ -1,4 +1,4 @@
-"""Arguments of calls that clients send back, as JSON objects."""
+"""Tests of repaired arguments from clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_healed_arguments_are_always_an_object(given):
 
 
 @given(value=st.dictionaries(st.text(), JSON), data=st.data())
-def test_objects_stay_as_they_are_and_prefixes_are_healed(value, data):
+def test_objects_are_unchanged_and_their_prefixes_are_healed(value, data):
     text = json.dumps(value)
     assert healed_arguments(text) is text
     assert json.loads(healed_arguments(value)) == value
@@ -52,7 +52,7 @@ def test_objects_stay_as_they_are_and_prefixes_are_healed(value, data):
         ({"a": "é"}, '{"a": "é"}'),
     ],
 )
-def test_arguments_become_the_text_of_an_object(arguments, healed):
+def test_any_arguments_become_an_object(arguments, healed):
     assert healed_arguments(arguments) == healed
 
 

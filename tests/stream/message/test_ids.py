@@ -1,4 +1,4 @@
-"""Ids of calls: the model's own, those that are made, and those of a factory."""
+"""Tests of ids: from the model, built-in, and from a factory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ids(message):
 
 
 @given(one=PLACES, other=PLACES)
-def test_the_ready_ones_are_a_function_of_the_place(one, other):
+def test_built_in_ids_depend_only_on_the_place(one, other):
     for factory, shape in (
         (call_id, r"call_[0-9a-zA-Z]{24}"),
         (mistral_call_id, r"[0-9a-zA-Z]{9}"),
@@ -48,14 +48,14 @@ def test_the_ready_ones_are_a_function_of_the_place(one, other):
         assert (factory(one) == factory(other)) == (one == other)
 
 
-def test_an_id_differs_from_call_to_call_and_from_prompt_to_prompt():
+def test_ids_differ_between_calls_and_between_prompts():
     first = ids(parse(CALL + CALL, TAGS))
     second = ids(parse(CALL + CALL, TAGS, prompt="<|start|>model\n"))
     assert len({*first, *second}) == 4
     assert first == ids(parse(CALL + CALL, TAGS))
 
 
-def test_a_prompt_is_hashed_once_however_many_calls_there_are(monkeypatch):
+def test_prompt_is_hashed_once_for_all_calls(monkeypatch):
     hashed = []
     key_of = ids_module._key_of
     monkeypatch.setattr(
@@ -70,7 +70,7 @@ def test_a_prompt_is_hashed_once_however_many_calls_there_are(monkeypatch):
     ]
 
 
-def test_a_factory_is_given_the_place_and_asked_once():
+def test_factory_receives_the_place_of_each_call_once():
     places = []
 
     def factory(place):
@@ -86,7 +86,7 @@ def test_a_factory_is_given_the_place_and_asked_once():
     ]
 
 
-def test_the_model_s_own_id_is_kept():
+def test_id_of_the_model_is_kept():
     text = '[CALLS][{"name": "f", "arguments": {}, "id": "k3Qz81abC"}, {"name": "g"}]'
     parser = fed(LIST, text, id_factory=mistral_call_id)
     own, made = ids(parser.message)
@@ -95,7 +95,7 @@ def test_the_model_s_own_id_is_kept():
 
 
 def test_call_read_twice_has_one_id():
-    """A call in reasoning is read as a draft before it is known to be one."""
+    """Check a call in reasoning, which is read as a draft first."""
     numbers = itertools.count()
     message = parse(
         f"<think>so {CALL}{OTHER}",
@@ -116,7 +116,7 @@ def test_only_the_open_prompt_call_takes_an_id():
 
 
 @given(case=soups(), kw=options, data=st.data())
-def test_a_factory_is_asked_once_for_each_call_without_an_id(case, kw, data):
+def test_factory_is_called_once_for_each_call_without_an_id(case, kw, data):
     fmt, text = case
     asked = []
 
@@ -131,11 +131,11 @@ def test_a_factory_is_asked_once_for_each_call_without_an_id(case, kw, data):
 
 @pytest.mark.parametrize("made", ["", None, 7])
 def test_invalid_id_is_an_error(made):
-    with pytest.raises(UsageError, match="an id is text"):
+    with pytest.raises(UsageError, match="must return a non-empty string"):
         parse(CALL, TAGS, id_factory=lambda _: made)
 
 
-def test_a_factory_that_raises_is_the_caller_s_fault_and_loses_no_output():
+def test_exception_of_a_factory_is_a_usage_error_and_keeps_output():
     def factory(place):
         raise KeyError(place.name)
 
@@ -146,13 +146,15 @@ def test_a_factory_that_raises_is_the_caller_s_fault_and_loses_no_output():
     parser.finish("stop")
     assert parser.message.content.startswith("before")
     assert parser.message.content.endswith("after")
-    with pytest.raises(UsageError, match=r"a function of a CallPlace, lambda place: .*'call_1'"):
+    with pytest.raises(
+        UsageError, match=r"a function of a CallPlace, e.g. lambda place: .*'call_1'"
+    ):
         parse(CALL, TAGS, id_factory="call_1")
 
 
 @pytest.mark.parametrize("text", ["", "a", "\ud800", "call_\udfff" * 99])
 def test_any_text_makes_an_id(text):
-    """Names and prompts may come from JSON, which has halves of characters."""
+    """Check lone surrogates, which names and prompts from JSON may contain."""
     place = CallPlace(name=text, index=0, offset=0, prompt=text)
     assert re.fullmatch("call_[0-9a-f]{24}", call_id(place))
     for made in (mistral_call_id(place), nine_characters(text)):
@@ -160,7 +162,7 @@ def test_any_text_makes_an_id(text):
     assert nine_characters(text) == nine_characters(text) != nine_characters(f"{text}.")
 
 
-def test_ids_at_random_are_of_one_form_and_never_the_same():
+def test_random_ids_are_unique_and_have_the_usual_form():
     ids = {parse(CALL, TAGS, id_factory=random_call_id).tool_calls[0].id for _ in range(50)}
     assert len(ids) == 50
     assert all(re.fullmatch("call_[0-9a-f]{24}", made) for made in ids)
@@ -188,7 +190,7 @@ def fed_again(make, chunks, *, caught):
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-def test_a_factory_that_feeds_its_own_parser_is_refused(size):
+def test_factory_that_feeds_its_parser_raises(size):
     text = f"before {CALL} after {OTHER} end"
     chunks = [text[at : at + size] for at in range(0, len(text), size)]
     want = parse(text, TAGS, finish_reason="stop", id_factory=lambda place: f"n{place.index}")
@@ -201,7 +203,7 @@ def test_a_factory_that_feeds_its_own_parser_is_refused(size):
         fed_again(make, chunks, caught=False)
 
 
-def test_a_factory_that_feeds_its_own_token_parser_is_refused():
+def test_factory_that_feeds_its_token_parser_raises():
     text = f"before {CALL} after {OTHER} end"
     vocabulary = Vocabulary({at: bytes([at]) for at in range(128)})
     want = parse(text, TAGS, finish_reason="stop", id_factory=lambda place: f"n{place.index}")

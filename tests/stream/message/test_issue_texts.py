@@ -1,4 +1,4 @@
-"""What issues say, and of which characters, to the letter: people read them in logs."""
+"""Tests of the exact details and spans of issues, because people read them in logs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_issue_detail_and_span(text, issues):
 def test_interrupting_call_after_the_turn_end_is_reported():
     text = f"<think>hm{END}{CALL}"
     assert told(text, tool_in_reasoning="call")[-1] == ("text_after_end", (19, 30), BEHIND)
-    # So it is behind what looked like the end, and was text.
+    # The same after an apparent turn end in reasoning.
     text = f"<think>hm{END} so{CALL}"
     assert told(text, tool_in_reasoning="call") == [
         ("text_after_end", (9, 19), f"{END!r} is reasoning, for text follows it"),

@@ -1,4 +1,4 @@
-"""JSON that was asked for, in a Markdown code block or not."""
+"""Tests of requested JSON with and without a code fence."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ STARTS = [
 PARTS = ["```", "``", "`", "json", "JSON", "js", "\n", " ", "\t", " " * 70, VALUE, "{", "}"]
 PARTS += ['"', "1", "2.", "tr", "ue", "null", "x", ",", '{"a": [', "<think>\n", "</think>"]
 PARTS += [CALL, "<call>", "<|end|>"]
-# Half of a surrogate pair is replaced before anyone sees it.
+# Excludes lone surrogates, because the parser replaces them.
 sound_texts = json_texts().filter(is_whole)
-# Nor does a marker of any of the formats stand in them.
+# Excludes the markers of all formats, because they end content.
 unmarked_texts = sound_texts.filter(lambda text: "<" not in text and "[FINAL]" not in text)
 fences = st.sampled_from(["```json\n", "```\n", "```", "``` json\n", "\n```JSON\r\n", " ```json "])
 closers = st.sampled_from(["\n```", "```", "\n\n``` \n", " ```\n\n"])
@@ -49,7 +49,7 @@ def asked(fmt, text, reason="stop", **options):
 
 
 @pytest.mark.parametrize(("fmt", "start", "end"), STARTS)
-def test_json_comes_without_its_code_block(fmt, start, end):
+def test_code_fence_around_json_is_removed(fmt, start, end):
     parser = asked(fmt, start + BLOCK + end)
     assert parser.message.content == VALUE
     assert parser.message.reasoning_content == ("hm" if "hm" in start else "")
@@ -59,7 +59,7 @@ def test_json_comes_without_its_code_block(fmt, start, end):
 
 
 @given(text=unmarked_texts, fence=fences, close=closers, data=st.data())
-def test_the_fence_is_left_out_at_every_cut(text, fence, close, data):
+def test_code_fence_is_removed_in_any_chunking(text, fence, close, data):
     if text.lstrip()[0] not in '{["':
         fence = "```\n"
     wire = fence + text.lstrip() + close
@@ -82,7 +82,7 @@ def test_the_fence_is_left_out_at_every_cut(text, fence, close, data):
     st.data(),
 )
 @example("```json\n1", "separate", "stop", None)
-def test_any_text_gives_the_same_at_every_cut(text, reasoning, reason, data):
+def test_result_does_not_depend_on_the_chunking(text, reasoning, reason, data):
     options = {"reasoning": reasoning, "response_schema": SCHEMA}
     whole, deltas = run(TAGS, [text], reason, **options)
     assert joined(deltas) == as_joined(whole.message)
@@ -91,7 +91,7 @@ def test_any_text_gives_the_same_at_every_cut(text, reasoning, reason, data):
         assert joined(deltas) == as_joined(parser.message)
         assert parser.message == whole.message
         assert parser.issues == whole.issues
-    # What there is of it beside white space, there is of it in what was made.
+    # Only whitespace may be lost.
     plain, _ = run(TAGS, [text], reason, reasoning=reasoning)
     reported = "".join(issue.detail for issue in whole.issues if issue.kind == "code_block")
     left = plain.message.content.count("`") - whole.message.content.count("`")
@@ -99,7 +99,7 @@ def test_any_text_gives_the_same_at_every_cut(text, reasoning, reason, data):
 
 
 @given(text=unmarked_texts.filter(lambda text: "`" not in text), data=st.data())
-def test_json_without_a_fence_passes_as_it_is(text, data):
+def test_json_without_a_fence_is_unchanged(text, data):
     parser, _ = run(TAGS, data.draw(cuts(text)), response_schema=SCHEMA)
     json.loads(text)
     assert parser.message.content == text
@@ -149,12 +149,12 @@ def test_removed_fence_is_reported():
     assert "'```json\\n'" in issue.detail
     assert "'\\n```'" in issue.detail
     (issue,) = asked(TAGS, f"```json\n{VALUE}\n``").issues
-    assert issue.detail == "left out round the JSON: '```json\\n' and '\\n``'"
+    assert issue.detail == "removed around the JSON: '```json\\n' and '\\n``'"
     (issue,) = asked(TAGS, f"```json\n{VALUE}").issues
-    assert issue.detail == "left out round the JSON: '```json\\n'"
+    assert issue.detail == "removed around the JSON: '```json\\n'"
 
 
-def test_without_a_schema_and_in_raw_output_it_stays():
+def test_code_fence_is_kept_without_a_schema_or_in_raw_output():
     assert fed(TAGS, BLOCK).message.content == BLOCK
     assert asked(TAGS, BLOCK, reasoning="raw").message.content == BLOCK
     text = f"<think>\nhm\n</think>\n\n{BLOCK}"
@@ -162,7 +162,7 @@ def test_without_a_schema_and_in_raw_output_it_stays():
     assert parser.message.content == f"<think>hm</think>{VALUE}"
 
 
-def test_each_part_of_the_content_may_have_one():
+def test_code_fence_is_removed_from_each_part_of_content():
     parser = asked(TAGS, f"{BLOCK}{CALL}{BLOCK}\n<think>\nhm</think>```{VALUE}```")
     assert parser.message.content == VALUE * 3
     assert calls(parser) == [("f", '{"a": 1}')]
@@ -172,7 +172,7 @@ def test_each_part_of_the_content_may_have_one():
     assert parts == [Content("I look."), Content(VALUE)]
 
 
-def test_reasoning_is_no_json():
+def test_code_fence_in_reasoning_is_kept():
     parser = asked(TAGS, f"<think>\n{BLOCK}\n</think>\n\n{VALUE}")
     assert parser.message.parts == [Reasoning(BLOCK), Content(VALUE)]
     assert parser.issues == []
@@ -192,7 +192,7 @@ def test_only_possible_fences_are_buffered():
 
 
 def by_role(text, role, chunks):
-    """The text of a role, as the roles of a traced parser have it, and the parser."""
+    """Return the text of a role according to a traced parser, and the parser."""
     parser = TracedParser(TAGS, response_schema=SCHEMA)
     for chunk in chunks:
         parser.feed(chunk)
@@ -228,7 +228,7 @@ def test_invalid_json_is_released():
     assert [joined(parser.feed(chunk))[0] for chunk in chunks] == ['{"a": ', *chunks[1:]]
 
 
-def test_the_value_is_read_once(monkeypatch):
+def test_value_is_scanned_once(monkeypatch):
     read = []
     scan = JsonLexer.scan
 

@@ -1,4 +1,4 @@
-"""Each policy, each choice, and the issue that it leaves."""
+"""Tests of each option of each policy, with its issue."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_unclosed_reasoning_copy():
         )
 
 
-def test_text_after_tool_call_drop():
+def test_text_after_tool_call_drop_reports_the_text():
     parser = with_policy(f"a{CALL}b{OTHER}c", text_after_tool_call="drop")
     assert parser.message.content == "a"
     assert calls(parser) == [F, G]
@@ -199,14 +199,14 @@ def test_error_policy_keeps_earlier_parts(policy, text, kind):
         feed_all()
     assert raised.value.kind == kind
     assert parser.message.content.startswith("before")
-    # The parser goes on: what follows is content.
+    # The parser continues, and the following text is content.
     if parser.finish_reason is None:
         parser.feed("rest")
         parser.finish("stop")
         assert parser.message.content.endswith("rest")
 
 
-def test_tool_choice_is_watched():
+def test_violation_of_tool_choice_is_reported():
     named = {"type": "function", "function": {"name": "f"}}
     tools = [*TOOLS, {"type": "function", "function": {"name": "g"}}]
     assert kinds(fed(TAGS, OTHER, tools=tools, tool_choice=named)) == ["wrong_tool"]
@@ -216,8 +216,8 @@ def test_tool_choice_is_watched():
 
 
 @pytest.mark.parametrize("policy", ["tool_in_reasoning", "unknown_tool", "extra_calls"])
-def test_an_unknown_choice_is_refused_with_the_known_ones(policy):
-    with pytest.raises(UsageError, match=r'choose one of ("[a-z]+", )+"error"$'):
+def test_unknown_option_raises_with_the_valid_options(policy):
+    with pytest.raises(UsageError, match=r'must be one of ("[a-z]+", )+"error", not '):
         Policies(**{policy: "maybe"})
 
 
@@ -226,7 +226,7 @@ DESCRIBED = set(re.findall(r"^`([a-z_]+)`  ", getdoc(Issue), re.MULTILINE))
 
 
 def texts(node):
-    """The string constants in an expression."""
+    """Return the string constants in an expression."""
     return {
         part.value
         for part in ast.walk(node)
@@ -235,7 +235,7 @@ def texts(node):
 
 
 def issue_kinds(tree):
-    """The kinds of issue that a module writes down: given to `issue`, or named `kind`."""
+    """Yield the kinds of issues in a module: arguments of `issue`, or variables named `kind`."""
     takers = {"issue": 0, "Issue": 0}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -251,7 +251,7 @@ def issue_kinds(tree):
             yield from texts(node.value)
 
 
-def test_every_kind_of_issue_is_described():
+def test_docstring_describes_every_kind_of_issue():
     written = set()
     for path in ENGINE:
         written |= set(issue_kinds(ast.parse(path.read_text(encoding="utf-8"))))
@@ -260,7 +260,7 @@ def test_every_kind_of_issue_is_described():
     assert written == DESCRIBED
 
 
-def test_every_choice_is_described():
+def test_docstring_describes_every_option():
     for policy in fields(Policies):
         text = getdoc(Policies).partition(f"    {policy.name}: ")[2]
         text = re.split(r"\n    [a-z_]+: |Raises:", text)[0]

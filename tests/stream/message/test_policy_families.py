@@ -1,4 +1,4 @@
-"""Each choice of each policy, for calls of every family."""
+"""Tests of each option of each policy, for calls of every family."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def named(name, body):
 
 
 class Family(NamedTuple):
-    """A format, a call of f and one of g in it, one of f that is broken, and text as written."""
+    """A format, with calls of f and g, a malformed call of f, and text."""
 
     fmt: WireFormat
     f: str
@@ -101,7 +101,7 @@ def values(parser):
 
 
 def raised(family, text, policies, **options):
-    """The kind of the error, at every cut; what came before it stays."""
+    """Return the kind of the error in any chunking, and check that earlier text is kept."""
     found = set()
     for size in (1, 3, len(text)):
         parser = StreamParser(family.fmt, policies=policies, **options)
@@ -133,7 +133,7 @@ def test_text_after_tool_call(family, choice):
     text = family.text.format("before") + family.f + family.text.format(" more")
     policies = Policies(text_after_tool_call=choice)
     if family.fmt is HARMONY:
-        # A message of its own is no text after a call.
+        # A separate message does not count as text after a call.
         assert fed(family.fmt, text, policies=policies).message.content == "before more"
         text = text.replace(HEADER + "<|channel|>final<|message|> more", " more")
     if choice == "error":
@@ -201,7 +201,7 @@ def test_malformed_arguments(family, choice):
         ("channels", in_channel("f", "[1]")),
     ],
 )
-def test_arguments_that_are_whole_and_no_object(name, text):
+def test_complete_arguments_other_than_an_object_are_malformed(name, text):
     text = before(FAMILIES[name]) + text
     parser = fed(FAMILIES[name].fmt, text)
     assert kinds(parser) == ["malformed_arguments"]
@@ -255,7 +255,7 @@ def test_duplicate_keys(family):
 
 @pytest.mark.parametrize("choice", ["defer", "reasoning", "call", "error"])
 def test_tool_in_reasoning(family, choice):
-    """In channels each message says what it is, so that none stands in another."""
+    """Check all families except channels, in which calls have their own message."""
     if family.fmt is HARMONY:
         return
     policies = Policies(tool_in_reasoning=choice)
@@ -286,7 +286,7 @@ def test_unclosed_reasoning(family, choice):
     assert kinds(parser) == ["unclosed_reasoning"]
 
 
-def test_empty_tools_and_tool_choice_none_give_text(family):
+def test_calls_are_text_without_tools_or_with_tool_choice_off(family):
     for options in ({"tools": []}, {"tools": TOOLS, "tool_choice": "none"}):
         message = fed(family.fmt, family.f, **options).message
         assert message.tool_calls == []
@@ -304,7 +304,7 @@ def test_tool_choice_required_and_named(family):
         assert wrong == ([] if choice == "required" else ["wrong_tool"])
 
 
-def test_the_same_message_at_once(family):
+def test_parse_returns_the_message_of_a_stream(family):
     text = before(family) + family.f + family.g
     assert parse(text, family.fmt, tools=TOOLS) == fed(family.fmt, text, tools=TOOLS).message
     assert isinstance(parse(text, family.fmt).parts[-1], ToolCall)

@@ -1,4 +1,4 @@
-"""What is reported where the prompt began what the output goes on with."""
+"""Tests of issues and calls that begin in the prompt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BAD = '<call>\n{"name": "f", "arguments": {"a": oops}}\n</call>'
 
 
 @pytest.mark.parametrize("begun", range(0, BAD.index("oops"), 4))
-def test_an_issue_counts_from_the_output(begun):
+def test_span_of_an_issue_starts_at_the_output(begun):
     prompt, text = f"<|start|>model\n{BAD[:begun]}", BAD[begun:]
     parser = StreamParser(TAGS, prompt=prompt)
     parser.feed(text)
@@ -55,7 +55,7 @@ def test_policies_do_not_apply_to_the_prompt():
 
 
 @pytest.mark.parametrize("begun", ['"g"', '"g",', '"g", "arguments"'])
-def test_a_policy_refuses_no_name_that_ends_where_the_prompt_does(begun):
+def test_policy_does_not_apply_to_a_name_at_the_prompt_end(begun):
     text = CALL.replace('"f"', '"g"')
     at = text.index(begun) + len(begun)
     policies, prompt = Policies(unknown_tool="error"), f"<|start|>model\n{text[:at]}"
@@ -83,27 +83,27 @@ def test_call_from_the_prompt_has_offset_zero(begun):
     assert places == [("f", 0, 0)]
 
 
-def test_a_call_that_the_prompt_began_is_open_until_its_arguments_end():
+def test_call_from_the_prompt_ends_with_its_arguments():
     parser = StreamParser(TAGS, prompt=f"<|start|>model\n{CALL[:-10]}")
     assert [delta.last for delta in parser.feed("2")] == [False]
     assert [delta.last for delta in parser.feed("}}\n</call>")] == [True]
     assert calls(parser) == [("f", '{"a": 12}')]
 
 
-def test_a_call_whose_arguments_end_in_the_prompt_is_whole_at_once():
+def test_call_with_arguments_from_the_prompt_is_one_delta():
     begun = CALL[: CALL.index("}") + 1]
     (delta,) = StreamParser(TAGS, prompt=f"<|start|>model\n{begun}").feed("}\n")
     assert (delta.name, delta.arguments, delta.last) == ("f", '{"a": 1}', True)
 
 
-def test_the_message_has_the_attempts():
+def test_message_has_the_attempts():
     parser = fed(TAGS, f"{CALL}<call>no")
     attempts = parser.message.attempts
     assert [attempt.status for attempt in attempts] == ["complete", "not_a_call"]
     assert list(attempts) == parser.attempts
 
 
-def test_issues_of_a_kind_reach_as_far_as_the_one_that_reaches_farthest():
+def test_reach_of_issues_is_the_furthest_end():
     sink = Sink(Rules(Policies()))
     sink.issue("odd_member", (0, 9), "")
     sink.issue("odd_member", (2, 4), "")
@@ -117,7 +117,7 @@ def test_buffered_content_precedes_a_call():
     assert (first, type(second)) == (Content("``"), ToolCall)
 
 
-def test_only_the_call_that_was_repaired_says_so():
+def test_only_the_repaired_call_is_marked():
     odd = CALL.replace("1", "1,")
     for text, repaired in (
         (odd + OTHER, [True, False]),
@@ -127,7 +127,7 @@ def test_only_the_call_that_was_repaired_says_so():
         assert [call.repaired for call in parser.message.tool_calls] == repaired
 
 
-def test_all_tools_that_the_choice_names_are_named():
+def test_wrong_tool_issue_lists_all_tools_of_the_choice():
     choice = {
         "type": "allowed_tools",
         "mode": "auto",
@@ -138,7 +138,7 @@ def test_all_tools_that_the_choice_names_are_named():
     (issue,) = parser.issues
     assert (issue.kind, issue.detail) == (
         "wrong_tool",
-        "'h' was called, tool_choice names 'f' or 'g'",
+        "'h' was called, but tool_choice is 'f' or 'g'",
     )
 
 
@@ -153,7 +153,7 @@ def test_copied_reasoning_has_no_tokens():
     assert parser.roles == ["marker", "reasoning"]
 
 
-def test_a_call_that_the_prompt_began_comes_without_the_markers_before_it():
+def test_call_from_the_prompt_omits_earlier_raw_markers():
     body = '<|channel|>commentary to=functions.f<|message|>{"a": 1}'
     prompt = f"<|start|>assistant<|channel|>analysis<|message|>hm<|end|>{body[:-2]}"
     parser = StreamParser(HARMONY, prompt=prompt, reasoning="raw")

@@ -1,4 +1,4 @@
-"""Issues and attempts do not grow with the output."""
+"""Tests of the limits of issues and attempts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("collect", [True, False])
-def test_of_each_kind_a_hundred_are_kept(name, collect):
+def test_a_hundred_issues_of_each_kind_are_kept(name, collect):
     first = None
     text = HOSTILE[name] * (5 * MOST_OF_A_KIND)
     for size in (1, 7, len(text)):
@@ -43,7 +43,7 @@ def test_of_each_kind_a_hundred_are_kept(name, collect):
         assert sum(attempt.status == status for attempt in attempts) <= MOST_OF_A_KIND + 1
 
 
-def test_one_more_counts_the_others_and_spans_them():
+def test_last_report_has_count_and_span_of_the_rest():
     for chunks in chunkings("a</think>" * (MOST_OF_A_KIND + 3)):
         parser = StreamParser(TAGS)
         for chunk in chunks:
@@ -60,7 +60,7 @@ def test_one_more_counts_the_others_and_spans_them():
 
 
 def tried(*calls):
-    """The attempts of calls in messages, each of a name and of what stands for its arguments."""
+    """Return the attempts of calls in messages, given as names and arguments."""
     parser = StreamParser(HARMONY, tools=TOOLS)
     for name, arguments in calls:
         header = f"<|start|>assistant<|channel|>commentary to=functions.{name}<|message|>"
@@ -97,7 +97,7 @@ def test_repair_does_not_change_counted_calls():
     assert (last.status, last.detail) == ("complete", "2 more of this status")
 
 
-def test_repair_of_a_counted_call_affects_no_other():
+def test_repair_of_a_counted_call_changes_only_the_count():
     single = ("f", "{'a': 1}")
     found = [*tried(*[single] * (MOST_OF_A_KIND + 1), ("f", "{}"), ("f", "{'a': 1}}"))]
     statuses = [one.status for one in found]
@@ -106,14 +106,14 @@ def test_repair_of_a_counted_call_affects_no_other():
 
 
 def many(*spans):
-    """Issues of a kind up to the limit, and one for each of these spans."""
+    """Return issues of one kind: as many as the limit, and one more for each span."""
     issues = Issues()
     issues.extend(Issue("odd", (0, 1), "") for _ in range(MOST_OF_A_KIND))
     issues.extend(Issue("odd", span, "") for span in spans)
     return issues
 
 
-def test_the_others_are_spanned_in_whatever_order_they_come():
+def test_span_of_the_rest_does_not_depend_on_the_order():
     spans = [(7, 9), (3, 4), (8, 20), (5, 6)]
     for given in (spans, spans[::-1]):
         *_, last = issues = many(*given)
@@ -144,7 +144,7 @@ def test_cleared_issues_are_not_counted():
         ('{"name": {"first', '{"name": {"first'),
     ],
 )
-def test_json_that_can_be_no_call_any_more_is_let_go(text, seen):
+def test_json_is_released_when_it_cannot_be_a_call(text, seen):
     for fmt, tools in ((UNMARKED, None), (UNMARKED, TOOLS), (get_format("llama3_json"), TOOLS)):
         parser = StreamParser(fmt, tools=tools)
         got = "".join(delta.text for char in text for delta in parser.feed(char))

@@ -1,4 +1,4 @@
-"""The JSON types that a tool's schema gives an argument."""
+"""Tests of the JSON types of arguments according to a schema."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ DEFINED = {
         ({"$ref": "#"}, {"object"}),
     ],
 )
-def test_the_types_of_an_argument(schema, types):
+def test_types_of_an_argument(schema, types):
     parameters = {"type": "object", "$defs": DEFINED, "properties": {"a": schema}}
 
     assert set(argument_types(parameters, "a")) == types
@@ -75,13 +75,13 @@ def test_the_types_of_an_argument(schema, types):
         {"$ref": "other.json#/$defs/text"},
     ],
 )
-def test_a_schema_that_does_not_say_allows_all_types(schema):
+def test_schema_without_types_allows_all_types(schema):
     parameters = {"$defs": DEFINED, "properties": {"a": schema}}
 
     assert argument_types(parameters, "a") == ANY
 
 
-def test_an_argument_that_is_not_named_is_what_others_may_be():
+def test_unnamed_argument_has_the_types_of_additional_properties():
     parameters = {"properties": {"a": {"type": "string"}}, "additionalProperties": {"const": 1}}
 
     assert argument_types(parameters, "a") == {"string": None}
@@ -90,7 +90,7 @@ def test_an_argument_that_is_not_named_is_what_others_may_be():
     assert argument_types("no schema", "b") == ANY
 
 
-def test_the_schema_of_all_arguments_may_combine_others():
+def test_combined_parameter_schemas_are_followed():
     defined = {
         "both": {"allOf": [{"properties": {"a": {"type": "string"}}}, {"$ref": "#/$defs/other"}]},
         "other": {"anyOf": [{"properties": {"b": {"type": "integer"}}}, {"properties": {}}]},
@@ -109,7 +109,7 @@ def test_patterns_are_not_run_on_names():
     assert argument_types(parameters, "a" * 50 + "b") == ANY
 
 
-def test_an_object_that_holds_itself_is_read():
+def test_recursive_schema_is_read():
     node = {"type": ["string", "null"]}
     node["anyOf"] = [node, {"type": "string"}]
 
@@ -127,7 +127,7 @@ def test_references_are_followed_in_linear_time():
     assert argument_types(parameters, "a") == {"string": None}
 
 
-def test_a_chain_of_references_that_is_too_long_says_nothing():
+def test_too_long_chain_of_references_allows_all_types():
     chain = {f"d{at}": {"$ref": f"#/$defs/d{at + 1}"} for at in range(9_999)}
     parameters = {
         "$defs": {**chain, "d9999": {"type": "string"}},
@@ -151,20 +151,20 @@ def test_a_chain_of_references_that_is_too_long_says_nothing():
         ("#/g~1h", 5),
     ],
 )
-def test_what_a_reference_points_at(reference, value):
+def test_json_pointers_are_resolved(reference, value):
     document = {"a b": [{"": 1}], "c/d": 2, "e~f": 3, "g": {"h": 4}, "g/h": 5}
 
     assert pointed(document, reference) == value
 
 
 @pytest.mark.parametrize("reference", ["", "#a", "a#/g", "#/", "#/a b/-1", "#/a b/1", "#/g/h/i"])
-def test_a_reference_to_nothing(reference):
+def test_unresolvable_reference_raises(reference):
     with pytest.raises(LookupError):
         pointed({"a b": [{"": 1}], "g": {"h": 4}, "/g": 5}, reference)
 
 
 @pytest.mark.parametrize("kind", ["string", "number", "boolean", "null", "array", "object"])
-def test_formats_have_words_of_their_own_for_types(kind):
+def test_type_words_are_case_insensitive_and_unambiguous(kind):
     words = words_for(kind)
     assert words[0] == kind
     assert {word for word in words if set(types_named(f" {word.upper()}")) != {kind}} == set()
@@ -174,10 +174,10 @@ def test_formats_have_words_of_their_own_for_types(kind):
 
 OWN_WORDS = ("integer", "int", "float", "double", "str", "text", "list", "tuple", "dict", "map")
 OWN_WORDS += ("json", "bool", "none")
-"""Those that are no type of JSON."""
+"""Words other than the types of JSON."""
 
 
-def test_each_word_for_a_type_means_it():
+def test_each_type_word_maps_to_its_type():
     words = {
         "string": "string str text",
         "number": "number integer int float double",
@@ -203,19 +203,19 @@ def test_each_word_for_a_type_means_it():
         ({"type": "string", "enum": ["x"]}, {"string": {"x"}}),
     ],
 )
-def test_the_values_that_are_allowed(schema, kinds):
+def test_allowed_values_by_type(schema, kinds):
     found = argument_types({"properties": {"a": schema}}, "a")
     assert found == {kind: values and frozenset(values) for kind, values in kinds.items()}
 
 
-def test_a_schema_that_is_used_twice_says_the_same_twice():
+def test_schema_used_twice_gives_the_same_types():
     text = {"$ref": "#/$defs/text"}
     either = {"anyOf": [text, {"type": "null"}]}
     schema = {"$defs": DEFINED, "properties": {"a": {"allOf": [text, either]}}}
     assert argument_types(schema, "a") == {"string": None}
 
 
-def test_items_are_what_the_schema_of_the_list_says():
+def test_item_types_of_a_list():
     assert item_types({"items": {"type": "string"}}) == {"string": None}
     assert item_types({"items": {"enum": [1]}}) == {"number": {1}}
     assert item_types({}) == item_types(None) == ANY
@@ -226,7 +226,7 @@ def test_items_are_what_the_schema_of_the_list_says():
     [("$ref", "#/$defs/x"), ("allOf", [{"$ref": "#/$defs/x"}])]
     + [(key, [{"$ref": "#/$defs/x"}]) for key in ("anyOf", "oneOf")],
 )
-def test_what_a_schema_combines_counts_beside_its_own_properties(key, part):
+def test_combined_schemas_restrict_own_properties(key, part):
     schema = {
         "$defs": {"x": {"properties": {"a": {"enum": ["x"]}}}},
         "properties": {"a": {"type": ["string", "null"]}},
@@ -251,11 +251,11 @@ def test_what_a_schema_combines_counts_beside_its_own_properties(key, part):
         ({"type": "string", "nullable": True}, {"string": None, "null": None}),
     ],
 )
-def test_what_schemas_say_together(schema, kinds):
+def test_combined_schemas_intersect_types_and_values(schema, kinds):
     assert argument_types({"properties": {"a": schema}}, "a") == kinds
 
 
-def test_names_of_arguments_are_those_of_all_parts_that_have_some():
+def test_argument_names_of_combined_schemas():
     more = {"properties": {"b": {}}}
     assert argument_names({"properties": {"a": {}}, "$ref": "#"}) == {"a"}
     assert argument_names({"properties": {"a": {}}, "allOf": [more]}) == {"a", "b"}
@@ -264,7 +264,7 @@ def test_names_of_arguments_are_those_of_all_parts_that_have_some():
     assert argument_names({"properties": {}}) == set()
 
 
-def test_the_schema_of_a_member_that_is_not_named_is_that_of_all_others():
+def test_unnamed_member_has_the_schema_of_additional_properties():
     others = {"type": "string"}
     schema = {"properties": {"a": {}}, "additionalProperties": others}
     assert schema_of_argument(schema, "a") == {}
@@ -273,27 +273,27 @@ def test_the_schema_of_a_member_that_is_not_named_is_that_of_all_others():
 
 
 @pytest.mark.parametrize("reference", ["x/g", "g", "#/text/0"])
-def test_a_reference_is_within_the_document_and_not_into_a_text(reference):
+def test_reference_outside_the_document_or_into_a_string_raises(reference):
     with pytest.raises(LookupError):
         pointed({"g": {"h": 4}, "text": "xyz"}, reference)
 
 
 def doubled(n, last):
-    """A chain of definitions, each of which combines the one before with itself."""
+    """Return a chain of definitions, each of which combines the previous one with itself."""
     defs = {"d0": last}
     for i in range(1, n + 1):
         defs[f"d{i}"] = {"allOf": [{"$ref": f"#/$defs/d{i - 1}"}, {"$ref": f"#/$defs/d{i - 1}"}]}
     return defs
 
 
-def test_names_through_a_doubling_chain_are_found_in_linear_time():
+def test_argument_names_of_doubling_references_in_linear_time():
     defs = doubled(40, {"properties": {"a": {"type": "string"}}})
     with no_hang():
         names = argument_names({"$defs": defs, "$ref": "#/$defs/d40"})
     assert names == {"a"}
 
 
-def test_types_of_too_many_combined_values_are_any():
+def test_too_many_combined_values_allow_all_types():
     enum = {"enum": [f"v{i}" for i in range(1_000)]}
     parts = [{"anyOf": [{"$ref": "#/$defs/e"}, {"const": f"w{i}"}]} for i in range(1_000)]
     schema = {"$defs": {"e": enum}, "properties": {"a": {"allOf": parts}}}
@@ -303,7 +303,7 @@ def test_types_of_too_many_combined_values_are_any():
     assert argument_types(few, "a")["string"] == {*enum["enum"]}
 
 
-def test_an_enum_spread_over_many_schemas_is_read_in_linear_time():
+def test_values_of_many_schemas_in_linear_time():
     schema = {"properties": {"a": {"anyOf": [{"const": f"v{i}"} for i in range(20_000)]}}}
     with no_hang():
         assert len(argument_types(schema, "a")["string"]) == 20_000

@@ -1,4 +1,4 @@
-"""The keys of calls in JSON: what all models know, also where the format has others."""
+"""Tests of the common keys of calls in JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def written(call):
         ("type", FUNCTION, "function"),
     ],
 )
-def test_a_key_that_all_models_know_means_the_same_everywhere(key, others, value):
+def test_common_key_has_the_same_meaning_in_every_format(key, others, value):
     parser = fed(FMT, written({key: value, **others}))
     (call,) = parser.message.tool_calls
     assert (call.name, call.arguments) == ("f", '{"a": 1}')
@@ -34,6 +34,6 @@ def test_a_key_that_all_models_know_means_the_same_everywhere(key, others, value
     assert kinds(parser) == ["odd_member"] * (key not in ("id", "type"))
 
 
-def test_an_empty_key_means_nothing():
+def test_empty_key_is_unused():
     parser = fed(FMT, written({"": "x", **FUNCTION}))
     assert [issue.kind for issue in parser.issues] == ["unused_member"]

@@ -12,7 +12,7 @@ from deltaparse.stream.wire.call_names import (
 )
 
 
-def test_a_python_call_name_has_a_maximum_length():
+def test_python_call_name_has_a_maximum_length():
     assert is_python_call_name("f" * LONGEST_NAME)
     assert not is_python_call_name("f" * (LONGEST_NAME + 1))
 
@@ -21,7 +21,7 @@ def test_a_python_call_name_has_a_maximum_length():
     ("written", "readable"),
     [
         ("f", True),
-        ("a b", True),  # the name of a tool
+        ("a b", True),  # a tool has this name
         ("c d", False),
         (" f", False),
         ("f>", False),
@@ -31,5 +31,5 @@ def test_a_python_call_name_has_a_maximum_length():
         ("n" * LONGEST_NAME + "n", False),
     ],
 )
-def test_names_in_tags_that_are_readable(written, readable):
+def test_readable_names_in_tags(written, readable):
     assert is_readable_name(written, {"a b"}, marker_set({"|", ";n"})) == readable

@@ -1,4 +1,4 @@
-"""The markers of a turn in channels, as its readers find them in each place."""
+"""Tests of the markers of a turn in channels, by position."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ def marks():
     return ChannelMarkers(FMT)
 
 
-def test_markers_are_known_without_their_white_space(marks):
+def test_markers_are_stored_without_whitespace(marks):
     assert (marks.start, marks.message, marks.trailing) == ("<start>", "<message>", "\n")
     assert set(marks.parts) == set(marks.openers.literals) == PARTS
     assert marks.ends == tuple(sorted(ENDS))
 
 
-def test_what_ends_a_message_only_and_what_ends_the_turn(marks):
+def test_ends_of_messages_and_ends_of_the_turn(marks):
     assert marks.turn_ends == {"<end>", "<stop>"}
     assert marks.message_ends == {"<call>"}
 
 
-def test_what_ends_a_word_ends_it_at_white_space_too(marks):
+def test_word_in_a_header_ends_at_markers_and_whitespace(marks):
     assert set(marks.in_header.literals) == PARTS | ENDS
     assert set(marks.after_word.literals) == PARTS | ENDS | set(" \t\r\n")
 
 
-def test_a_body_ends_at_each_spelling_and_prose_has_no_recipients(marks):
+def test_body_ends_at_each_spelling_of_an_end(marks):
     spelled = {"<call>", "<end>", "\n<end>", "<stop>", "<start>", "\n<start>"}
     assert set(marks.after_body.literals) == spelled
     assert set(marks.in_text.literals) == spelled | PARTS - {"to="}
 
 
-def test_the_role_counts_where_a_header_follows_it(marks):
+def test_role_is_a_marker_only_before_a_header(marks):
     first = {"<channel>", "to=", " to=", "<form>", "<message>"}
     roles = {"<start>the model"} | {f"the model{text}" for text in first}
     assert set(marks.outside.literals) == PARTS | ENDS | roles
@@ -65,12 +65,12 @@ def test_the_role_counts_where_a_header_follows_it(marks):
         ((), ""),
     ],
 )
-def test_the_role_is_what_the_header_names(headers, role):
+def test_role_is_read_from_the_header(headers, role):
     fmt = WireFormat().replace(channels=CHANNELS, turn={"headers": headers})
     assert ChannelMarkers(fmt).role == role
 
 
-def test_nothing_is_looked_for_without_channels_or_a_role():
+def test_format_without_channels_has_no_markers():
     marks = ChannelMarkers(get_format("hermes"))
     assert (marks.message, marks.ends, marks.longest) == ("", (), 0)
     assert not marks.outside.literals
@@ -79,7 +79,7 @@ def test_nothing_is_looked_for_without_channels_or_a_role():
     assert set(nameless.outside.literals) == PARTS | ENDS - {"<stop>"}
 
 
-def test_the_usual_steps_are_made_once():
+def test_fast_patterns_of_channels_are_cached():
     marks = ChannelMarkers(get_format("gpt_oss"))
     assert marks.usual is not None
     assert marks.usual is marks.usual
@@ -87,6 +87,6 @@ def test_the_usual_steps_are_made_once():
     assert ChannelMarkers(get_format("gpt_oss").replace(channels={"start": ""})).usual is None
 
 
-def test_a_marker_of_white_space_is_none():
+def test_whitespace_marker_is_ignored():
     fmt = FMT.replace(channels={"constrain": " ", "recipient": "\n"})
     assert set(ChannelMarkers(fmt).parts) == {"<channel>", "<message>"}

@@ -1,4 +1,4 @@
-"""The facts of a format: what follows from it, as all its readers see it."""
+"""Tests of the facts derived from a format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = {"format": "JSON_NATIVE", "name_field": "name", "arguments_field": "argum
 THINK = {"mode": "TAG_BASED", "start": "<think>", "end": "</think>"}
 
 
-def test_of_a_format_that_says_nothing():
+def test_empty_format_has_no_features():
     derived = WireFormat().derived
     no = ("has_calls", "has_channels", "has_reasoning", "in_one_list", "is_tagged")
     assert not any(getattr(derived, name) for name in (*no, "unmarked_calls", "writes_ids"))
@@ -28,7 +28,7 @@ def test_of_a_format_that_says_nothing():
     assert derived.turn_so_far() == derived.turn_so_far("any prompt") == ""
 
 
-def test_they_are_made_once_and_go_with_no_copy():
+def test_derived_facts_are_cached_but_not_copied():
     fmt = get_format("hermes")
     assert fmt.derived is fmt.derived
     for other in (copy.copy(fmt), copy.deepcopy(fmt), pickle.loads(pickle.dumps(fmt))):
@@ -37,7 +37,7 @@ def test_they_are_made_once_and_go_with_no_copy():
         assert other.derived.openers == fmt.derived.openers
 
 
-def test_the_markers_of_calls_come_outermost_first():
+def test_markers_of_calls_are_ordered_from_outside_in():
     tags = WireFormat().replace(
         tools={
             "format": "TAG_WITH_JSON",
@@ -51,7 +51,7 @@ def test_the_markers_of_calls_come_outermost_first():
     assert tags.derived.is_tagged
     assert tags.derived.openers == ("<calls>", "\n<call>", "<f=")
     assert tags.derived.closers == ("</calls>", "</call>\n", "</f>")
-    # What stands round a name stands in JSON where the name does.
+    # In JSON, names have no delimiters of their own.
     as_json = tags.replace(tools=JSON)
     assert as_json.derived.openers == ("<calls>", "\n<call>")
     assert as_json.derived.closers == ("</calls>", "</call>\n")
@@ -70,7 +70,7 @@ def test_the_markers_of_calls_come_outermost_first():
         ({"tools": JSON, "channels": {"message": "<m>"}}, False),
     ],
 )
-def test_calls_in_no_markers(changes, unmarked):
+def test_unmarked_calls(changes, unmarked):
     fmt = WireFormat().replace(**changes)
     assert fmt.derived.unmarked_calls is unmarked
     assert marker_tables(fmt, calls=True).unmarked is unmarked
@@ -86,11 +86,11 @@ def test_calls_in_no_markers(changes, unmarked):
         ({"call_id": {"position": "POST_ARGS"}}, True),
     ],
 )
-def test_ids(changes, writes):
+def test_formats_that_write_ids(changes, writes):
     assert WireFormat().replace(**changes).derived.writes_ids is writes
 
 
-def test_calls_in_channels_need_no_syntax_of_their_own():
+def test_channels_have_calls_without_call_syntax():
     derived = WireFormat().replace(channels={"message": "<m>"}).derived
     assert (derived.has_channels, derived.has_calls) == (True, True)
     assert not WireFormat().replace(channels={"message": " "}).derived.has_channels
@@ -115,7 +115,7 @@ def test_calls_in_channels_need_no_syntax_of_their_own():
         ((), "<think>hi<think>", "FORCED_OPEN", "", "<think>"),
         (("<a>",), "", "TAG_BASED", "<a>\n<think>", "<think>"),
         ((), "", "TAG_BASED", "a<think>b<think>", ""),
-        # Behind the last of what opens the turn stands an opener of reasoning, or nothing.
+        # Only a start of reasoning may follow the generation prompt.
         ((), "go\n", "TAG_BASED", "go so go<think>", "<think>"),
         ((), "go\n", "TAG_BASED", "go <think>\n</think>", "<think>\n</think>"),
         ((), "go\n", "FORCED_CLOSED", "go so", ""),
@@ -127,7 +127,7 @@ def test_calls_in_channels_need_no_syntax_of_their_own():
         (("a<sep>",), "", "TAG_BASED", "<think>", ""),
     ],
 )
-def test_what_a_prompt_holds_of_the_turn(headers, generated, mode, prompt, turn):
+def test_turn_in_a_prompt(headers, generated, mode, prompt, turn):
     fmt = WireFormat().replace(
         turn={"headers": headers, "generation_prompt": generated},
         reasoning={"mode": mode, "start": "\n<think>\n", "end": "\n</think>\n\n"},
@@ -135,7 +135,7 @@ def test_what_a_prompt_holds_of_the_turn(headers, generated, mode, prompt, turn)
     assert fmt.derived.turn_so_far(prompt) == turn
 
 
-def test_a_prompt_may_have_ended_reasoning_that_nothing_opens():
+def test_prompt_may_end_reasoning_without_a_start_marker():
     fmt = WireFormat().replace(
         turn={"generation_prompt": "go:"}, reasoning={"mode": "DELIMITER", "end": "\n[END]\n"}
     )
@@ -143,7 +143,7 @@ def test_a_prompt_may_have_ended_reasoning_that_nothing_opens():
     assert parse("Hi", fmt, prompt="So, go:\n[END]\n").content == "Hi"
 
 
-def test_where_nothing_shows_the_turn_that_is_said():
+def test_prompt_without_the_turn_is_detected():
     fmt = WireFormat().replace(turn={"headers": ("<a>",), "ends": (" ", "<end>\n")})
     assert fmt.derived.turn_shown("") == ("", True)
     assert fmt.derived.turn_shown("hi<a>so") == ("so", True)
@@ -152,11 +152,11 @@ def test_where_nothing_shows_the_turn_that_is_said():
     assert generated.derived.turn_shown("so go:") == ("", True)
     assert generated.derived.turn_shown("so go: ") == ("", True)
     assert generated.derived.turn_shown("so") == ("", False)
-    # The turn has ended, and nothing shows where the next begins.
+    # The turn has ended, and the prompt has no header of the next one.
     assert fmt.derived.turn_shown("hi<a>so<end>") == ("", False)
 
 
-def test_a_prompt_may_open_reasoning_again_in_another_way():
+def test_prompt_may_reopen_reasoning_with_another_marker():
     fmt = WireFormat().replace(
         turn={"generation_prompt": "so<think>a</think>b<b>\n"},
         reasoning=THINK | {"alternatives": ("<b>", "</b>")},
@@ -174,9 +174,7 @@ def test_a_prompt_may_open_reasoning_again_in_another_way():
         ("</thinking>", ("</think>s",), False, False),
     ],
 )
-def test_what_ends_reasoning_may_be_what_follows_it_or_begin_like_an_end(
-    content, ends, by_next, shares
-):
+def test_end_of_reasoning_shared_with_content_or_turn_end(content, ends, by_next, shares):
     mode = "ALWAYS_WRAPPED" if content else "PLAIN"
     content = {"mode": mode, "start": content}
     fmt = WireFormat().replace(turn={"ends": ends}, reasoning=THINK, content=content)
@@ -196,9 +194,9 @@ ELEMENTS = {"name_prefix": "<", "name_suffix": ">", "value_suffix": "</x>"}
         ({"format": "TAG_WITH_TAGGED", "section_start": "<calls>"}, "<name>", ("<calls>",)),
         ({"format": "TAG_WITH_TAGGED", "per_call_start": "\n"}, "<name>", ("\n", "<name>")),
         ({"format": "TAG_WITH_TAGGED", "per_call_start": "<call>"}, "<f=", ("<call>", "<f=")),
-        # No arguments are elements.
+        # The arguments are not elements.
         ({"format": "TAG_WITH_JSON", "per_call_start": "<call>"}, "<name>", ("<call>", "<name>")),
-        # Any line of text may begin with a word.
+        # A word may begin any line of text.
         ({"format": "TAG_WITH_TAGGED", "per_call_start": "<call>"}, "Name: ", ("<call>",)),
         ({"format": "TAG_WITH_JSON", "per_call_start": "<call>"}, "Name: ", ("<call>",)),
         ({"format": "TAG_WITH_JSON", "per_call_start": "Call: "}, "Name: ", ("Call: ", "Name: ")),
@@ -206,7 +204,7 @@ ELEMENTS = {"name_prefix": "<", "name_suffix": ">", "value_suffix": "</x>"}
         ({"format": "TAG_WITH_JSON", "per_call_start": "Call:"}, "name", ("Call:", "name")),
     ],
 )
-def test_what_arguments_or_lines_of_text_begin_with_too_begins_no_call(tools, prefix, openers):
+def test_start_of_arguments_or_lines_is_not_an_opener(tools, prefix, openers):
     fmt = WireFormat().replace(
         tools=tools,
         function={"name_prefix": prefix, "close": "</f>"},
@@ -224,25 +222,25 @@ def test_what_arguments_or_lines_of_text_begin_with_too_begins_no_call(tools, pr
         ({"separator": "\n"}, {"name_prefix": "<f="}, set()),
     ],
 )
-def test_what_a_call_begins_with_behind_another(tools, function, separated):
+def test_openers_after_a_separator(tools, function, separated):
     fmt = WireFormat().replace(tools={"format": "TAG_WITH_JSON"} | tools, function=function)
     assert set(fmt.derived.separated_openers) == separated
 
 
 @pytest.mark.parametrize(("start", "one"), [("", True), (" \n", True), ("<call>", False)])
-def test_all_calls_stand_in_one_list_if_none_has_a_marker(start, one):
+def test_calls_without_own_markers_share_one_list(start, one):
     assert LIST.replace(tools={"per_call_start": start}).derived.in_one_list is one
     assert not UNMARKED.derived.in_one_list
 
 
 @pytest.mark.parametrize("starts", [("<calls>", ""), ("", "<call>"), (" ", "")])
-def test_calls_in_messages_have_a_marker(starts):
+def test_calls_in_messages_need_a_marker(starts):
     tools = JSON | dict(zip(("section_start", "per_call_start"), starts, strict=True))
     fmt = WireFormat().replace(tools=tools, channels={"message": "<m>"})
     assert fmt.derived.calls_in_messages is any(map(str.strip, starts))
 
 
-def test_what_closes_a_call_with_its_name_is_no_closer_alone():
+def test_closer_with_a_name_is_not_a_closer_alone():
     tools = {"format": "TAG_WITH_JSON", "per_call_start": "<call>", "per_call_end": "</call>"}
     fmt = WireFormat().replace(
         tools=tools, function={"name_prefix": "<", "close": "</", "close_suffix": ">"}
@@ -280,9 +278,7 @@ def test_what_closes_a_call_with_its_name_is_no_closer_alone():
         ({"section_start": "["}, {"name_prefix": " "}, "", ("[",), False),
     ],
 )
-def test_what_calls_begin_with_and_whether_it_proves_them(
-    tools, function, content, openers, unproven
-):
+def test_openers_and_unproven_calls(tools, function, content, openers, unproven):
     fmt = WireFormat().replace(
         tools={"format": "TAG_WITH_JSON"} | tools,
         function=function,
@@ -292,7 +288,7 @@ def test_what_calls_begin_with_and_whether_it_proves_them(
     assert fmt.derived.unproven_calls is unproven
 
 
-def test_reasoning_that_is_open_in_any_case_is_so_by_the_core_of_its_marker():
+def test_forced_open_reasoning_starts_with_the_core_of_its_marker():
     reasoning = {"mode": "FORCED_OPEN", "start": "\n<think>\n", "end": "\n</think>"}
     assert WireFormat().replace(reasoning=reasoning).derived.turn_so_far() == "<think>"
 
@@ -309,14 +305,14 @@ def test_reasoning_that_is_open_in_any_case_is_so_by_the_core_of_its_marker():
         ("<c></c><c></c><b>", ("<b>", "</b>")),
     ],
 )
-def test_reasoning_has_the_markers_of_what_opened_it_last(turn, markers):
+def test_reasoning_markers_of_the_last_start(turn, markers):
     reasoning = {"mode": "TAG_BASED", "start": "<a>", "end": "</a>"}
     others = ("<b>", "</b>", "<c>", "</c>")
     fmt = WireFormat().replace(reasoning=reasoning | {"alternatives": others})
     assert fmt.derived.reasoning_in(turn) == markers
 
 
-def test_behind_reasoning():
+def test_format_and_prompt_after_reasoning():
     assert behind_reasoning(UNMARKED) == (UNMARKED, "")
     channels = get_format("gpt_oss")
     assert behind_reasoning(channels) == (channels, "")
@@ -327,7 +323,7 @@ def test_behind_reasoning():
 
 
 @given(formats())
-def test_tables_have_the_markers_that_the_facts_name(fmt):
+def test_tables_have_the_openers_of_the_derived_facts(fmt):
     tables = marker_tables(fmt, calls=True)
     separator = tables.call_openers.separator
     cores = (literal.strip().removeprefix(separator) for literal in tables.call_starts.literals)
@@ -336,7 +332,7 @@ def test_tables_have_the_markers_that_the_facts_name(fmt):
 
 
 @pytest.mark.parametrize("name", list_formats())
-def test_every_spelling_that_is_looked_for_has_a_meaning(name):
+def test_every_marker_spelling_has_a_role(name):
     tables = marker_tables(get_format(name), calls=True)
     for place in ("in_content", "in_content_end", "at_edge", "in_reasoning", "after_call"):
         for literal in getattr(tables, place).literals:
@@ -344,7 +340,7 @@ def test_every_spelling_that_is_looked_for_has_a_meaning(name):
             assert tables.trailing(literal).strip() == ""
 
 
-def test_equal_markers_rank_by_what_is_lost():
+def test_precedence_of_equal_markers():
     fmt = TAGS.replace(
         turn={"headers": ("<think>",), "ends": ("</call>", "</think>")},
         reasoning=THINK,

@@ -1,4 +1,4 @@
-"""Formats as JSON documents: what a user reads in a file, and what is refused there."""
+"""Tests of formats as JSON documents."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from deltaparse import FormatError, WireFormat
 FMT = WireFormat().replace(turn={"ends": ("｜終｜",)})
 
 
-def test_a_document_is_for_readers():
+def test_document_is_readable():
     lines = FMT.to_json().splitlines()
     assert lines[:2] == ["{", '  "version": 1,']
     assert '      "｜終｜"' in lines
 
 
-def test_a_document_has_all_fields_and_says_the_same_in_ascii():
+def test_document_has_all_fields_and_round_trips_in_ascii():
     document = json.loads(FMT.to_json())
     assert list(document) == ["version", *WireFormat.__dataclass_fields__]
     assert WireFormat.from_json(json.dumps(document)) == FMT
@@ -38,12 +38,12 @@ def test_a_document_has_all_fields_and_says_the_same_in_ascii():
         ({"verified": "yes"}, r"format\.verified must be bool, not 'yes'"),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_place(document, says):
+def test_invalid_document_raises_with_its_place(document, says):
     with pytest.raises(FormatError, match=f"^{says}"):
         WireFormat.from_json(json.dumps(document))
 
 
-def test_a_mapping_that_is_no_group_is_given_whole():
+def test_switches_are_replaced_as_a_whole():
     switches = {"think": ["prompt"], "tools": []}
     fmt = FMT.replace(switches=switches)
     assert dict(fmt.switches) == {"think": ("prompt",), "tools": ()}
@@ -53,6 +53,6 @@ def test_a_mapping_that_is_no_group_is_given_whole():
 
 
 @pytest.mark.parametrize("version", [True, 1.0, "1", None, 2, [1]])
-def test_another_version_is_refused(version):
+def test_other_version_raises(version):
     with pytest.raises(FormatError, match="version"):
         WireFormat.from_json(json.dumps({"version": version}))

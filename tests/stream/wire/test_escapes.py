@@ -1,4 +1,4 @@
-"""Spellings of characters: written, read at once, and read in chunks."""
+"""Tests of escapes: written, read at once, and read in chunks."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def test_chunks_read_as_the_whole_text(table, text, data):
         ("&lt;&quot;", '<"'),
     ],
 )
-def test_only_whole_spellings_of_the_table_are_read(text, read):
+def test_only_complete_escapes_are_read(text, read):
     assert Escapes(HTML).read(text) == read
 
 
-def test_a_spelling_reaches_over_what_stands_in_it():
+def test_escape_covers_its_own_characters():
     escapes = Escapes(BACKSLASH)
     assert escapes.reaches_over('a\\"b"', 2)
     assert escapes.reaches_over("a\\", 2) is False
@@ -57,7 +57,7 @@ def test_a_spelling_reaches_over_what_stands_in_it():
     assert escapes.without('a\\"b\\\\"') == 'ab"'
 
 
-def test_a_table_is_made_once_and_is_false_without_pairs():
+def test_escapes_are_cached_and_false_if_empty():
     assert escapes_of(HTML) is escapes_of(HTML)
     assert [bool(escapes_of(table)) for table in TABLES] == [True, True, True, False]
 
@@ -75,7 +75,7 @@ def test_a_table_is_made_once_and_is_false_without_pairs():
         (("&", "+" * 33), "a spelling must have 1 to 32 characters"),
     ],
 )
-def test_a_table_that_cannot_be_read_is_refused(group, pairs, words):
+def test_ambiguous_escapes_raise(group, pairs, words):
     name, field = group.split(".")
     with pytest.raises(FormatError, match=words) as refused:
         WireFormat().replace(**{name: {field: pairs}})

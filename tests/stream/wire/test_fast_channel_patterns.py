@@ -1,4 +1,4 @@
-"""The short way through a header in channels, and from one message to the next."""
+"""Tests of the fast path for headers in channels, and between messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def steps(fmt=FMT):
 
 
 @pytest.mark.parametrize(("text", "channel", "recipient"), HEADERS)
-def test_a_header_is_one_step_that_waits_at_each_character(text, channel, recipient):
+def test_header_pattern_waits_at_each_character(text, channel, recipient):
     usual = steps()
     found = usual.header.match(f"{text}so")
     assert (found[1], found[2], found.end()) == (channel, recipient, len(text))
@@ -56,12 +56,12 @@ def test_a_header_is_one_step_that_waits_at_each_character(text, channel, recipi
         "<|channel|>" + "a" * 129 + "<|message|>",
     ],
 )
-def test_another_header_is_left_to_the_long_way(text):
+def test_unusual_header_is_not_matched(text):
     assert steps().header.match(text) is None
     assert steps().following.match(f"<|call|><|start|>assistant{text}") is None
 
 
-def test_only_the_ends_of_messages_are_followed():
+def test_following_pattern_needs_the_end_of_a_message():
     header = HEADERS[0][0]
     assert steps().following.match(f"<|return|><|start|>assistant{header}") is None
     assert steps().following.match(f"<|call|><|start|>user{header}") is None
@@ -77,23 +77,23 @@ def test_only_the_ends_of_messages_are_followed():
         {"channels": {"start": ""}},
         {"channels": {"ends": ("<|return|>",)}},
         {"turn": {"headers": ()}},
-        # White space behind it is skipped, if it is there.
+        # Whitespace after the marker is skipped if present.
         {"channels": {"message": "<|message|>\n"}},
-        # A marker could be a part of a word, or begin in one.
+        # A marker could be part of a word, or begin inside one.
         {"channels": {"constrain": "form="}},
         {"channels": {"recipient": " to"}},
         {"channels": {"recipient": " to:"}},
         {"channels": {"ends": ("end", "<|call|>")}},
-        # One begins another.
+        # One marker is the beginning of another.
         {"channels": {"ends": ("<|call|>", "<|call|>s")}},
         {"channels": {"channel": "<|c|>", "constrain": "<|c|>s"}},
     ],
 )
-def test_where_a_marker_may_mean_more_there_are_no_steps(groups):
+def test_ambiguous_channel_markers_have_no_fast_patterns(groups):
     assert steps(FMT.replace(**groups)) is None
 
 
-def test_white_space_round_the_markers_of_a_header_is_none_of_them():
+def test_whitespace_around_header_markers_is_optional():
     channels = {"channel": "\n<|channel|> ", "recipient": "to=\n", "message": "\n<|message|>"}
     channels |= {"constrain": " <|constrain|>\n"}
     usual = steps(FMT.replace(channels=channels))

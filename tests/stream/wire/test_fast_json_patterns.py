@@ -1,4 +1,4 @@
-"""The short way through a JSON call, beside the long way: they emit the same with each chunk."""
+"""Tests of the fast path for JSON calls, compared with the ordinary reader."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ values = st.recursive(
 
 @st.composite
 def calls(draw, fmt):
-    """Text of a call or two, nearly as the format has them."""
+    """Draw the text of one or two almost regular calls."""
     tools, text = fmt.tools, draw(st.sampled_from(["", "Hi. "]))
     begin = tools.section_start + tools.per_call_start
     end = tools.per_call_end + tools.section_end
@@ -78,14 +78,14 @@ def calls(draw, fmt):
     reason=reasons,
     parallel=st.booleans(),
 )
-def test_both_ways_emit_the_same(data, fmt, tools, policy, reason, parallel):
+def test_fast_path_emits_the_same_json_calls(data, fmt, tools, policy, reason, parallel):
     chunks = data.draw(cuts(data.draw(calls(fmt))))
     options = {"tools": tools, "policies": policy, "parallel_tool_calls": parallel}
     check_both_ways(fmt, chunks, reason, **options)
 
 
 @pytest.mark.parametrize("fmt", WITH_HEAD)
-def test_the_short_way_is_taken(fmt):
+def test_fast_patterns_match_json_calls(fmt):
     tables = marker_tables(fmt, calls=True)
     key, arguments = fmt.tools.name_field, fmt.tools.arguments_field
     text = f'{{"{key}": "get_weather", "{arguments}": {{"name": "x"}}}}'
@@ -96,7 +96,7 @@ def test_the_short_way_is_taken(fmt):
 
 
 @pytest.mark.parametrize("gap", ["", " "])
-def test_a_step_waits_at_each_character_for_what_may_become_it_only(gap):
+def test_json_pattern_waits_only_for_its_own_prefix(gap):
     head = usual_head("name", "arguments", "<")
     name, arguments = f'{{"name":{gap}"f"', f',{gap}"arguments":{gap}{{'
     assert head.name.match(name)[1] == "f"
@@ -108,7 +108,7 @@ def test_a_step_waits_at_each_character_for_what_may_become_it_only(gap):
             assert not step.may_follow(Window(text[:size] + "?"))
 
 
-def test_some_formats_have_no_usual_head():
+def test_formats_without_a_fast_json_pattern():
     assert len(WITH_HEAD) > 1
     for name in ("qwen3_coder", "llama4_pythonic", "gpt_oss"):
         assert marker_tables(get_format(name), calls=True).usual_head is None
@@ -122,7 +122,7 @@ def test_some_formats_have_no_usual_head():
     assert usual_head("name", "arguments", "<f") is None
 
 
-def test_what_is_not_usual_is_left_to_the_long_way():
+def test_unusual_json_is_not_matched():
     head = usual_head("name", "arguments", "<")
     assert head.name.match('{"name": "a b"') is None
     assert head.name.match('{"name": "' + "n" * (LONGEST_NAME + 1) + '"') is None
@@ -131,7 +131,7 @@ def test_what_is_not_usual_is_left_to_the_long_way():
 
 
 @given(data=st.data(), value=st.dictionaries(texts, values, max_size=4), commas=st.booleans())
-def test_a_small_object_is_what_the_lexer_passes(data, value, commas):
+def test_small_object_pattern_agrees_with_the_lexer(data, value, commas):
     text = json.dumps(value, ensure_ascii=data.draw(st.booleans())) + data.draw(texts)
     at = data.draw(st.integers(0, len(text)))
     odd = data.draw(st.sampled_from(["", '"', "{", "}", "]", ",", "0", "-", "e", " ", "\n", "\\"]))
@@ -144,7 +144,7 @@ def test_a_small_object_is_what_the_lexer_passes(data, value, commas):
     assert (quick.state, quick.stack, quick.problem) == (slow.state, slow.stack, slow.problem)
 
 
-def test_a_small_object_does_not_go_beyond_the_limit_of_depth():
+def test_small_object_pattern_respects_the_depth_limit():
     assert lexer.small_object('{"a": [1]}', 0)
     shallow = lexer.JsonLexer(max_depth=1)
     assert (shallow.scan('{"a": [1]}'), shallow.state) == (6, lexer.BROKEN)

@@ -1,4 +1,4 @@
-"""The short way from call to call: where a format has it, and where a marker may mean more."""
+"""Tests of the fast path between calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def step(fmt, **options):
     return next_usual_call(MarkerTables(fmt, calls=True, **options))
 
 
-def test_it_is_made_once():
+def test_next_call_pattern_is_cached():
     tables = MarkerTables(TAGS, calls=True)
     assert next_usual_call(tables) is next_usual_call(tables) is not None
 
@@ -40,7 +40,7 @@ def test_it_is_made_once():
         ),
     ],
 )
-def test_between_two_calls_is_one_step(fmt, text, call):
+def test_next_call_pattern_matches_the_text_between_calls(fmt, text, call):
     usual = step(fmt)
     text += "" if fmt.tools.format == "JSON_NATIVE" else "<parameter="
     found = usual.match(text)
@@ -76,12 +76,12 @@ def test_between_two_calls_is_one_step(fmt, text, call):
                 "function": {"name_prefix": "*"}}),
     ],
 )  # fmt: skip
-def test_a_marker_that_may_mean_more_has_none(fmt, groups):
+def test_marker_with_several_meanings_has_no_pattern(fmt, groups):
     assert step(fmt) is not None
     assert step(fmt.replace(**groups)) is None
 
 
-def test_calls_that_are_not_told_at_sight_have_none():
+def test_calls_without_certain_markers_have_no_pattern():
     for fmt in (JSON, TAGS):
         assert step(fmt, constrained=True) is None
         assert step(fmt, exact=True) is None

@@ -1,4 +1,4 @@
-"""The short way through calls, beside the long way: they emit the same with each chunk."""
+"""Tests of the fast path for calls, compared with the ordinary reader."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ spaces = st.sampled_from(["", "", "", " ", "\n", "\n\n", "\r\n", " " * 20])
 
 @cache
 def written(name):
-    """What a model writes in a format, with faults; made once, for the grammar takes a second."""
+    """Return a strategy for model outputs with faults, cached because grammars are slow."""
     return outputs(name, TOOLS, faults=True)
 
 
 @st.composite
 def calls_in_tags(draw, fmt):
-    """Some calls, nearly as a format with arguments in tags has them."""
+    """Draw some almost regular calls with arguments in tags."""
     tools, function, arguments = fmt.tools, fmt.function, fmt.arguments
     gap = st.just("") if draw(st.booleans()) else spaces
     texts = []
@@ -92,7 +92,7 @@ def calls_in_tags(draw, fmt):
 
 
 def odd(draw, text):
-    """A text with something odd in it, or cut off, or neither."""
+    """Return a text with an odd insertion, truncated, or unchanged."""
     if draw(st.booleans()):
         at = draw(st.integers(0, len(text)))
         put = draw(st.sampled_from(["", '"', "{", "<", "\n", "x", "</s>", "</parameter>"]))
@@ -101,7 +101,7 @@ def odd(draw, text):
 
 
 def between(fmt):
-    """What stands between two calls as models write it, up to the name of the second."""
+    """Return the usual text between two calls, up to the name of the second."""
     tools, function = fmt.tools, fmt.function
     head = marker_tables(fmt, calls=True).usual_head
     begin = tools.per_call_end + tools.separator + tools.per_call_start + function.name_prefix
@@ -109,7 +109,7 @@ def between(fmt):
 
 
 def behind_name(fmt):
-    """What proves a call whose name was read."""
+    """Return the text after a name that proves a call."""
     if fmt.tools.format == "JSON_NATIVE":
         return '"'
     arguments = fmt.arguments
@@ -117,7 +117,7 @@ def behind_name(fmt):
 
 
 @pytest.mark.parametrize("name", USUAL)
-def test_from_call_to_call_is_one_step_that_waits_at_each_character(name):
+def test_next_call_pattern_waits_at_each_character(name):
     fmt = get_format(name)
     usual = next_usual_call(marker_tables(fmt, calls=True))
     text = f"{between(fmt)}functions.f:0{behind_name(fmt)}".rstrip()
@@ -132,7 +132,7 @@ def test_from_call_to_call_is_one_step_that_waits_at_each_character(name):
     assert text[found.end() :].startswith(("functions", "{"))
 
 
-def test_what_waits_is_short():
+def test_waiting_prefix_has_a_maximum_length():
     usual = FastPattern("a+b", "a*+", ["aab"])
     for size in range(2 * LONGEST_WAIT):
         assert usual.may_follow(Window("a" * size)) is (size <= LONGEST_WAIT)
@@ -148,7 +148,7 @@ def test_what_waits_is_short():
     assert window.step() is None
 
 
-def test_little_is_remembered_of_what_waited():
+def test_cache_of_waiting_prefixes_is_bounded():
     usual = FastPattern("[a-z]+!", "[a-z]*+")
     for number in range(2 * MOST_KNOWN):
         assert usual.may_follow(Window("".join(chr(97 + int(digit)) for digit in str(number))))
@@ -160,7 +160,7 @@ def test_little_is_remembered_of_what_waited():
 
 
 @pytest.mark.parametrize("name", ["hermes", "kimi_k2", "qwen3_coder", "glm45"])
-def test_the_reader_of_turns_is_not_asked_between_calls(name):
+def test_turn_reader_is_bypassed_between_calls(name):
     fmt = get_format(name)
     call = {"qwen3_coder": "<parameter=a>\nx\n</parameter>\n", "glm45": "<arg_key>a</arg_key>\n"}
     call["glm45"] += "<arg_value>x</arg_value>\n"
@@ -185,7 +185,7 @@ def test_the_reader_of_turns_is_not_asked_between_calls(name):
 
 
 @pytest.mark.parametrize("name", ["llama3_json", "firefunction_v2", "gpt_oss", "kimi_k3", "gemma2"])
-def test_where_nothing_tells_the_next_call_at_sight_there_is_no_step(name):
+def test_ambiguous_calls_have_no_next_call_pattern(name):
     assert next_usual_call(marker_tables(get_format(name), calls=True)) is None
 
 
@@ -200,7 +200,7 @@ def test_where_nothing_tells_the_next_call_at_sight_there_is_no_step(name):
         {"tools": {"generated_id_field": "id"}},
     ],
 )
-def test_a_format_in_which_a_marker_may_mean_more_has_no_step(groups):
+def test_ambiguous_markers_have_no_next_call_pattern(groups):
     fmt = get_format("hermes").replace(**groups)
     assert next_usual_call(marker_tables(fmt, calls=True)) is None
     assert (
@@ -223,14 +223,14 @@ def test_a_format_in_which_a_marker_may_mean_more_has_no_step(groups):
         {"function": {"close": "</", "close_suffix": ">"}},
     ],
 )
-def test_arguments_that_are_not_told_at_sight_have_no_steps(groups):
+def test_ambiguous_arguments_have_no_fast_patterns(groups):
     fmt = get_format("qwen3_coder").replace(**groups)
     tags = marker_tables(fmt, calls=True).usual_tags
     assert tags is None or tags.arguments is None
 
 
 @given(st.data())
-def test_a_pattern_of_what_came_so_far_matches_all_beginnings(data):
+def test_prefix_pattern_matches_all_prefixes(data):
     words = st.text("ab<", max_size=5).map(Text) | st.sampled_from([" ?+", "[xy]{1,2}+", "x?+"])
     parts = data.draw(st.lists(words, min_size=1, max_size=6))
     text = data.draw(
@@ -276,7 +276,7 @@ OSS = (
         ("gpt_oss", "", OSS),
     ],
 )
-def test_calls_under_a_policy_are_the_same_both_ways(name, start, call, given, reason):
+def test_fast_path_emits_the_same_under_each_policy(name, start, call, given, reason):
     one, other, third = call.format("look_up", "x"), call.format("f", "y"), call.format("say", "z")
     behind = (other + third, one + " Hi", other[:-9], one[:-3] + third)
     for text in (start + one + rest for rest in behind):
@@ -285,7 +285,7 @@ def test_calls_under_a_policy_are_the_same_both_ways(name, start, call, given, r
             check_both_ways(get_format(name), chunks, reason, **given)
 
 
-def test_a_call_too_many_may_come_in_other_pieces_of_text():
+def test_fast_path_of_an_extra_call_with_other_deltas():
     call = "<tool_call>\n<function=look_up>\nARGUMENTS</function>"
     one, empty = "<parameter=city>\n\n</parameter>\n", ""
     text = "\n</tool_call>\n".join(call.replace("ARGUMENTS", given) for given in (empty, one))
@@ -297,7 +297,7 @@ def test_a_call_too_many_may_come_in_other_pieces_of_text():
 
 @pytest.mark.parametrize("name", IN_TAGS)
 @given(data=st.data(), policy=policies, reason=reasons, parallel=st.booleans())
-def test_calls_in_tags_are_the_same_both_ways(name, data, policy, reason, parallel):
+def test_fast_path_emits_the_same_tagged_calls(name, data, policy, reason, parallel):
     fmt = get_format(name)
     chunks = data.draw(cuts(data.draw(calls_in_tags(fmt))))
     tools = data.draw(st.sampled_from([None, TOOLS]))
@@ -306,14 +306,14 @@ def test_calls_in_tags_are_the_same_both_ways(name, data, policy, reason, parall
 
 @pytest.mark.parametrize("name", [*USUAL, "gpt_oss", "muse_glimmer", "llama4_pythonic", "olmo3"])
 @given(data=st.data(), policy=policies, reason=reasons)
-def test_what_a_model_writes_is_the_same_both_ways(name, data, policy, reason):
+def test_fast_path_emits_the_same_for_model_outputs(name, data, policy, reason):
     text = data.draw(written(name))
     check_both_ways(get_format(name), data.draw(cuts(text)), reason, tools=TOOLS, policies=policy)
 
 
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
-def test_any_text_is_the_same_both_ways(family, data, kw, reason):
+def test_fast_path_emits_the_same_for_any_text(family, data, kw, reason):
     fmt, text = data.draw(family.texts)
     text += data.draw(st.sampled_from(["", "", text, "\n" + text]))
     check_both_ways(fmt, data.draw(cuts(text)), reason, **kw)

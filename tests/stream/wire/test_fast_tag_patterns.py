@@ -1,4 +1,4 @@
-"""The short way through a call in tags: what each step reads, and what waits for it."""
+"""Tests of the fast path for calls in tags."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IN_TAGS = [
 
 
 def check_waits(step, text):
-    """Assert that a step waits at each character of a text, and for nothing else."""
+    """Assert that a pattern waits at each prefix of a text, and not for other text."""
     for size in range(len(text)):
         assert step.match(text[:size]) is None
         assert step.may_follow(Window(text[:size])), text[:size]
@@ -52,7 +52,7 @@ def check_waits(step, text):
         (IN_JSON.replace(arguments={"start": "<args>\n"}), "f>\n<args>\n{", 10),
     ],
 )
-def test_the_head_is_read_up_to_the_arguments(fmt, text, end):
+def test_head_pattern_ends_before_the_arguments(fmt, text, end):
     head = usual_tags(fmt).head
     found = head.match(f"{text}so")
     assert (found[1], found.end()) == (text.strip().split(">")[0], end)
@@ -70,12 +70,12 @@ def test_the_head_is_read_up_to_the_arguments(fmt, text, end):
         (IN_JSON, "f>\n[1]"),
     ],
 )
-def test_another_head_is_left_to_the_long_way(fmt, text):
+def test_unusual_head_is_not_matched(fmt, text):
     assert usual_tags(fmt).head.match(text) is None
 
 
 @pytest.mark.parametrize("name", IN_TAGS)
-def test_the_steps_of_named_formats_wait_at_each_character(name):
+def test_patterns_of_built_in_formats_wait_at_each_character(name):
     fmt = get_format(name)
     arguments, steps = fmt.arguments, usual_tags(fmt).arguments
     key = arguments.name_prefix.strip() + "days" + arguments.name_suffix + arguments.value_prefix
@@ -102,7 +102,7 @@ def test_the_steps_of_named_formats_wait_at_each_character(name):
         (TAGGED.replace(function={"close": ""}), "\n</p>\n</call>", "</call>"),
     ],
 )
-def test_a_value_ends_before_an_argument_or_what_closes_the_call(fmt, text, closer):
+def test_value_ends_before_an_argument_or_a_closer(fmt, text, closer):
     steps = usual_tags(fmt).arguments
     start = text.rindex("<")
     found = steps.end.match(text)
@@ -110,7 +110,7 @@ def test_a_value_ends_before_an_argument_or_what_closes_the_call(fmt, text, clos
     scalar = steps.scalar.match(f"1{text}")
     assert (scalar[1], scalar.end(), scalar[scalar.re.groups]) == ("1", start + 1, closer)
     check_waits(steps.end, text)
-    # Here white space stands that hardly any model writes.
+    # Hardly any model writes this whitespace.
     check_waits(steps.end, f"{text[:start].rstrip()}\t \n{text[start:]}")
 
 
@@ -121,39 +121,39 @@ def test_a_value_ends_before_an_argument_or_what_closes_the_call(fmt, text, clos
         (TAGGED, "\n</p>\n</call>"),
         (TAGGED, "\n</p>so</f>"),
         (TWO_MARKERS, "\n</value></f>"),
-        # Others end the arguments first, or the closer begins another marker.
+        # Another marker ends the arguments first, or begins with the closer.
         (TAGGED.replace(arguments={"end": "</args>"}), "\n</p>\n</f>"),
         (TAGGED.replace(tools={"section_end": "</f>s"}), "\n</p>\n</f>"),
         (TAGGED.replace(turn={"ends": ("</f>s",)}), "\n</p>\n</f>"),
         (TAGGED.replace(tools={"section_end": "</f>s"}), "\n</p>\n?"),
     ],
 )
-def test_another_end_is_left_to_the_long_way(fmt, text):
+def test_unusual_end_is_not_matched(fmt, text):
     assert usual_tags(fmt).arguments.end.match(text) is None
 
 
-def test_a_line_end_before_a_value_may_be_left_out():
+def test_line_break_before_a_value_is_optional():
     steps = usual_tags(TAGGED).arguments
     assert steps.key.match("<p=a>x").end() == len("<p=a>")
     assert steps.key.match("<p=a>\nx").end() == len("<p=a>\n")
     assert steps.key.match("<p=a>\n\nx").end() == len("<p=a>\n")
-    # Whether there is one is not known yet.
+    # A line break may still follow.
     assert steps.key.match("<p=a>") is None
     assert steps.key.may_follow(Window("<p=a>"))
     assert steps.key.match("<p=a>\r\nx") is None
     assert usual_tags(TWO_MARKERS).arguments.key.match("<key>a</key><value>")
-    # Before a name's end there is none.
+    # Whitespace before the end of a name is not allowed.
     assert steps.key.match("<p=a >x") is None
 
 
-def test_white_space_round_what_stands_before_a_value_may_be_left_out():
+def test_whitespace_around_the_value_prefix_is_optional():
     spaced = TWO_MARKERS.replace(arguments={"value_prefix": "\n<value>\n"})
     for text in ("<key>a</key>\n<value>\n", "<key>a</key><value>"):
         found = usual_tags(spaced).arguments.key.match(f"{text}x")
         assert (found[1], found.end()) == ("a", len(text))
 
 
-def test_json_in_tags_has_no_such_steps():
+def test_json_in_tags_has_no_argument_patterns():
     assert usual_tags(IN_JSON).arguments is None
 
 
@@ -169,11 +169,11 @@ def test_json_in_tags_has_no_such_steps():
         {"arguments": {"name_prefix": "</", "end": "</args>"}},
     ],
 )
-def test_a_head_that_is_not_told_at_sight_has_no_steps(groups):
+def test_ambiguous_head_has_no_fast_patterns(groups):
     assert usual_tags(TAGGED.replace(**groups)) is None
 
 
-def test_an_id_that_holds_the_name_is_read_as_one():
+def test_id_with_the_name_is_matched_as_the_name():
     call_id = {"position": "PRE_FUNC_NAME", "holds_name": True}
     assert usual_tags(IN_JSON.replace(call_id=call_id)).head.match("functions.f:0>{")
 
@@ -203,12 +203,12 @@ def test_an_id_that_holds_the_name_is_read_as_one():
         {"name_suffix": ">", "value_prefix": "is:"},
     ],
 )
-def test_arguments_that_are_not_told_at_sight_have_no_steps(arguments):
+def test_ambiguous_arguments_have_no_fast_patterns(arguments):
     blank = {"literal_name_suffix": " "}
     assert usual_tags(TAGGED.replace(arguments=blank)).arguments is not None
     assert usual_tags(TAGGED.replace(arguments=arguments)).arguments is None
 
 
-def test_where_nothing_ends_calls_nothing_shows_that_a_value_has_ended():
+def test_calls_without_closers_have_no_argument_patterns():
     open_ended = TAGGED.replace(tools={"per_call_end": ""}, function={"close": ""})
     assert usual_tags(open_ended).arguments is None

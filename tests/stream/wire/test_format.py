@@ -1,4 +1,4 @@
-"""The wire format: data that goes to JSON and back, and refuses to contradict itself."""
+"""Tests of the wire format: JSON, validation and `replace`."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from ...strategies.wire_json_and_tags import formats
 
 
 @given(formats())
-def test_json_both_ways(fmt):
+def test_format_round_trips_through_json(fmt):
     assert WireFormat.from_json(fmt.to_json()) == fmt
     assert hash(WireFormat.from_json(fmt.to_json())) == hash(fmt)
     assert json.loads(fmt.to_json())["tools"]["format"] == fmt.tools.format
 
 
-def test_it_is_frozen():
+def test_format_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         TAGS.verified = True
 
 
-def test_replace_takes_groups_and_fields_of_groups():
+def test_replace_accepts_groups_and_fields():
     assert TAGS.replace(tools=ToolsFormat()).tools.format is ToolFormat.NONE
     changed = TAGS.replace(tools={"per_call_start": "<x>"}, verified=True)
     assert changed.tools.per_call_start == "<x>"
@@ -48,7 +48,7 @@ def test_replace_takes_groups_and_fields_of_groups():
     assert TAGS.tools.per_call_start == "<call>\n"
 
 
-def test_words_stand_for_enumerated_values():
+def test_enum_values_are_given_as_words():
     assert WireFormat.from_json(
         '{"reasoning": {"mode": "DELIMITER", "end": "x"}}'
     ).reasoning.mode is (ReasoningMode.DELIMITER)
@@ -73,7 +73,7 @@ def test_words_stand_for_enumerated_values():
         (json.dumps({"preserved_tokens": {}}), "preserved_tokens must be"),
     ],
 )
-def test_what_cannot_be_is_refused(text, says):
+def test_invalid_json_document_raises(text, says):
     with pytest.raises(FormatError, match=says):
         WireFormat.from_json(text)
 
@@ -166,7 +166,7 @@ LAST = "arguments without a name_prefix need an end marker of arguments or calls
         ({"tools": {"format": "TAG_WITH_JSON", "per_call_start": "<call>"}}, ""),
     ],
 )
-def test_what_one_part_needs_of_another(groups, says):
+def test_incomplete_groups_raise(groups, says):
     if not says:
         assert WireFormat().replace(**groups) == WireFormat.from_json(json.dumps(groups))
         return
@@ -184,14 +184,14 @@ def test_what_one_part_needs_of_another(groups, says):
         ("tools", {"section_start": "<calls>", "name_field": "name"}, "format"),
     ],
 )
-def test_markers_need_what_they_are_of(group, given, choice):
+def test_markers_need_a_mode_or_format(group, given, choice):
     with pytest.raises(FormatError, match=f"start has no effect without a {group}.{choice}"):
         WireFormat().replace(**{group: given})
     assert WireFormat().replace(**{group: given | {choice: "NONE"}})
     assert TAGS.replace(reasoning=THINK).replace(**{group: given})
 
 
-def test_the_texts_that_a_model_writes_come_with_their_groups():
+def test_marker_texts_are_listed_with_their_groups():
     assert list(marker_texts(WireFormat())) == []
     fmt = WireFormat().replace(
         turn={"headers": ("<a>", "<b>"), "ends": ("", "</s>")},
@@ -202,7 +202,7 @@ def test_the_texts_that_a_model_writes_come_with_their_groups():
     assert list(marker_texts(fmt)) == texts
 
 
-def test_replace_names_what_there_is():
+def test_replace_of_an_unknown_field_raises_with_the_known_ones():
     with pytest.raises(FormatError, match="reasoning"):
         TAGS.replace(thinking={})
     with pytest.raises(FormatError, match="per_call_start"):
@@ -216,7 +216,7 @@ def test_replace_names_what_there_is():
 
 
 @pytest.mark.parametrize("kind", [ReasoningMode, ContentMode, ToolFormat, CallIdPosition])
-def test_help_says_what_each_word_means(kind):
+def test_docstring_describes_each_enum_value(kind):
     for word in kind:
         assert re.search(rf"^    {word}: \S", getdoc(kind), re.MULTILINE)
 
@@ -225,7 +225,7 @@ GROUPS = [field.default_factory for field in dataclasses.fields(WireFormat())]
 
 
 @pytest.mark.parametrize("kind", [WireFormat, *filter(dataclasses.is_dataclass, GROUPS)])
-def test_help_says_what_each_field_means(kind):
+def test_docstring_describes_each_field(kind):
     named = re.findall(r"^    ([a-z_]+): \S", getdoc(kind), re.MULTILINE)
     assert {*named} == {field.name for field in dataclasses.fields(kind)}
 
@@ -243,8 +243,8 @@ FIELDS += [
 
 
 @pytest.mark.parametrize(("group", "name", "kind"), FIELDS)
-def test_a_value_of_another_type_is_refused_when_the_group_is_made(group, name, kind):
-    """Letters of a text would be markers, and a marker that is a number breaks in an output."""
+def test_field_of_the_wrong_type_raises(group, name, kind):
+    """Check that types are validated early: letters of a string would become markers."""
     make = getattr(deltaparse.stream, group)
     for value in ("</s>", b"</s>", 1, 0, None, True, ("</s>",), ["</s>", 1], {"</s>"}, {}):
         fits = type(value) is kind or (kind is tuple and value == ["</s>"])
@@ -256,31 +256,31 @@ def test_a_value_of_another_type_is_refused_when_the_group_is_made(group, name, 
 
 
 def change(group, name, value):
-    """The changes that set one field of a format."""
+    """Return the changes that set one field of a format."""
     named = {field.type: field.name for field in fields(WireFormat)}
     return {named[group]: {name: value}} if group in named else {name: value}
 
 
-def test_a_text_in_the_place_of_several_is_answered_with_the_right_spelling():
+def test_string_instead_of_a_tuple_raises_with_the_right_spelling():
     with pytest.raises(FormatError, match=r"write \('</s>',\)"):
         deltaparse.TurnFormat(ends="</s>")
     with pytest.raises(FormatError, match=r"write \('<x>',\)"):
         WireFormat(preserved_tokens="<x>")
 
 
-def test_a_list_of_texts_becomes_a_tuple():
+def test_list_of_strings_becomes_a_tuple():
     assert deltaparse.TurnFormat(ends=["</s>"]) == deltaparse.TurnFormat(ends=("</s>",))
     assert hash(WireFormat(preserved_tokens=["<x>"])) == hash(WireFormat(preserved_tokens=("<x>",)))
 
 
 @pytest.mark.parametrize("version", ["true", "1.0", '"1"', "null", "2"])
-def test_a_version_is_the_number_one(version):
+def test_version_must_be_the_number_one(version):
     with pytest.raises(FormatError, match="version"):
         WireFormat.from_json(f'{{"version": {version}}}')
     assert WireFormat.from_json('{"version": 1}') == WireFormat.from_json("{}") == WireFormat()
 
 
-def test_a_mapping_becomes_switches():
+def test_mapping_becomes_switches():
     fmt = WireFormat(switches={"think": ["prompt"]})
     assert type(fmt.switches) is type(WireFormat().switches)
     assert fmt.switches["think"] == ("prompt",)

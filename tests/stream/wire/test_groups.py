@@ -1,4 +1,4 @@
-"""The groups of a format: what their fields take, and what they answer."""
+"""Tests of the groups of a format: fields and methods."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from deltaparse import ArgumentsFormat, FormatError, ReasoningFormat, ToolsForma
 from deltaparse.stream.wire.groups import Switches
 
 
-def test_pairs_of_reasoning():
+def test_pairs_of_reasoning_markers():
     fmt = ReasoningFormat(start="<a>", end="</a>", alternatives=("<b>", "</b>", "<c>", "</c>"))
     assert fmt.pairs == (("<a>", "</a>"), ("<b>", "</b>"), ("<c>", "</c>"))
     assert ReasoningFormat(start="<a>", alternatives=("<b>",)).pairs == (("<a>", ""),)
 
 
-def test_ways_of_an_argument():
+def test_notations_of_an_argument():
     usual = {"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"}
     others = ("number", "<n=", ">", "</n>", "boolean", "<b=", "!", "</b>")
     first = ("", "<p=", ">", "</p>")
@@ -32,11 +32,11 @@ def test_ways_of_an_argument():
         ("<b=city!", "city"),
         ("<p=the city>", ""),
         ("<p=city", ""),
-        # Without a name in one way, it may have one in another.
+        # The name may be found in another notation.
         ("<p=>", "p"),
     ],
 )
-def test_what_a_marker_that_opens_an_argument_names(marker, name):
+def test_name_in_the_opening_marker_of_an_argument(marker, name):
     ways = ("boolean", "\n<b=", "!\n", "</b>", "number", "<", "=>", "</n>")
     fmt = ArgumentsFormat(name_prefix="\n<p=", name_suffix=">\n", alternatives=ways)
     assert fmt.named_by(marker) == name
@@ -52,12 +52,12 @@ def test_what_a_marker_that_opens_an_argument_names(marker, name):
         ("format", "XML", "format must be one of NONE, JSON_NATIVE, .*, not 'XML'"),
     ],
 )
-def test_what_a_field_takes_is_said(name, value, says):
+def test_invalid_field_value_raises_with_the_expected_type(name, value, says):
     with pytest.raises(FormatError, match=says):
         ToolsFormat(**{name: value})
 
 
-def test_switches_are_a_mapping():
+def test_switches_behave_like_a_mapping():
     switches = Switches({"think": ["prompt"], "b": ()})
     assert dict(switches) == {"think": ("prompt",), "b": ()}
     assert len(switches) == 2
@@ -67,12 +67,12 @@ def test_switches_are_a_mapping():
 
 
 @pytest.mark.parametrize("given", [3, "think", ["think"], {1: ()}, {"a": (), 1: ()}])
-def test_other_things_are_no_switches(given):
+def test_invalid_switches_raise(given):
     with pytest.raises(FormatError, match=r"^switches must map strings to tuples"):
         Switches(given)
 
 
 @pytest.mark.parametrize("changes", ["prompt", (1,), None, 3])
-def test_what_a_switch_changes_are_texts(changes):
+def test_changes_of_a_switch_must_be_strings(changes):
     with pytest.raises(FormatError, match=r"^switches must be a tuple of strings"):
         Switches({"think": changes})

@@ -1,4 +1,4 @@
-"""Whether a marker begins a header: told from all that may follow it, at any cut."""
+"""Tests of the recognition of headers, in any chunking."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def first(text):
 
 
 @pytest.mark.parametrize("text", WHOLE)
-def test_a_header_is_one_up_to_its_last_marker(text):
+def test_header_is_recognized_at_its_last_marker(text):
     marker = first(text)
     assert header_ahead(MARKS, marker, f"a{text} b", 1) == 1 + len(text)
     for cut in range(len(marker), len(text)):
@@ -51,13 +51,13 @@ def test_a_header_is_one_up_to_its_last_marker(text):
 
 
 @pytest.mark.parametrize("text", NONE)
-def test_what_is_no_header_is_none_however_it_goes_on(text):
+def test_text_that_cannot_be_a_header_is_rejected_early(text):
     assert header_ahead(MARKS, first(text), f"a{text} b", 1) == -1
     made = [header_ahead(MARKS, first(text), text[:cut], 0) for cut in range(9, len(text) + 1)]
     assert made == sorted(made, reverse=True)
     assert set(made) <= {0, -1}
 
 
-def test_a_header_may_name_a_recipient_and_no_channel():
+def test_header_with_a_recipient_but_no_channel():
     text = "<|start|>assistant to=f<|message|>"
     assert header_ahead(MUSE, "<|start|>", text, 0) == len(text)

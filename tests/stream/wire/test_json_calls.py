@@ -1,4 +1,4 @@
-"""A format whose calls a server constrained to JSON that stands alone: what of it is left."""
+"""Tests of formats whose calls a server constrained to plain JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OF_CALLS = ("function", "arguments", "call_id", "code")
 
 
 @pytest.mark.parametrize("name", ["hermes", "glm45", "kimi_k2", "gpt_oss", "llama3_json"])
-def test_calls_are_json_and_the_rest_of_a_turn_is_as_it_was(name):
+def test_in_json_changes_only_the_calls(name):
     fmt = get_format(name)
     made = in_json(fmt)
     assert made.tools == ToolsFormat(
@@ -25,6 +25,6 @@ def test_calls_are_json_and_the_rest_of_a_turn_is_as_it_was(name):
     assert all(getattr(made, group) == getattr(fmt, group) for group in GROUPS)
     for group in OF_CALLS:
         of_call = getattr(made, group)
-        # A header names the function of a call in channels.
+        # In channel formats the header carries the function name.
         left = getattr(fmt, group) if fmt.derived.has_channels else type(of_call)()
         assert of_call == left

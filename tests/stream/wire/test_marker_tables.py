@@ -1,4 +1,4 @@
-"""The markers of a format in each place of a turn, and what each of them means there."""
+"""Tests of the markers of a format in each place of a turn, and of their roles."""
 
 from __future__ import annotations
 
@@ -69,20 +69,20 @@ def made(fmt=FMT, *, calls=True, **options):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_what_is_looked_for_in_a_place(place):
+def test_markers_in_each_place_of_a_turn(place):
     assert set(getattr(made(), place).literals) == PLACES[place]
     without = PLACES[place] - STARTS - ALL_CLOSERS
     assert set(getattr(made(calls=False), place).literals) == without
 
 
-def test_reasoning_that_what_follows_it_ends_is_ended_by_calls_too():
+def test_reasoning_ended_by_content_is_ended_by_calls_too():
     content = {"mode": "ALWAYS_WRAPPED", "start": "</think>", "end": ""}
     tables = made(FMT.replace(content=content))
     assert set(tables.in_reasoning.literals) == THOUGHT | STARTS | TURN_ENDS
     assert tables.in_reasoning_only == tables.in_reasoning
     assert all(tables.role(marker) is Role.CONTENT_START for marker in THOUGHT)
     assert not tables.content_opened.literals
-    # Nothing ends such content, but it may begin once more.
+    # This content has no end marker, but may begin again.
     assert set(tables.in_content_end.literals) == ANYWHERE | CLOSERS | THOUGHT
 
 
@@ -95,7 +95,7 @@ def test_reasoning_that_what_follows_it_ends_is_ended_by_calls_too():
         ("\nASSISTANT: ", set()),
     ],
 )
-def test_a_header_with_a_tag_in_it_is_known_behind_an_end(header, known):
+def test_header_with_a_tag_is_recognized_after_a_turn_end(header, known):
     fmt = WireFormat().replace(turn={"headers": (header,), "ends": ("<e>",)})
     tables = marker_tables(fmt, calls=True)
     assert set(tables.at_start.literals) == known
@@ -103,7 +103,7 @@ def test_a_header_with_a_tag_in_it_is_known_behind_an_end(header, known):
     assert message.content == ("Hi" if known else f"Hi<e>{header}")
 
 
-def test_what_a_marker_means():
+def test_roles_of_markers():
     tables = made()
     roles = {
         Role.HEADER: {"<turn>model"},
@@ -133,15 +133,15 @@ def test_what_a_marker_means():
     assert tables.stray_closers == CLOSERS
 
 
-def test_a_closer_that_may_be_something_else_is_no_stray():
+def test_ambiguous_closer_is_not_a_stray_closer():
     tools = {"per_call_end": "|]", "section_end": "<answer>"}
     assert made(FMT.replace(tools=tools)).stray_closers == set()
-    # An opener has it in it: a fence, for one.
+    # An opener contains the closer, for example a code fence.
     fence = {"section_start": "", "per_call_start": "```json", "per_call_end": "json"}
     assert made(FMT.replace(tools=fence)).stray_closers == {"</calls>"}
 
 
-def test_a_closer_that_ends_the_turn_ends_that():
+def test_closer_that_ends_the_turn_is_a_turn_end():
     tables = made(FMT.replace(turn={"ends": ("</call>",)}))
     assert tables.turn_ends == {"</call>"}
     assert tables.stray_closers == {"</calls>"}
@@ -149,7 +149,7 @@ def test_a_closer_that_ends_the_turn_ends_that():
     assert tables.role_in_text["</call>"] is Role.TURN_END
 
 
-def test_code_blocks_are_looked_for_where_calls_are_constrained():
+def test_constrained_calls_may_be_in_code_blocks():
     tables = made(constrained=True)
     assert tables.role_in_text["```"] is tables.role_in_text["```json"] is Role.TOOL_START
     assert tables.trailing("```") == tables.trailing("```json") == "\n"
@@ -163,13 +163,13 @@ def test_code_blocks_are_looked_for_where_calls_are_constrained():
     assert not made().reads_separators
 
 
-def test_where_no_calls_are_written_no_marker_begins_one():
+def test_format_without_calls_has_no_call_starts():
     tables = made(FMT.replace(tools={"format": "NONE"}))
     assert not tables.call_starts.literals
     assert tables.in_content == made(calls=False).in_content
 
 
-def test_what_unmarked_calls_begin_with():
+def test_first_characters_of_unmarked_calls():
     assert made(UNMARKED).unmarked_call.match("{")
     assert not made(UNMARKED).unmarked_call.match("[")
     assert made(UNMARKED.replace(tools={"array_wrapped": True})).unmarked_call.match("[")
@@ -180,7 +180,7 @@ def test_what_unmarked_calls_begin_with():
     assert made(get_format("pythonic"), constrained=True).unmarked_call.match("{")
 
 
-def test_calls_that_no_marker_proves_are_told_by_their_look_or_by_a_name_before_them():
+def test_unproven_and_structural_only_formats():
     for fmt, unproven, by_look in (
         (UNMARKED, True, True),
         (get_format("functionary_v32"), True, False),
@@ -208,20 +208,20 @@ def test_calls_that_no_marker_proves_are_told_by_their_look_or_by_a_name_before_
         ({"behind_content": True, "per_call_start": "<call>"}, {"<call>"}),
     ],
 )
-def test_heads_of_calls_behind_content(tools, heads):
+def test_heads_of_calls_after_content(tools, heads):
     fmt = UNMARKED.replace(turn={"ends": ()}, tools=tools)
     assert set(made(fmt).in_content.literals) - {"<think>"} == heads
     assert not made(fmt, calls=False).in_content.literals
 
 
-def test_a_word_that_starts_content_ends_where_white_space_stands():
+def test_content_start_like_a_word_keeps_its_whitespace():
     content = {"mode": "ALWAYS_WRAPPED", "start": ">>>all\n\n"}
     tables = made(WireFormat().replace(content=content))
     assert tables.content_opened.literals == (">>>all\n",)
     assert tables.trailing(">>>all\n") == "\n"
 
 
-def test_content_may_stand_in_markers_in_some_turns_only():
+def test_content_markers_of_some_turns():
     tables = made(FMT.replace(content={"mode": "WRAPPED_WITH_CALLS"}))
     assert not tables.content_opened.literals
     assert "<answer>" in tables.in_content_start.literals
@@ -231,14 +231,14 @@ def test_content_may_stand_in_markers_in_some_turns_only():
     assert set(plain.in_content_start.literals) == set(plain.in_content_end.literals) == TEXT
 
 
-def test_calls_in_messages_have_tables_of_their_own():
+def test_calls_in_messages_have_their_own_tables():
     fmt = FMT.replace(channels={"start": "<start>", "message": "<msg>", "ends": ("<eom>",)})
     inner = made(fmt).in_message
     assert inner.turn_ends == TURN_ENDS | {"<eom>"}
     assert set(inner.in_content.literals) == STARTS | CLOSERS | TURN_ENDS | {"<eom>"}
     assert set(inner.at_start.literals) == set(inner.reasoning_start.literals) == set()
     assert made(fmt, calls=False).in_message is None
-    # They may stand round JSON all the same.
+    # These markers may still surround JSON.
     constrained = made(fmt, constrained=True)
     assert constrained.in_message is None
     beside = {"<calls>", "<call>", "```", "```json"} | ALL_CLOSERS
@@ -255,45 +255,45 @@ def test_calls_in_messages_have_tables_of_their_own():
         ({}, ""),
     ],
 )
-def test_white_space_before_plain_content(content, space):
+def test_whitespace_before_plain_content(content, space):
     assert made(WireFormat().replace(content=content)).content_space == space
 
 
-def test_reasoning_that_no_marker_opens_is_open():
+def test_reasoning_without_a_start_marker_is_open():
     reasoning = {"mode": "DELIMITER", "start": "\n", "end": "[END]"}
     message = parse("Hi[END]so", WireFormat().replace(reasoning=reasoning))
     assert (message.reasoning_content, message.content) == ("Hi", "so")
 
 
-def test_markers_of_reasoning_mean_nothing_where_there_is_none():
+def test_reasoning_markers_are_ignored_without_reasoning():
     tables = made(FMT.replace(reasoning={"mode": "NONE"}))
     assert set(tables.at_edge.literals) == EDGE - THOUGHT - {"<think>"}
 
 
-def test_what_ends_reasoning_depends_on_what_opened_it():
+def test_end_of_reasoning_depends_on_its_start():
     others = ("\n<b>\n", "\n</b>", "<b>", "</c>")
     tables = made(FMT.replace(reasoning={"alternatives": others}))
     assert tables.reasoning_ends == {"<think>": {"</think>"}, "<b>": {"</b>", "</c>"}}
     assert made().reasoning_ends == {"<think>": {"</think>"}}
 
 
-def test_markers_that_begin_like_a_list():
+def test_markers_that_begin_with_a_bracket():
     tools = {"section_start": "[calls]", "per_call_start": "\n[call]"}
     assert set(made(FMT.replace(tools=tools)).bracketed.literals) == {"[calls]", "[call]"}
 
 
-def test_markers_that_change_what_is_read_behind_them():
+def test_openers_that_change_the_following_text():
     assert made().call_openers == ("", "", "<calls>", "")
     spaced = IN_TAGS.replace(function={"name_prefix": "\n<f="})
     assert made(spaced).call_openers == made(IN_TAGS).call_openers == ("<f=", "", "", "")
     code = {"start": "<code>\n", "function": "run"}
     assert made(FMT.replace(code=code)).call_openers == ("", "<code>", "<calls>", "")
     assert made(FMT.replace(code={"start": "<code>"})).call_openers.code == ""
-    # Only tags have a name behind it.
+    # Only calls in tags have a name after the prefix.
     assert made(FMT.replace(function={"name_prefix": "<f="})).call_openers.prefix == ""
 
 
-def test_what_stands_before_another_call():
+def test_separators_before_another_call():
     separated = {"separator": " ;\n", "section_start": "", "per_call_start": "\n<call>"}
     for fmt in (IN_TAGS.replace(tools=separated), FMT.replace(tools=separated)):
         tables = made(fmt)
@@ -304,7 +304,7 @@ def test_what_stands_before_another_call():
             assert literal not in tables.at_edge.literals
             assert tables.begins_calls(literal)
         assert not made(fmt, calls=False).call_starts.literals
-    # A name has no other marker before it; the separator of a list stands in no such place.
+    # The prefix is the only marker before the name. The separator of a list is elsewhere.
     tables = made(IN_TAGS.replace(tools={"separator": ", ", "per_call_start": ""}))
     assert ",<f=" in tables.after_call.literals
     for tools in ({**separated, "separator": "\n"}, {**separated, "separator": "<"}):
@@ -313,13 +313,13 @@ def test_what_stands_before_another_call():
     assert made(alone).call_openers.separator == ""
 
 
-def test_what_stands_between_calls_in_no_markers():
+def test_separators_of_unmarked_calls():
     assert set(made(UNMARKED).separators.literals) == {",", ";"}
     bars = UNMARKED.replace(tools={"separator": " |\n"})
     assert set(made(bars).separators.literals) == {",", ";", "|"}
 
 
-def test_words_that_begin_calls_or_content_stand_at_the_start_of_a_line():
+def test_markers_that_are_words_count_at_line_starts():
     fmt = WireFormat().replace(
         turn={"ends": ("\nUser:",)},
         reasoning={"mode": "TAG_BASED", "start": "\nThought:", "end": "\nSo:"},
@@ -329,7 +329,7 @@ def test_words_that_begin_calls_or_content_stand_at_the_start_of_a_line():
     assert made(fmt).at_line_start == {"Answer:", "Action:"}
 
 
-def test_keys_of_calls():
+def test_keys_of_calls_in_json():
     tools = {"name_field": "tool", "arguments_field": "args", "id_field": "nr"}
     own = {"tool": Field.NAME, "args": Field.ARGUMENTS, "nr": Field.ID, "type": Field.TYPE}
     fmt = FMT.replace(tools=tools)
@@ -361,7 +361,7 @@ def test_keys_of_calls():
         ('"": "function", "name": "f", "arguments": {"a": 1}', ["unused_member"]),
     ],
 )
-def test_keys_that_all_models_know(members, issues):
+def test_common_keys_are_reported_as_odd_members(members, issues):
     message = parse(f"<calls><call>{{{members}}}</call></calls>", FMT)
     assert [(call.name, call.arguments) for call in message.tool_calls] == [("f", '{"a": 1}')]
     assert [issue.kind for issue in message.issues] == issues
@@ -381,7 +381,7 @@ def test_keys_that_all_models_know(members, issues):
         ('"1": "v"', ["unused_member"]),
     ],
 )
-def test_constant_members_say_nothing(member, issues):
+def test_constant_members_are_not_reported(member, issues):
     fmt = FMT.replace(tools={"constants": ("v", "1", "at", '"x"', "by", '{"a": [null]}')})
     text = f'<calls><call>{{"name": "f", {member}, "arguments": {{}}}}</call></calls>'
     message = parse(text, fmt)
@@ -399,10 +399,10 @@ def test_constant_members_say_nothing(member, issues):
         ({"call_id": {"position": "PRE_FUNC_NAME"}}, None),
     ],
 )
-def test_usual_steps_are_not_for_calls_that_wait_for_an_id(groups, before):
+def test_no_fast_patterns_for_calls_that_wait_for_an_id(groups, before):
     for fmt, kind in ((TAGS, "usual_head"), (IN_TAGS, "usual_tags")):
         tables = made(fmt.replace(**groups))
-        # The key of an id is part of calls in JSON only.
+        # Only calls in JSON have a key for ids.
         waits = before and not (fmt is IN_TAGS and "tools" in groups)
         if before is not None:
             assert tables.id_before_call is waits
@@ -410,26 +410,26 @@ def test_usual_steps_are_not_for_calls_that_wait_for_an_id(groups, before):
             assert (getattr(tables, kind) is None) is waits
 
 
-def test_usual_steps_are_of_the_own_kind_of_calls_only():
+def test_fast_patterns_exist_only_for_the_call_family():
     assert made(TAGS).usual_tags is None
     assert made(TAGS.replace(function={"name_suffix": ">"})).usual_tags is None
     assert made(IN_TAGS).usual_head is None
     assert made(UNMARKED).usual_head is None
     assert made(LIST).usual_head is None
     assert made(TAGS.replace(tools={"name_is_key": True})).usual_head is None
-    # What would end a string begins like a name.
+    # The marker that ends a string begins like a name.
     assert made(TAGS.replace(tools={"per_call_end": "end"})).usual_head is None
     assert made(get_format("functionary_v32")).usual_tags is None
 
 
-def test_usual_steps_are_made_once_when_they_are_asked_for():
+def test_fast_patterns_are_created_lazily_and_once():
     tables = made(IN_TAGS)
     with patch.object(module, "usual_tags", wraps=module.usual_tags) as asked:
         assert tables.usual_tags is tables.usual_tags is not None
     assert asked.call_count == 1
 
 
-def test_tables_are_made_once_for_equal_formats():
+def test_tables_are_cached_for_equal_formats():
     fmt = FMT.replace()
     tables = marker_tables(fmt, calls=True)
     assert tables is marker_tables(fmt, calls=True)

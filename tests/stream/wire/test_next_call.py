@@ -1,4 +1,4 @@
-"""What proves that a string in a call was not closed, as a pattern."""
+"""Tests of patterns that prove an unclosed string in a call."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def stands(fmt, text, quote, *, final=True):
         (IN_JSON, '</call>{"n', False),
         (IN_JSON, '<call>{"n', False),
         (IN_JSON, '</call> so <call>{"n', False),
-        # A quote that a string can hold: it ends there.
+        # The quotation mark ends the string in a valid way.
         (IN_JSON, '</call><call>{",', False),
         (IN_JSON, '</call><call>{"}', False),
         (IN_JSON, "</call>" * 4 + '<call>{"n', True),
@@ -69,7 +69,7 @@ def stands(fmt, text, quote, *, final=True):
         (WITH_ID, '</f><f=g>{"n', True),
         (WITH_JSON, '</f><f=g><id>1</id>{"n', False),
         (WITH_JSON, '</f><f=g> so {"n', False),
-        # Models leave out an id, but not always what ends it.
+        # Models leave out an id, but sometimes keep its end marker.
         (WITH_ID, '</f><f=g></id>{"n', True),
         (get_format("mistral_small"), '[TOOL_CALLS]g[CALL_ID]1[ARGS]{"n', True),
         (get_format("mistral_small"), '[TOOL_CALLS]g[ARGS]{"n', True),
@@ -88,23 +88,23 @@ def stands(fmt, text, quote, *, final=True):
         (BY_NAME.replace(function={"close_suffix": ">\n"}), '</f> <f=g>{"n', True),
         (BY_NAME.replace(tools={"per_call_end": "|"}), '|<f=g>{"n', True),
         (BY_NAME.replace(tools={"per_call_end": ""}), '</f><call><f=g>{"n', True),
-        # The opener begins like a closer, but is none.
+        # The opener only begins like a closer.
         (BY_NAME.replace(tools={"per_call_end": ""}, function={"close": "<"}), '<f=g>{"n', False),
         (CHANNELS, '<call><start>model<ch>final<msg>{"n', True),
         (CHANNELS, '<end><start>model<msg> {"n', True),
         (CHANNELS, '<call>model<msg>{"n', False),
         (CHANNELS, '<call><start>model{"n', False),
         (CHANNELS, '<call><start>model<msg>so: "n', False),
-        # No closers: an opener shows the next call.
+        # Without closers, an opener shows the next call.
         (UNCLOSED, '<call><f=g>{"n', True),
         (SECTION, '</f>* g>{"n', True),
         (SECTION, '</f><calls>g>{"n', False),
     ],
 )
-def test_what_a_string_cannot_hold(fmt, text, proves):
+def test_next_call_proves_an_unclosed_string(fmt, text, proves):
     assert stands(fmt, text, '"') is proves
     if proves:
-        # Until its last character came, more text may prove it.
+        # Before the last character, more text may complete the proof.
         assert all(stands(fmt, text[:cut], '"', final=False) is None for cut in range(len(text)))
 
 
@@ -118,16 +118,16 @@ def test_what_a_string_cannot_hold(fmt, text, proves):
         (CHANNELS, {"<call>", "<end>"}),
         (UNCLOSED, {"<call>", "<f="}),
         (SECTION, {"</call>", "</f>"}),
-        # What a string cannot hold as it is ends it anyhow.
+        # A string cannot contain this marker, so a proof is not needed.
         (IN_JSON.replace(tools={"section_end": '"end"'}), {"</call>"}),
         (IN_JSON.replace(tools={"section_end": "\\end"}), {"</call>"}),
     ],
 )
-def test_the_proof_begins_with_a_marker(fmt, first):
+def test_next_call_begins_with_a_marker(fmt, first):
     assert set(next_call(fmt).markers.literals) == first
 
 
-def test_no_marker_stands_in_a_key_without_quotes():
+def test_markers_outside_of_strings():
     assert set(next_call(IN_JSON).outside.literals) == {"</call>", "<call>", "<end>"}
 
 
@@ -144,10 +144,10 @@ def test_no_marker_stands_in_a_key_without_quotes():
         TAGGED,
     ],
 )
-def test_nothing_proves_it_where_no_marker_begins_calls(fmt):
+def test_formats_without_openers_have_no_next_call(fmt):
     assert next_call(fmt) is None
 
 
-def test_the_longer_marker_of_two_is_tried_first():
+def test_longer_marker_is_tried_first():
     fmt = IN_JSON.replace(tools={"section_end": "</call>s"})
     assert stands(fmt, '</call>s<call>{"n', '"')

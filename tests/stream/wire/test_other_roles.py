@@ -1,4 +1,4 @@
-"""The headers of other roles: which texts are one, and how long it takes to know."""
+"""Tests of the headers of other roles."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def found(headers, text, *, markers=(), pos=0, final=False):
         (CHATML, "<|im_start|>\n", None),
         (CHATML, "<|im_start>user\n", None),
         (CHATML, "user\n", None),
-        # The same word stands in each place of the role.
+        # All places of the role have the same word.
         (("<model>[model]:",), "<user>[user]: Hi", "<user>[user]:"),
         (("<model>[model]:",), "<user>[tool]: Hi", None),
-        # Where a word is joined to the role, that is no part of it.
+        # A word joined to the role does not belong to it.
         (("<|assistant_role|>",), "<|user_role|>", "<|user_role|>"),
         (("<|role_assistant|>",), "<|role_user|>", "<|role_user|>"),
         (("<|role_assistant|>",), "<|role_tool_2|>", "<|role_tool_2|>"),
@@ -36,12 +36,12 @@ def found(headers, text, *, markers=(), pos=0, final=False):
         (("<assistant>[assistant_1]",), "<tool_2>[tool_2_1]", "<tool_2>[tool_2_1]"),
         (("<|assistant_role|>",), "<|user_2_role|>", None),
         (("<|assistant|role|>",), "<|user_2|role|>", "<|user_2|role|>"),
-        # What would be the end of a header, from a tag on, is one.
+        # The end of a header, from a tag on, counts as a header.
         (("Next:\n<|assistant|>",), "<|user|>", "<|user|>"),
         (("### Model:\n",), "### User:\n", "### User:"),
-        # A header that begins with the role would be any word.
+        # A header that begins with the role would match any word.
         (("assistant:",), "user:", None),
-        # A tag alone is any tag of HTML.
+        # A single tag could be any HTML tag.
         (("<assistant>",), "<div>", None),
         (("<assistant>",), "<User>", "<User>"),
         (("[assistant]",), "[b]", None),
@@ -49,7 +49,7 @@ def found(headers, text, *, markers=(), pos=0, final=False):
         ((), "<|user|>", None),
     ],
 )
-def test_a_header_of_another_role(headers, text, end):
+def test_header_of_another_role_is_matched(headers, text, end):
     size = -1 if end is None else len(end)
     assert found(headers, text, final=True) == found(headers, text) == size
     behind = -1 if end is None else len(end) + 2
@@ -64,20 +64,20 @@ environment"""
 
 
 @pytest.mark.parametrize("role", WORDS.split())
-def test_words_that_name_roles_everywhere(role):
+def test_common_role_names_match_in_plain_tags(role):
     assert found(("<assistant>",), f"<{role}>") == len(role) + 2
 
 
-def test_a_role_may_become_longer_until_the_end():
+def test_role_at_the_end_may_be_incomplete():
     assert found(CHATML, "<|im_start|>user") == 0
     assert found(CHATML, "<|im_start|>user", final=True) == len("<|im_start|>user")
     assert found(CHATML, "<|im_start|>", final=True) == -1
 
 
-def test_a_marker_of_the_format_is_no_header():
+def test_marker_of_the_format_is_not_a_header():
     assert found(CHATML, "<|im_end|>assistant\n") == len("<|im_end|>assistant")
     assert found(CHATML, "<|im_end|>assistant\n", markers=ENDS) == -1
-    # What may become one is none yet.
+    # The text may still become a marker.
     longer = ("<|im_start|>user<|x|>",)
     assert found(CHATML, "<|im_start|>user<|", markers=longer) == 0
     assert found(CHATML, "<|im_start|>user<|", markers=longer, final=True) == 16
@@ -86,7 +86,7 @@ def test_a_marker_of_the_format_is_no_header():
     assert found(CHATML, "<|im_start|>user<|x|>", markers=longer) == -1
 
 
-def test_a_second_look_finds_the_same():
+def test_repeated_match_returns_the_same():
     roles = OtherRoles(CHATML, ENDS)
     for _ in range(2):
         assert roles.match("<|im_start|>user\n", 0, final=False) == len("<|im_start|>user")

@@ -1,4 +1,4 @@
-"""The markers of a turn's sections."""
+"""Tests of the markers of sections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JSON = {"format": "JSON_NATIVE", "name_field": "name", "arguments_field": "argum
         (JSON | {"array_wrapped": True}, ['[{"name": "', '[{"name":"']),
     ],
 )
-def test_what_calls_in_no_markers_begin_with_behind_content(tools, heads):
+def test_heads_of_unmarked_calls_after_content(tools, heads):
     fmt = WireFormat().replace(tools=tools | {"behind_content": True})
     assert [one.literal for one in heads_of_calls(fmt)] == heads
     assert heads_of_calls(fmt.replace(tools={"behind_content": False})) == []

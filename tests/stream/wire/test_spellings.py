@@ -1,4 +1,4 @@
-"""Markers and the white space at their edges."""
+"""Tests of markers and their outer whitespace."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from deltaparse.stream.wire.spellings import (
 )
 
 TOKEN = "\udbc0"
-"""What stands for a special token."""
+"""A placeholder for a special token."""
 
 
 @given(before=st.text(" \n\t", max_size=3), core=st.text("<a>", max_size=3), behind=st.text(" \n"))
-def test_a_marker_is_a_core_between_white_space(before, core, behind):
+def test_marker_is_a_core_between_whitespace(before, core, behind):
     marker = before + core + behind
     assert spellings(marker) == [before[cut:] + core for cut in range(len(before) + 1) if core]
     assert stripped([marker, "", "<b> "]) == {"<b>", core} - {""}
@@ -36,7 +36,7 @@ def test_a_marker_is_a_core_between_white_space(before, core, behind):
     ("marker", "has"),
     [("<call>", True), ("<1>", True), ("a", True), ("<|>", False), ("", False), (TOKEN, True)],
 )
-def test_what_has_a_word(marker, has):
+def test_has_word_finds_letters_digits_and_tokens(marker, has):
     assert has_word(marker) is has
 
 
@@ -47,7 +47,7 @@ def test_what_has_a_word(marker, has):
         *(("---", False), ("1.", False), ("\n", False), ("<call>", False), ("a\nb", False)),
     ],
 )
-def test_what_is_prose(marker, prose):
+def test_is_prose_accepts_words_on_one_line(marker, prose):
     assert is_prose(marker) is prose
 
 
@@ -58,18 +58,18 @@ def test_what_is_prose(marker, prose):
         *(("<call>\n", "<call>"), ("\nto=", "to="), ("all", "all"), (" ", "")),
     ],
 )
-def test_a_word_ends_where_white_space_follows_it(marker, core):
+def test_word_core_keeps_whitespace_after_a_word(marker, core):
     assert word_core(marker) == core
 
 
-def test_a_token_is_about_as_long_as_its_text():
+def test_length_of_a_token_is_about_that_of_its_text():
     assert length("<call>") == len("<call>")
     assert length("｜") == 1
     one, two = length(TOKEN), length(f"<{TOKEN}{TOKEN}>")
     assert two - 2 == 2 * one > 2 * len("<|end|>")
 
 
-def test_where_tags_begin():
+def test_tag_starts_returns_offsets_of_tags():
     assert tag_starts("a<b>c[d] <e f>< g>") == [1, 5, 9]
     assert tag_starts(f"a{TOKEN}b") == [1]
     assert tag_starts("none") == []
@@ -85,5 +85,5 @@ def test_where_tags_begin():
         ("", ""),
     ],
 )
-def test_a_marker_without_its_attribute(marker, without):
+def test_without_attribute_removes_the_first_attribute(marker, without):
     assert without_attribute(marker) == without

@@ -1,4 +1,4 @@
-"""The markers inside a call in tags, in each place of it."""
+"""Tests of the markers inside a call in tags, by position."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("groups", "changed"), CHANGES)
-def test_what_is_looked_for_in_a_place(groups, changed):
+def test_markers_in_each_place_of_a_call(groups, changed):
     made = TaggedMarkers(FMT.replace(**groups))
     for place, expected in (PLACES | changed).items():
         found = getattr(made, place)
@@ -227,7 +227,7 @@ def test_what_is_looked_for_in_a_place(groups, changed):
 
 
 def behind(space, cores):
-    """Cores, and the same behind white space."""
+    """Return cores with and without whitespace before them."""
     return {text for core in cores for text in (f"{space}{core}", core)}
 
 
@@ -249,7 +249,7 @@ FOLLOWING = OUTER | {"<p=", "</args>", ";"}
         ("", "", FOLLOWING, FOLLOWING),
     ],
 )
-def test_what_ends_a_value(suffix, core, plain, crlf):
+def test_markers_that_end_a_value(suffix, core, plain, crlf):
     others = ("number", "\n<n=", ">\n", "</n>")
     arguments = {"value_suffix": suffix, "alternatives": others}
     made = TaggedMarkers(FMT.replace(arguments=arguments))
@@ -268,7 +268,7 @@ def test_what_ends_a_value(suffix, core, plain, crlf):
 @pytest.mark.parametrize(
     "arguments", [{}, {"name_prefix": "<"}, {"type_first": True, "type_suffix": "!"}]
 )
-def test_openers_of_arguments_and_calls_are_looked_for_in_values(arguments):
+def test_values_are_searched_for_openers(arguments):
     fmt = FMT.replace(arguments=arguments)
     made = TaggedMarkers(fmt)
     assert {fmt.arguments.name_prefix.strip(), *made.quoted_openers} <= {*made.usual.ends.literals}
@@ -278,9 +278,9 @@ def test_openers_of_arguments_and_calls_are_looked_for_in_values(arguments):
     ("groups", "openers", "closers"),
     [
         ({}, {"<calls>": 0, "<call>": 1, "<f=": 2}, {"</calls>": 0, "</call>": 1, "</f>": 2}),
-        # Only a marker that something closes is counted.
+        # Only markers with a closer are counted.
         ({"tools": {"section_end": ""}}, {"<call>": 0, "<f=": 1}, {"</call>": 0, "</f>": 1}),
-        # Text is full of brackets, and a closer with a name is no marker.
+        # Brackets are frequent in text, and a closer with a name is not a fixed marker.
         ({"function": {"name_prefix": "<"}}, {"<calls>": 0, "<call>": 1}, None),
         ({"function": {"close_suffix": ">"}}, {"<calls>": 0, "<call>": 1}, None),
     ],
@@ -291,7 +291,7 @@ def test_openers_and_closers_of_quoted_calls_are_paired(groups, openers, closers
     assert made.quoted_closers == (closers or {"</calls>": 0, "</call>": 1})
 
 
-def test_what_begins_calls_may_begin_arguments():
+def test_opener_of_a_call_may_begin_an_argument():
     elements = {"name_prefix": "<", "name_suffix": ">", "value_suffix": "</x>"}
     made = TaggedMarkers(FMT.replace(arguments=elements))
     assert made.as_arguments == {"<calls>": "calls", "<call>": "call"}
@@ -303,18 +303,16 @@ ELEMENT = {"name_prefix": "<", "name_suffix": ">", "value_suffix": "</x>", "end"
 @pytest.mark.parametrize(
     ("tools", "prefix", "close", "begins"),
     [
-        # A call begins with what an argument may begin with as well.
+        # A call may begin like an argument.
         ({"section_start": "<calls>"}, "<name>", "", True),
         ({"section_start": "<calls>"}, "<name>", "</f>", False),
         ({"section_start": "<calls>"}, "<f=", "</f>", True),
         ({"per_call_start": "<call>"}, "<name>", "", False),
-        # Of arguments in JSON none is written so.
+        # Arguments in JSON never begin like this.
         ({"section_start": "<calls>", "format": "TAG_WITH_JSON"}, "tool", "</f>", True),
     ],
 )
-def test_what_the_next_call_begins_with_may_stand_where_an_argument_does(
-    tools, prefix, close, begins
-):
+def test_opener_of_the_next_call_in_place_of_an_argument(tools, prefix, close, begins):
     fmt = WireFormat().replace(
         tools={"format": "TAG_WITH_TAGGED"} | tools,
         function={"name_prefix": prefix, "name_suffix": "|", "close": close},
@@ -323,14 +321,14 @@ def test_what_the_next_call_begins_with_may_stand_where_an_argument_does(
     assert (prefix in TaggedMarkers(fmt).in_arguments.literals) is begins
 
 
-def test_where_nothing_ends_calls_the_next_one_shows_that_a_suffix_was_forgotten():
+def test_next_call_ends_a_value_in_formats_without_closers():
     tools = {"section_end": "", "per_call_end": ""}
     made = TaggedMarkers(FMT.replace(tools=tools, function={"close": ""}))
     cores = OUTER - ENDS | {"</p>"}
     assert set(made.usual.ends.literals) == behind("\n", cores) | {"<p="}
 
 
-def test_a_suffix_before_the_name_keeps_what_stands_before_that():
+def test_suffix_before_a_name_keeps_its_whitespace():
     made = TaggedMarkers(FMT.replace(arguments={"key_suffix": ">", "value_suffix": "\n</ "}))
     assert made.usual.suffix == "</ "
     assert set(made.usual.ends.literals) == (
@@ -339,7 +337,7 @@ def test_a_suffix_before_the_name_keeps_what_stands_before_that():
 
 
 @pytest.mark.parametrize("suffix", ["</arg ", "\n</arg\n", "</"])
-def test_a_name_behind_white_space_ends_its_value_again(suffix):
+def test_value_ends_at_the_repeated_name_of_its_argument(suffix):
     fmt = WireFormat().replace(
         tools={"format": "TAG_WITH_TAGGED", "per_call_start": "<call>", "per_call_end": "</call>"},
         function={"name_prefix": "<f=", "name_suffix": ">"},
@@ -365,7 +363,7 @@ def read(fmt, texts):
     return parser.message
 
 
-def test_an_element_may_stand_in_the_place_of_a_value():
+def test_value_may_be_an_element():
     made = TaggedMarkers(FMT.replace(arguments={"item": "item"}))
     assert set(made.element_ends.literals) == {"<p=", "</p>"}
     assert "</p>" in made.behind_value.literals
@@ -375,13 +373,13 @@ def test_an_element_may_stand_in_the_place_of_a_value():
     ("closers", "ends"),
     [(("", "", ""), True), (("|", "", ""), False), (("", "|", ""), False), (("", "", "|"), False)],
 )
-def test_a_call_in_a_section_begins_with_its_prefix_or_behind_a_separator(closers, ends):
+def test_call_in_a_section_begins_at_its_prefix_or_a_separator(closers, ends):
     tools = {"per_call_start": "", "separator": "\n,", "per_call_end": closers[0]}
     function = {"name_prefix": "*", "close": closers[1]}
     arguments = {"end": closers[2]}
     made = TaggedMarkers(FMT.replace(tools=tools, function=function, arguments=arguments))
     assert "*" in made.in_arguments.literals
-    # Alone it may stand in a value; where a call has a closer, that comes first.
+    # A value may contain a separator. If calls have a closer, the closer is earlier.
     assert "," not in made.in_arguments.literals
     assert ({",*", ", *", ",\n*"} <= set(made.in_arguments.literals)) is ends
     unmarked = FMT.replace(
@@ -394,7 +392,7 @@ def test_a_call_in_a_section_begins_with_its_prefix_or_behind_a_separator(closer
 
 
 @pytest.mark.parametrize("value", [",", "a,", ", ", ",b", ", b"])
-def test_a_separator_in_a_value_that_the_closer_of_its_call_ends_is_the_values(value):
+def test_separator_before_the_closer_belongs_to_the_value(value):
     fmt = WireFormat().replace(
         tools={"format": "TAG_WITH_TAGGED", "section_start": "<s>", "section_end": "</s>"}
         | {"separator": ", "},
@@ -409,7 +407,7 @@ def test_a_separator_in_a_value_that_the_closer_of_its_call_ends_is_the_values(v
         assert not message.content
 
 
-def test_they_are_made_once_for_equal_formats():
+def test_tagged_markers_are_cached_for_equal_formats():
     assert tagged_markers(FMT) is tagged_markers(FMT.replace())
 
 
@@ -485,9 +483,7 @@ BLANKS = WireFormat().replace(
         (BLANKS, '<calls>\n- add-it {"a": "Bo"}\n</calls>', "add-it", {"a": "Bo"}, None),
     ],
 )
-def test_names_may_be_those_in_markers_or_hold_what_begins_one(
-    fmt, text, name, arguments, properties
-):
+def test_names_may_equal_or_contain_parts_of_markers(fmt, text, name, arguments, properties):
     parameters = {"properties": {key: {"type": "string"} for key in properties or arguments}}
     tools = [{"name": name, "parameters": parameters}, {"name": "ad"}]
     for given in (tools, *([None] if properties is None else [])):
@@ -501,7 +497,7 @@ def test_names_may_be_those_in_markers_or_hold_what_begins_one(
             assert made == [(name, arguments)]
 
 
-def test_a_call_may_begin_in_arguments_with_what_begins_one_where_no_argument_has_that_name():
+def test_call_begins_in_arguments_if_its_tag_is_not_an_argument():
     text = "<call><name>f</name><args><a>1</a><call><name>g</name><args></args></call>"
     parser = StreamParser(ELEMENTS, tools=[{"name": "f", "parameters": {"properties": {"a": {}}}}])
     parser.feed(text)
@@ -513,11 +509,11 @@ def test_a_call_may_begin_in_arguments_with_what_begins_one_where_no_argument_ha
     ("fmt", "text"),
     [(ELEMENTS, "See <name>Bo</name><age>3</age>, she says"), (LINES, "So:\nname = Bo\nage = 3\n")],
 )
-def test_text_that_looks_like_an_argument_begins_no_call(fmt, text):
+def test_text_like_an_argument_is_not_a_call(fmt, text):
     assert parse(text, fmt).content == text
 
 
-def test_a_tool_whose_name_goes_on_with_a_marker_is_called_by_all_of_it():
+def test_longest_tool_name_with_a_marker_in_it_is_called():
     fmt = WireFormat().replace(
         tools={"format": "TAG_WITH_JSON", "per_call_start": "<call>", "per_call_end": "</call>"},
         function={"name_suffix": ":"},

@@ -1,4 +1,4 @@
-"""Every named format: wire text by hand, and the analysis of its template."""
+"""Tests of built-in formats with hand-written samples and with analyzed templates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = sorted(list_formats())
 
 
 def fed(fmt, wire, **kw):
-    """The parser after the text, which gave the same whole, by character and in chunks."""
+    """Return the parser after the text, and check that the chunking does not matter."""
     first = None
     for size in (len(wire) or 1, 1, 3, 5):
         texts = [wire[at : at + size] for at in range(0, len(wire), size)]
@@ -41,18 +41,18 @@ def fed(fmt, wire, **kw):
 
 
 def made(parser):
-    """The calls with their arguments as values."""
+    """Return the calls with their arguments as values."""
     return [(call.name, json.loads(call.arguments)) for call in parser.message.tool_calls]
 
 
-def test_each_has_a_wire_of_its_own():
+def test_every_format_has_sample_texts():
     assert sorted(WIRES) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tools", [None, TOOLS], ids=["any", "tools"])
 @pytest.mark.parametrize("count", ["one", "two"])
-def test_calls_come_out_at_every_cut(name, tools, count):
+def test_calls_are_parsed_in_any_chunking(name, tools, count):
     wire = getattr(WIRES[name], count)
     if not wire:
         pytest.skip("calls no tools")
@@ -66,7 +66,7 @@ def test_calls_come_out_at_every_cut(name, tools, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_call_of_no_tool_is_reported_where_its_name_stands(name):
+def test_unknown_tool_issue_spans_the_name(name):
     wire = WIRES[name].one
     if not wire:
         pytest.skip("calls no tools")
@@ -76,7 +76,7 @@ def test_a_call_of_no_tool_is_reported_where_its_name_stands(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_content_and_reasoning_come_out(name):
+def test_content_and_reasoning_are_parsed(name):
     wire, fmt = WIRES[name], get_format(name)
     assert fed(fmt, wire.says).message.content == "Hi"
     if wire.thinks:
@@ -87,7 +87,7 @@ def test_content_and_reasoning_come_out(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_content_may_stand_before_a_call(name):
+def test_content_before_a_call_is_parsed(name):
     wire = WIRES[name]
     if wire.before_calls and wire.one:
         parser = fed(get_format(name), wire.before_calls + wire.one)
@@ -96,7 +96,7 @@ def test_content_may_stand_before_a_call(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_document_says_only_what_is_not_the_default(name):
+def test_documents_omit_default_values(name):
     fmt = get_format(name)
     path = Path(registry.__file__).with_name(f"{name}.json")
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ def test_its_document_says_only_what_is_not_the_default(name):
             assert default[group] != values
 
 
-# Against the analysis of templates, where they are at hand.
+# Comparisons with analyzed templates, if the corpus is available.
 
 ANALYSED = {
     "Apertus-8B-Instruct": "apertus",
@@ -178,9 +178,9 @@ NEWER = {
     "poolside-Laguna-XS.2": "poolside_v1",
     "tencent-Hy3": "hy3",
 }
-"""The templates of other models that a name is for."""
+"""Templates of further models of a name."""
 OWN_TEMPLATES = {**ANALYSED, **NEWER}
-# The other program that wrote the expectation puts back the marker that the prompt holds.
+# The recorded expectation repeats a marker of the prompt.
 PUT_BACK = {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16:2704"}
 RECORDED = [row for row in corpus.rows("vectors.jsonl") if row["id"] not in PUT_BACK]
 
@@ -191,7 +191,7 @@ def analysis(template):
 
 @corpus.needs_corpus
 @pytest.mark.parametrize("template", sorted(ANALYSED))
-def test_the_markers_are_those_that_the_analysis_finds(template):
+def test_markers_equal_the_analyzed_template(template):
     found, named = analysis(f"{template}.jinja"), get_format(ANALYSED[template])
     if not found.verified or found.tools.format == "NONE":
         pytest.skip("the template does not tell how calls are written")
@@ -200,7 +200,7 @@ def test_the_markers_are_those_that_the_analysis_finds(template):
         mine, theirs = asdict(getattr(named, group)), asdict(getattr(found, group))
         differ = {key: (mine[key], theirs[key]) for key in mine if mine[key] != theirs[key]}
         if two_forms:
-            # What only the second form has, the template does not write.
+            # The template does not render fields of the second form.
             differ = {key: both for key, both in differ.items() if both[1] != default[group][key]}
         assert not differ
     assert set(found.turn.headers) <= set(named.turn.headers)
@@ -215,7 +215,7 @@ def test_the_markers_are_those_that_the_analysis_finds(template):
 
 @corpus.needs_corpus
 @pytest.mark.parametrize("template", sorted(OWN_TEMPLATES))
-def test_a_name_reads_what_the_template_of_its_model_writes(template):
+def test_format_parses_renderings_of_its_template(template):
     source, name = corpus.template(f"{template}.jinja"), OWN_TEMPLATES[template]
     tools = [{"type": "function", "function": {"description": "does", **tool}} for tool in TOOLS]
     asked = [{"role": "user", "content": "Hi"}]
@@ -229,7 +229,7 @@ def test_a_name_reads_what_the_template_of_its_model_writes(template):
 
 @corpus.needs_corpus
 @pytest.mark.parametrize("row", RECORDED, ids=lambda row: row["id"])
-def test_recorded_outputs_become_the_right_message(row):
+def test_recorded_outputs_are_parsed_as_expected(row):
     asked, prompt, want = row["options"], row["generation_prompt"], row["expect"]
 
     def message(fmt):
@@ -248,20 +248,20 @@ def test_recorded_outputs_become_the_right_message(row):
     named = message(fmt)
     given = row["messages"][-1] if asked["continue_final_message"] != "none" else {}
     for key in ("content", "reasoning_content"):
-        # The expectation has the prefill, which is the prompt's and does not come out.
+        # The expectation includes the prefill, but the parser does not emit text of the prompt.
         prefill = given.get(key, "")
         prefill = prefill if prefill and prefill in prompt else ""
         assert (prefill + getattr(named, key)).strip() == want[key].strip()
     expected = [(call["name"], value(call["arguments"])) for call in want["tool_calls"]]
     assert [(call.name, value(call.arguments)) for call in named.tool_calls] == expected
     found = analysis(row["template"])
-    # One format may serve two models of which one does not reason.
+    # A format may serve two models, only one of them with reasoning.
     if found.verified and (found.reasoning.mode != "NONE" or fmt.reasoning.mode == "NONE"):
         assert trimmed(message(found)) == trimmed(named)
 
 
 def trimmed(message):
-    """A message without white space at its edges, which the white space in a marker decides."""
+    """Return a message without outer whitespace, which depends on the markers."""
     calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
     return message.content.strip(), message.reasoning_content.strip(), calls
 
@@ -274,7 +274,7 @@ def value(arguments):
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-def test_the_end_of_a_turn_in_a_value_is_no_part_of_the_call(size):
+def test_turn_end_in_a_value_does_not_belong_to_the_call(size):
     text = "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\n</tool_c<|user|>\n"
     parser, _ = run(get_format("glm45"), [text[at : at + size] for at in range(0, len(text), size)])
     issue = parser.issues[0]

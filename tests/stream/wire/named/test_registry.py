@@ -1,4 +1,4 @@
-"""Formats by name: spelling, aliases, what users register, and what is wrong with it."""
+"""Tests of names, aliases and registration of formats."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ granite_thinking_parser"""
 
 
 @pytest.mark.parametrize("name", [*OURS.split(), *PEERS.split()])
-def test_the_names_that_users_type(name):
+def test_names_ignore_case_and_spelling_of_separators(name):
     fmt = get_format(name)
     assert get_format(name.upper()) is fmt
     assert get_format(f" {name.replace('_', '-')} ") is fmt
 
 
-def test_no_name_or_alias_stands_for_two():
+def test_names_and_aliases_are_unique():
     names = [text for name, aliases in list_formats().items() for text in (name, *aliases)]
     assert len(set(names)) == len(names)
     assert all(text == registry._normalized(text) for text in names)
 
 
-def test_the_list_has_names_with_their_aliases():
+def test_list_formats_returns_names_with_aliases():
     assert set(list_formats()["qwen25"]) >= {"qwen", "qwen3"}
     assert list(list_formats()) == sorted(list_formats())
     assert all(registry.models_of(name) for name in list_formats())
 
 
-def test_an_unproved_alias_is_an_alias_of_its_format():
+def test_unproved_aliases_are_aliases():
     for name, aliases in list_formats().items():
         assert set(registry.unproved_aliases(name)) <= set(aliases)
     assert registry.unproved_aliases("nanbeige") == ("nanbeige",)
@@ -58,27 +58,27 @@ def test_an_unproved_alias_is_an_alias_of_its_format():
     ("name", "offered"),
     [("herms", "'hermes'"), ("Qwen-3-Coder", "'qwen3_coder'"), ("deepseekv3.1", "'deepseekv31'")],
 )
-def test_an_unknown_name_is_reported_with_the_nearest(name, offered):
+def test_unknown_name_raises_with_suggestions(name, offered):
     with pytest.raises(UsageError, match="no format is called") as raised:
         get_format(name)
     assert name in str(raised.value)
     assert offered in str(raised.value)
 
 
-def test_the_nearest_three_are_named():
+def test_at_most_three_names_are_suggested():
     said = registry.nearest("name-1", ["name_1", "name_2", "name_3", "name_4", "other"])
     assert said.startswith("did you mean 'name_1' or ")
     assert said.count("'name_") == 3
     assert registry.nearest("A-B", ["ab", "a_b"]).startswith("did you mean 'a_b' or 'ab'? ")
 
 
-def test_a_name_like_no_other_is_reported_with_what_lists_all():
+def test_unknown_name_without_similar_names_refers_to_the_list():
     with pytest.raises(UsageError, match=r"^no format is called 'zzzzzz'; `deltaparse formats`"):
         get_format("zzzzzz")
 
 
 class Vocabulary:
-    """A tokenizer, as far as a name is concerned."""
+    """A tokenizer with only the vocabulary."""
 
     def __init__(self, *tokens):
         self.tokens = tokens
@@ -93,26 +93,26 @@ class Vocabulary:
         ("mistral", (), "mistral"),
         ("vllm:mistral", ("[TOOL_CALLS]", "[ARGS]"), "mistral_small"),
         ("sglang:mistral", ("[TOOL_CALLS]", "[ARGS]", "[THINK]"), "ministral"),
-        # A name of one version means that version.
+        # The name of one version is not changed by the tokenizer.
         ("mistral_v3", ("[TOOL_CALLS]", "[ARGS]"), "mistral"),
         ("gigachat3", ("<|function_call|>",), "gigachat31"),
         ("sglang:hunyuan", ("<tool_calls:opensource>",), "hy3"),
         ("hermes", ("[ARGS]",), "hermes"),
     ],
 )
-def test_a_tokenizer_may_decide_what_a_name_means(name, tokens, meant):
+def test_tokenizer_selects_the_version_of_a_format(name, tokens, meant):
     assert get_format(name, Vocabulary(*tokens)) is get_format(meant)
     assert get_format(name, object()) is get_format(name)
 
 
-def test_a_format_that_a_tokenizer_would_mean_may_be_replaced():
+def test_format_selected_by_a_tokenizer_can_be_replaced():
     register_format("ministral", MINE, replace=True)
     assert get_format("mistral", Vocabulary("[THINK]")) is MINE
     register_format("mistral", MINE, replace=True)
     assert get_format("mistral", Vocabulary("[ARGS]")) is MINE
 
 
-def test_a_name_that_a_tokenizer_would_mean_may_be_taken_as_an_alias():
+def test_name_selected_by_a_tokenizer_can_become_an_alias():
     register_format("mine", MINE, ["ministral"], replace=True)
     assert get_format("ministral") is MINE
     assert "ministral" not in list_formats()
@@ -120,7 +120,7 @@ def test_a_name_that_a_tokenizer_would_mean_may_be_taken_as_an_alias():
     assert get_format("mistral", Vocabulary("[THINK]", "[ARGS]")) is get_format("mistral_small")
 
 
-def test_a_name_may_say_which_server_means_it():
+def test_name_with_the_prefix_of_a_server():
     assert get_format("sglang:hunyuan") == get_format("hy_v3") != get_format("hunyuan")
     assert get_format("vllm:granite") == get_format("granite32") != get_format("granite")
     assert get_format("sglang:kimi") == get_format("kimi_thinking") != get_format("kimi")
@@ -132,12 +132,12 @@ def test_a_name_may_say_which_server_means_it():
 
 
 @pytest.mark.parametrize("name", ["", "  ", None, 3])
-def test_what_is_no_name(name):
-    with pytest.raises(UsageError, match="the name of a format is a text"):
+def test_invalid_name_raises(name):
+    with pytest.raises(UsageError, match="the name of a format must be a string"):
         get_format(name)
 
 
-def test_a_format_of_ones_own():
+def test_registered_format_is_found_and_listed():
     assert register_format("Mine", MINE, aliases=["my-own"]) is MINE
     assert get_format("mine") is get_format("MY_OWN") is MINE
     assert list_formats()["mine"] == ("my_own",)
@@ -148,7 +148,7 @@ def test_a_format_of_ones_own():
     assert registry.models_of("no such name") == ""
 
 
-def test_what_is_made_of_all_formats_is_made_anew_when_another_is_registered():
+def test_registration_invalidates_cached_results():
     made = []
 
     def make(formats):
@@ -161,12 +161,12 @@ def test_what_is_made_of_all_formats_is_made_anew_when_another_is_registered():
     assert made[0] == [name for name in made[1] if name != "mine"] != made[1]
 
 
-def test_an_alias_that_is_the_name_is_none():
+def test_alias_equal_to_the_name_is_ignored():
     register_format("Mine", MINE, aliases=["mine", "a-b", "A_b"])
     assert list_formats()["mine"] == ("a_b",)
 
 
-def test_a_format_in_a_file(tmp_path):
+def test_format_is_registered_from_a_file(tmp_path):
     path = tmp_path / "mine.json"
     path.write_text("\ufeff" + MINE.to_json(), encoding="utf-8")
     register_format("a", path)
@@ -174,9 +174,9 @@ def test_a_format_in_a_file(tmp_path):
     assert get_format("a") == get_format("b") == MINE
 
 
-def test_a_taken_name_is_taken_over_only_when_asked():
+def test_taken_name_requires_replace():
     for name, aliases in (("hermes", ()), ("mine", ["qwen"])):
-        with pytest.raises(UsageError, match="is there already; replace=True"):
+        with pytest.raises(UsageError, match="already exists, pass replace=True"):
             register_format(name, MINE, aliases)
     assert "mine" not in list_formats()
     register_format("hermes", MINE, ["qwen"], replace=True)
@@ -186,7 +186,7 @@ def test_a_taken_name_is_taken_over_only_when_asked():
 
 
 @pytest.mark.parametrize("text", ["no json", "[]", '{"no_such": 1}', '{"tools": {"format": "X"}}'])
-def test_a_file_that_holds_no_format(tmp_path, text):
+def test_file_without_a_format_raises(tmp_path, text):
     path = tmp_path / "bad.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(FormatError, match=r"bad\.json: "):
@@ -194,38 +194,38 @@ def test_a_file_that_holds_no_format(tmp_path, text):
     assert "bad" not in list_formats()
 
 
-def test_what_cannot_be_registered(tmp_path):
+def test_invalid_registration_raises(tmp_path):
     with pytest.raises(UsageError, match="no_such_file"):
         register_format("bad", tmp_path / "no_such_file.json")
-    with pytest.raises(UsageError, match="a format is a WireFormat or the path"):
+    with pytest.raises(UsageError, match="fmt must be a WireFormat or the path"):
         register_format("bad", {"tools": {}})
-    with pytest.raises(UsageError, match="aliases is a list of names"):
+    with pytest.raises(UsageError, match="aliases must be a list of names"):
         register_format("bad", MINE, "alias")
-    with pytest.raises(UsageError, match="the name of a format is a text"):
+    with pytest.raises(UsageError, match="the name of a format must be a string"):
         register_format("", MINE)
 
 
-def test_a_format_is_read_once_and_shared():
+def test_built_in_format_is_cached():
     assert get_format("hermes") is get_format("hermes2")
     assert isinstance(get_format("hermes"), WireFormat)
     assert not get_format("hermes").verified
 
 
-def test_names_are_read_when_they_are_first_asked_for(monkeypatch):
+def test_names_are_read_on_first_use(monkeypatch):
     monkeypatch.setattr(registry.Registered, "entries", None)
     assert "hermes" in list_formats()
     entries = registry.Registered.entries
     assert entries is registry._entries() is not None
 
 
-def test_a_format_may_be_registered_before_a_name_is_asked_for(monkeypatch):
+def test_format_can_be_registered_before_first_use(monkeypatch):
     monkeypatch.setattr(registry.Registered, "entries", None)
     register_format("mine", MINE)
     assert get_format("mine") is MINE
     assert "hermes" in list_formats()
 
 
-def test_what_another_thread_registers_while_names_are_read_stays(monkeypatch):
+def test_registration_during_the_first_read_is_kept(monkeypatch):
     loads = json.loads
 
     def meanwhile(text):

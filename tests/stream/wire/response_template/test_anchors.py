@@ -1,4 +1,4 @@
-"""Anchors of a response template, taken apart."""
+"""Tests of splitting anchors of response templates into parts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def parts(pattern):
 @pytest.mark.parametrize(
     "space", [r"\s", r"\n", " ", r"\ ", r"[ \n]", r"[\s]", r"[\n ]", r"[ \t]", "\n"]
 )
-def test_white_space_that_may_be_repeated_is_space(space):
+def test_repeated_whitespace_is_space(space):
     assert parts(f"{space}*<a>{space}+") == [[SPACE, text("<a>"), SPACE]]
 
 
-def test_one_white_space_of_any_kind_may_be_left_out_too():
+def test_single_whitespace_is_optional():
     assert parts(r"\s*\s+<a>\s\n*") == [[SPACE, text("<a>"), SPACE]]
     assert parts(r"<a>\s<b>\s") == [[text("<a>"), SPACE, text("<b>"), SPACE]]
 
@@ -47,7 +47,7 @@ def test_one_white_space_of_any_kind_may_be_left_out_too():
         ("(?i)<|", "<"),
     ],
 )
-def test_what_is_text(pattern, said):
+def test_literal_text_is_text(pattern, said):
     assert parts(pattern)[0] == [text(said)]
 
 
@@ -67,12 +67,12 @@ def test_what_is_text(pattern, said):
         (3, "a pattern is a str"),
     ],
 )
-def test_what_no_marker_can_stand_for(pattern, says):
+def test_unsupported_pattern_raises(pattern, says):
     with pytest.raises(FormatError, match=f"^x.open_pattern: .*{says}"):
         parts(pattern)
 
 
-def test_conditions():
+def test_conditions_are_recognized():
     edge, ahead = AnchorPart(PartKind.EDGE), AnchorPart(PartKind.AHEAD)
     behind = AnchorPart(PartKind.EDGE, "<x>")
     assert parts(r"(?<=<x>\s*)<y>") == [[behind, text("<y>")]]
@@ -89,8 +89,8 @@ def test_conditions():
 
 
 @pytest.mark.parametrize("given", ["", [""], ["<a>", ""], ["<a>", 1], 3, ("<a>",), None])
-def test_other_things_are_no_anchors(given):
-    with pytest.raises(FormatError, match=r"x\.open must be a text or a list of texts"):
+def test_invalid_anchor_raises(given):
+    with pytest.raises(FormatError, match=r"x\.open must be a string or a list of strings"):
         read_anchor({"open": given}, "open", "x")
 
 
@@ -113,14 +113,14 @@ def test_the_texts_that_close(pattern, found):
         ("close", r"<a>(?:<b>)?", "close has more than one text"),
         ("close", r"<a>(?P<name>b)", "close has more than one text"),
         ("close", r"<a>\s*<b>", "close has more than one text"),
-        ("open", r"<a>|\Z", "open_pattern opens it without a text too"),
+        ("open", r"<a>|\Z", "open_pattern can match without a text"),
     ],
 )
-def test_texts_that_one_marker_cannot_stand_for(key, pattern, says):
+def test_anchor_without_exactly_one_text_raises(key, pattern, says):
     with pytest.raises(FormatError, match=re.escape(says)):
         literals({f"{key}_pattern": pattern}, key, "x")
 
 
-def test_what_opens_on_a_condition_is_a_text_all_the_same():
+def test_conditional_opening_pattern_is_a_text():
     assert literals({"open_pattern": r"(?<=<x>)<y>"}, "open", "x") == ["<y>"]
     assert literals({"open": ["<a>", "<b>"]}, "open", "x") == ["<a>", "<b>"]

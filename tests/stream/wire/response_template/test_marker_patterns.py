@@ -1,4 +1,4 @@
-"""Markers as patterns of a response template."""
+"""Tests of patterns for markers in response templates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltaparse.stream.wire.response_template.marker_patterns import (
 )
 
 
-def test_a_core_is_matched_to_the_letter_but_for_its_line_ends():
+def test_core_matches_exactly_except_line_breaks():
     pattern = core("\n<|a|>\nb? \n")
     assert re.fullmatch(pattern, "<|a|>\nb?")
     assert re.fullmatch(pattern, "<|a|>b?")
@@ -34,17 +34,17 @@ def test_a_core_is_matched_to_the_letter_but_for_its_line_ends():
         (".", ["."], ["a"]),
     ],
 )
-def test_bare_markers_have_each_character_of_their_white_space_or_not(marker, texts, others):
+def test_bare_marker_has_optional_whitespace_characters(marker, texts, others):
     assert all(re.fullmatch(bare(marker), text) for text in texts)
     assert not any(re.fullmatch(bare(marker), text) for text in others)
 
 
 @pytest.mark.parametrize("marker", ["\n <a>\t\n", "\n\n", "<a>  ", " \n \n"])
-def test_a_bare_marker_takes_all_of_its_white_space(marker):
+def test_bare_marker_matches_all_of_its_whitespace(marker):
     assert re.match(bare(marker), marker + " \n").end() == len(marker)
 
 
-def test_several_patterns():
+def test_combined_patterns():
     assert cores(["\n<a>", "<a> ", " ", "", "<b|>"]) == ["<a>", r"<b\|>"]
     assert joined(["<a>", "<b>", ""]) == r"<a>\s*<b>\s*"
     assert any_of(["<a>"]) == "<a>"

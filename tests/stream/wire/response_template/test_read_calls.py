@@ -1,4 +1,4 @@
-"""The field of calls in a response template: what its anchors and its patterns stand for."""
+"""Tests of reading the field of calls from a response template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ....strategies.response_templates import CODER, GEMMA, MISTRAL, NAMED, QWEN
 
 
 def calls(template, **changes):
-    """The format of a template whose field of calls is changed."""
+    """Return the format of a template with a changed field of calls."""
     made = copy.deepcopy(template)
     field = made["fields"]["tool_calls"]
     if "close_pattern" in changes:
@@ -25,7 +25,7 @@ def tagged(pattern, **options):
     return calls(CODER, content_args={"tag_pattern": pattern, **options}).arguments
 
 
-def test_a_namespace_may_be_left_out_before_the_name():
+def test_optional_namespace_before_the_name():
     opener = r"<tool_call>(?:functions\.)?(?P<name>\w+)<sep>"
     fmt = calls(CODER, content="json", content_args={}, open_pattern=opener)
     assert fmt.function.namespace == "functions."
@@ -44,15 +44,15 @@ def test_a_namespace_may_be_left_out_before_the_name():
         r"<tool_call>(?:now)?(?P<id>\w+)<sep>(?P<name>\w+)",
     ],
 )
-def test_nothing_else_in_an_opener_may_be_left_out(opener):
-    with pytest.raises(FormatError, match="'now' that may be left out"):
+def test_other_optional_text_in_an_opener_raises(opener):
+    with pytest.raises(FormatError, match="optional text 'now' is not supported"):
         calls(CODER, open_pattern=opener)
 
 
-def test_calls_whose_parser_is_not_said_are_text():
+def test_calls_without_a_parser_raise():
     template = copy.deepcopy(QWEN)
     del template["fields"]["tool_calls"]["content"]
-    with pytest.raises(FormatError, match="calls are 'json' or 'xml-inline', not 'text'"):
+    with pytest.raises(FormatError, match="content must be 'json' or 'xml-inline', not 'text'"):
         from_response_template(template)
 
 
@@ -66,7 +66,7 @@ def test_calls_whose_parser_is_not_said_are_text():
         (r"<call>(?P<name>\w+)\s*", "NONE", "", "", ""),
     ],
 )
-def test_an_id_before_the_name_or_behind_it(opener, position, prefix, suffix, name_suffix):
+def test_id_before_or_after_the_name(opener, position, prefix, suffix, name_suffix):
     transform = NAMED | ({"id": "{id}"} if "id" in opener else {})
     fmt = calls(
         CODER,
@@ -90,7 +90,7 @@ def test_an_id_before_the_name_or_behind_it(opener, position, prefix, suffix, na
         (r"<(?P<key>\w+)>(?P<value>.*?)</p>", "", ""),
     ],
 )
-def test_what_stands_round_a_value_and_may_be_left_out(pattern, starts, ends):
+def test_optional_delimiters_of_a_value_are_escapes(pattern, starts, ends):
     arguments = tagged(pattern)
     assert (arguments.escape_start, arguments.escape_end) == (starts, ends)
     assert (arguments.name_prefix, arguments.name_suffix) == ("<", ">")
@@ -105,8 +105,8 @@ def test_what_stands_round_a_value_and_may_be_left_out(pattern, starts, ends):
         r"<(?P<key>\w+)>(?:;)?\n<v>(?P<value>.*?)</p>",
     ],
 )
-def test_only_what_stands_at_the_value_may_be_left_out(pattern):
-    with pytest.raises(FormatError, match="';' that may be left out"):
+def test_optional_text_away_from_the_value_raises(pattern):
+    with pytest.raises(FormatError, match="optional text ';'"):
         tagged(pattern)
 
 
@@ -122,7 +122,7 @@ def test_only_what_stands_at_the_value_may_be_left_out(pattern):
         ({"name": "text", "args": {"allow_non_json": False}}, False),
     ],
 )
-def test_strings_that_are_json(parser, quoted):
+def test_strict_json_values_are_quoted_strings(parser, quoted):
     arguments = tagged(r"<(?P<key>\w+)>(?P<value>.*?)</p>", value_parser=parser)
     assert arguments.quoted_strings is quoted
 
@@ -140,7 +140,7 @@ def test_strings_that_are_json(parser, quoted):
         (r"<over>", "\n<over>", ()),
     ],
 )
-def test_what_closes_json_ends_the_call_or_the_turn(close, per_call_end, ends):
+def test_close_of_json_ends_the_call_or_the_turn(close, per_call_end, ends):
     fmt = calls(QWEN, close_pattern=close)
     assert fmt.tools.per_call_end == per_call_end
     assert fmt.turn.ends == ("<|im_end|>", "<|endoftext|>", *ends)
@@ -154,18 +154,18 @@ def test_what_closes_json_ends_the_call_or_the_turn(close, per_call_end, ends):
         {"close_pattern": r"</c>\s*</b>(?:</a>)?"},
     ],
 )
-def test_json_stands_between_two_markers_at_most(changes):
-    with pytest.raises(FormatError, match="stand between markers, two at most"):
+def test_json_calls_with_three_markers_raise(changes):
+    with pytest.raises(FormatError, match="must be between markers, at most two"):
         calls(QWEN, **changes)
 
 
 @pytest.mark.parametrize("template", [QWEN, CODER])
-def test_two_markers_at_most_end_a_call(template):
-    with pytest.raises(FormatError, match="more than two markers end a call"):
+def test_three_closing_markers_of_a_call_raise(template):
+    with pytest.raises(FormatError, match="more than two closing markers"):
         calls(template, close_pattern=r"</c>\s*</b>\s*</a>")
 
 
-def test_nothing_is_added_to_what_closes_json_in_tags():
+def test_close_of_json_in_tags_is_unchanged():
     fmt = calls(CODER, content="json", content_args={}, close_pattern="</tool_call>")
     assert (fmt.function.close, fmt.tools.per_call_end) == ("", "</tool_call>")
 
@@ -182,7 +182,7 @@ def test_nothing_is_added_to_what_closes_json_in_tags():
         {"string_delims": [["'", "'"]], "unquoted_keys": True, "allow_non_json": True},
     ],
 )
-def test_json_in_tags_has_one_quotation_mark_and_no_other_option(options):
+def test_unsupported_options_of_json_in_tags_raise(options):
     with pytest.raises(FormatError, match=r"content_args \{.*\} cannot be expressed"):
         calls(GEMMA, content_args=options)
     known = {"string_delims": [["'", "'"]], "unquoted_keys": True}
@@ -202,29 +202,29 @@ TAG = CODER["fields"]["tool_calls"]["content_args"]
         (CODER, TAG | {"value_parser": {"name": "json", "args": [1]}}, "args"),
     ],
 )
-def test_options_that_are_no_objects_are_refused(template, options, key):
+def test_options_other_than_objects_raise(template, options, key):
     with pytest.raises(FormatError, match=f"'tool_calls': {key} must be an object, not "):
         calls(template, content_args=options)
 
 
-def test_the_object_of_a_call_is_one_level_deep_at_most():
+def test_call_nested_two_levels_deep_raises():
     function = {"name": "{content.a.b.name}", "arguments": "{content.a.b.args}"}
-    with pytest.raises(FormatError, match="name and arguments stand in one object"):
+    with pytest.raises(FormatError, match="name and arguments must be in the same object"):
         calls(QWEN, transform={"function": function})
 
 
-def test_an_id_further_in_is_refused():
+def test_nested_id_raises():
     transform = {"function": "{content}", "id": "{content.meta.nr}"}
     with pytest.raises(FormatError, match=r"must be a key of the call, not 'meta\.nr'"):
         calls(QWEN, transform=transform)
 
 
-def test_calls_of_a_list_have_no_content():
-    with pytest.raises(FormatError, match="transform must give a function"):
+def test_list_of_calls_with_content_as_function_raises():
+    with pytest.raises(FormatError, match="transform must contain a function"):
         calls(MISTRAL, transform={"type": "function", "function": "{content}"})
 
 
-def test_an_id_in_json_is_at_its_path():
+def test_path_of_the_id_is_its_key():
     function = {"name": "{content.fn.name}", "arguments": "{content.fn.args}"}
     transform = {"type": "function", "function": function, "id": "{content.id}"}
     tools = calls(QWEN, transform=transform).tools
@@ -232,7 +232,7 @@ def test_an_id_in_json_is_at_its_path():
     assert (tools.id_field, tools.field_order) == ("id", ("name", "args", "id"))
 
 
-def test_calls_in_a_list_between_two_markers():
+def test_list_of_calls_between_two_markers():
     function = {"name": "{name}", "arguments": "{arguments}"}
     fmt = calls(
         QWEN,
@@ -248,11 +248,11 @@ def test_calls_in_a_list_between_two_markers():
     assert (tools.separator, tools.array_wrapped) == (", ", True)
 
 
-def test_a_section_may_be_all_that_begins_a_call():
+def test_section_start_may_be_the_only_opener():
     options = {"open_pattern": r"(?:<c>)?(?P<name>\w+)<sep>", "close_pattern": r"\Z"}
     fmt = calls(CODER, content="json", content_args={}, **options)
     assert (fmt.tools.section_start, fmt.tools.per_call_start) == ("<c>", "")
-    # Behind arguments in tags, its own end is known.
+    # For arguments in tags, the closing tag is known.
     assert calls(CODER, **options).tools.per_call_end == "</c>"
 
 
@@ -266,19 +266,21 @@ def test_a_section_may_be_all_that_begins_a_call():
         ("", "<over>", ("</function>\n", "<over>")),
     ],
 )
-def test_the_end_of_a_tag_that_the_close_leaves_out_is_known(outer, close, ends):
+def test_missing_closing_tags_are_added(outer, close, ends):
     opener = rf"{outer}\s*<function=(?P<name>[^>\n]+)>"
     fmt = calls(CODER, open_pattern=opener, close_pattern=close)
     assert (fmt.function.close, fmt.tools.per_call_end) == ends
 
 
-def test_a_close_that_ends_the_inner_tag_is_all_that_ends_a_call():
+def test_close_of_the_inner_tag_ends_the_call():
     fmt = calls(CODER, close_pattern="</function>")
     assert (fmt.function.close, fmt.tools.per_call_end) == ("", "</function>")
 
 
-def test_a_place_that_is_no_text_is_named():
-    with pytest.raises(FormatError, match="transform says 3 for the name"):
+def test_invalid_path_raises_with_its_role():
+    with pytest.raises(
+        FormatError, match="transform must have one path in braces for the name, not 3"
+    ):
         calls(CODER, transform={"function": {"name": 3, "arguments": "{content}"}})
 
 
@@ -312,7 +314,7 @@ MESSAGES = {
         "C<|end|><|start|>assistant<|final|>Hi<|return|>",
     ],
 )
-def test_a_close_that_ends_a_message_or_the_turn_ends_a_call(made):
+def test_end_of_a_message_or_the_turn_ends_a_call(made):
     fmt = from_response_template(MESSAGES)
     text = made.replace("C", ' to=f<|message|><p name="a">x</p>')
     message = parse(text, fmt, prompt="<|start|>assistant", finish_reason="stop")

@@ -1,4 +1,4 @@
-"""Response templates of checkpoints as the wire formats that they describe, to the letter."""
+"""Tests of the exact wire formats of response templates."""
 
 from __future__ import annotations
 
@@ -164,13 +164,13 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_template_is_this_format(name):
+def test_template_becomes_the_expected_format(name):
     template, groups = FORMATS[name]
     assert from_response_template(template) == WireFormat().replace(**groups)
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "thinking", "reasoning"])
-def test_reasoning_has_one_of_three_names(name):
+def test_reasoning_field_has_one_of_three_names(name):
     template = {"start_anchor": "<a>", "fields": {name: {"open": "<t>", "close": "</t>"}}}
     reasoning = from_response_template(template).reasoning
     assert (reasoning.start, reasoning.end) == ("<t>\n", "\n</t>\n\n")
@@ -178,34 +178,36 @@ def test_reasoning_has_one_of_three_names(name):
     assert from_response_template(template).reasoning == reasoning
 
 
-def test_what_closes_wrapped_content_ends_it_and_the_rest_the_turn():
+def test_first_close_ends_content_and_the_others_the_turn():
     field = {"open": "<r>", "close": ["</r>", "<end>", "<stop>"]}
     fmt = from_response_template({"start_anchor": "<a>", "fields": {"content": field}})
     assert (fmt.content.start, fmt.content.end) == ("<r>", "</r>")
     assert fmt.turn.ends == ("<end>", "<stop>")
 
 
-def test_a_template_without_fields_of_its_own_is_refused():
-    with pytest.raises(FormatError, match="is a mapping with fields"):
+def test_template_without_fields_raises():
+    with pytest.raises(FormatError, match="must be a mapping with fields"):
         from_response_template({"response_template": None})
-    with pytest.raises(FormatError, match="is a mapping with fields"):
+    with pytest.raises(FormatError, match="must be a mapping with fields"):
         from_response_template({})
     both = copy.deepcopy(QWEN) | {"response_template": CODER}
-    with pytest.raises(FormatError, match="has no 'response_template'"):
+    with pytest.raises(FormatError, match="unknown key 'response_template'"):
         from_response_template(both)
 
 
 @pytest.mark.parametrize(
     ("start", "end"), [(["<t>", "<u>"], "</t>"), ("<t>", ["</t>", "</u>"]), ("<t>", [])]
 )
-def test_reasoning_has_one_opener_and_one_close(start, end):
+def test_reasoning_with_several_markers_raises(start, end):
     template = {"start_anchor": "<a>", "fields": {"thinking": {"open": start, "close": end}}}
-    with pytest.raises(FormatError, match="'thinking': reasoning needs one opener and one close"):
+    with pytest.raises(
+        FormatError, match="'thinking': reasoning needs one opening and one closing marker"
+    ):
         from_response_template(template)
 
 
 @pytest.mark.parametrize("key", ["transform", "transform_each", "repeats", "join"])
-def test_a_text_is_what_stands_there(key):
+def test_transformed_content_raises(key):
     template = {"start_anchor": "<a>", "fields": {"content": {key: "{content}"}}}
     with pytest.raises(FormatError, match=f"'content': {key} cannot be expressed"):
         from_response_template(template)

@@ -1,4 +1,4 @@
-"""Response templates as wire formats and back, transformers' own parser beside them."""
+"""Tests of response templates in both directions, with the parser of transformers."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ OUTPUTS = [(name, text) for name, (_, texts) in CASES.items() for text in texts]
 
 
 def ours(message):
-    """A message without the white space at its edges, as transformers has it."""
+    """Return a message without outer whitespace, as transformers does."""
     calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls]
     return message.content.strip(), message.reasoning_content.strip(), calls
 
 
 def theirs(template, text, prefix=""):
-    """What transformers' own parser makes of the text."""
+    """Return the message according to transformers' own parser."""
     from transformers.utils.chat_parsing import parse_response
 
     found = parse_response(text, copy.deepcopy(template), prefix=prefix, tools=TOOLS)
@@ -64,7 +64,7 @@ def theirs(template, text, prefix=""):
 
 @pytest.mark.transformers
 @pytest.mark.parametrize(("name", "text"), OUTPUTS)
-def test_both_parsers_read_the_same(name, text):
+def test_both_parsers_return_the_same_message(name, text):
     template = CASES[name][0]
     parser = fed(from_response_template(template), text, tools=TOOLS)
     assert ours(parser.message) == theirs(template, text)
@@ -72,7 +72,7 @@ def test_both_parsers_read_the_same(name, text):
 
 @pytest.mark.transformers
 @pytest.mark.parametrize(("name", "text"), OUTPUTS)
-def test_a_template_that_was_read_and_written_reads_the_same(name, text):
+def test_round_tripped_template_parses_the_same(name, text):
     template = CASES[name][0]
     written = to_response_template(from_response_template(template))
     assert theirs(written, text) == theirs(template, text)
@@ -80,7 +80,7 @@ def test_a_template_that_was_read_and_written_reads_the_same(name, text):
 
 
 @pytest.mark.transformers
-def test_the_prompt_opens_reasoning_for_both():
+def test_prompt_opens_reasoning_in_both_parsers():
     prompt = "<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n<think>\n"
     text = "hm\n</think>\n\nHi<|im_end|>"
     message = parse(text, from_response_template(QWEN), prompt=prompt)
@@ -101,11 +101,11 @@ KINDS = ("one", "two", "thinks", "says")
 
 
 def prompt_of(fmt):
-    """The end of a prompt, in which something stands before that of the template."""
+    """Return the end of a prompt, with text before the generation prompt."""
     return f"Hi\n{fmt.turn.generation_prompt}"
 
 
-def test_most_named_formats_can_be_written():
+def test_most_built_in_formats_have_a_response_template():
     assert set(EXPRESSIBLE) >= {"hermes", "qwen25", "qwen3_coder", "deepseekv31", "mistral"}
     assert set(EXPRESSIBLE) >= {"glm45", "glm47", "minimax_m2", "seed_oss", "command_r7b"}
     assert set(EXPRESSIBLE) >= {"gpt_oss", "kimi_k2", "llama3_json", "apriel_thinker", "simple_xml"}
@@ -113,7 +113,7 @@ def test_most_named_formats_can_be_written():
 
 @pytest.mark.transformers
 @pytest.mark.parametrize("name", EXPRESSIBLE)
-def test_what_is_written_of_a_named_format_reads_its_wire(name):
+def test_written_template_parses_the_samples_of_its_format(name):
     fmt = get_format(name)
     template, prompt = to_response_template(fmt), prompt_of(fmt)
     for text in filter(None, (getattr(WIRES[name], kind) for kind in KINDS)):
@@ -122,27 +122,29 @@ def test_what_is_written_of_a_named_format_reads_its_wire(name):
 
 
 REFUSED = {
-    "apriel_thinker": "opens it without a text",
-    "gpt_oss": "markers can only stand for text",
-    "kimi_k2": "it has the groups",
-    "llama3_json": "one opener is all",
-    "llama4_json": "one opener is all",
+    "apriel_thinker": "can match without a text",
+    "gpt_oss": "only text, optional whitespace and named groups",
+    "kimi_k2": "groups must be 'name'",
+    "llama3_json": "only one opening pattern",
+    "llama4_json": "only one opening pattern",
     "deepseek_v32": "the groups key and value",
     "deepseek_v4": "the groups key and value",
     "deepseek_v41": "the groups key and value",
-    "granite32": "reasoning needs one opener and one close",
-    "gigachat3": "one opener is all",
-    "gigachat31": "one opener is all",
-    "kimi_k3": "markers can only stand for text",
-    "minimax_m3": "markers can only stand for text",
+    "granite32": "reasoning needs one opening and one closing marker",
+    "gigachat3": "only one opening pattern",
+    "gigachat31": "only one opening pattern",
+    "kimi_k3": "only text, optional whitespace and named groups",
+    "minimax_m3": "only text, optional whitespace and named groups",
 }
-"""What only transformers reads again, and why we do not."""
+"""Templates that only transformers can read, with our error messages."""
 
-NO_HEADER = "response_template.start_anchor_pattern: markers can only stand for text"
+NO_HEADER = (
+    "response_template.start_anchor_pattern: only text, optional whitespace and named groups"
+)
 
 
 @pytest.mark.parametrize("name", EXPRESSIBLE)
-def test_what_is_written_can_be_read_again(name):
+def test_written_template_can_be_read_again(name):
     fmt = get_format(name)
     written = to_response_template(fmt)
     if name in REFUSED or not fmt.turn.headers:
@@ -157,7 +159,7 @@ def test_what_is_written_can_be_read_again(name):
         assert ours(parse(text, again, tools=TOOLS, prompt=prompt)) == ours(message)
 
 
-def test_arguments_stream_where_transformers_gives_raw_text():
+def test_arguments_are_streamed():
     parser = StreamParser(from_response_template(QWEN))
     deltas = parser.feed('<tool_call>\n{"name": "f", "arguments": {"city": "New Yo')
     assert [delta.arguments for delta in deltas if isinstance(delta, ToolCallDelta)] == [
@@ -166,12 +168,12 @@ def test_arguments_stream_where_transformers_gives_raw_text():
     ]
 
 
-def test_a_tokenizer_configuration_may_be_given():
+def test_tokenizer_configuration_is_accepted():
     assert from_response_template({"response_template": QWEN}) == from_response_template(QWEN)
 
 
 @pytest.mark.parametrize("close", [r"</tool_call>", r"\s*</tool_call>\s*"])
-def test_text_between_the_last_argument_and_the_close_is_of_no_argument(close):
+def test_text_before_the_close_does_not_belong_to_an_argument(close):
     fmt = from_response_template(changed(CODER, "fields/tool_calls/close_pattern", close))
     start = "<tool_call>\n<function=f>\n<parameter=city>\nParis\n</parameter>\n"
     for text in (f"{start}</function>\n</tool_call>", f"{start}</tool_call>"):
@@ -198,7 +200,7 @@ UNCLOSED = [
 
 
 def closed_by(close):
-    """A template of tagged calls that ends them so."""
+    """Return a template of tagged calls with these close texts."""
     template = changed(CODER, "fields/tool_calls/close_pattern", None)
     template["fields"]["tool_calls"].update(close)
     return template
@@ -207,7 +209,7 @@ def closed_by(close):
 @pytest.mark.transformers
 @pytest.mark.parametrize("close", CLOSES)
 @pytest.mark.parametrize("after", ["", "<|im_end|>", "Bye<|im_end|>"])
-def test_what_stands_behind_the_last_argument_is_read_as_by_the_judge(close, after):
+def test_text_after_the_last_argument_is_parsed_as_by_transformers(close, after):
     template = closed_by(close)
     call = (
         "<tool_call>\n<function=f>\n<parameter=city>\nNYC\n</parameter>\n</function>\n</tool_call>"
@@ -219,7 +221,7 @@ def test_what_stands_behind_the_last_argument_is_read_as_by_the_judge(close, aft
 
 @pytest.mark.transformers
 @pytest.mark.parametrize("close", UNCLOSED)
-def test_where_no_close_ends_a_call_its_own_tags_do(close):
+def test_call_without_a_close_ends_at_its_own_tags(close):
     template = closed_by(close)
     text = (
         "<tool_call>\n<function=f>\n<parameter=city>\nNYC\n</parameter>\n</function>\n</tool_call>"
@@ -229,14 +231,14 @@ def test_where_no_close_ends_a_call_its_own_tags_do(close):
         assert ours(parser.message) == theirs(template, text + after)
 
 
-def test_several_texts_that_may_end_a_call_are_refused():
+def test_several_close_texts_of_a_call_raise():
     for close in (["</function>", "</tool_call>"], ["<|a|>", "<|b|>"]):
-        with pytest.raises(FormatError, match="'tool_calls': close has several texts"):
+        with pytest.raises(FormatError, match="'tool_calls': the close pattern has several texts"):
             from_response_template(closed_by({"close": close}))
 
 
 def changed(template, path, value):
-    """The template with one thing changed, or deleted where the value is None."""
+    """Return the template with one changed value. None deletes the key."""
     made = copy.deepcopy(template)
     *outer, last = path.split("/")
     inner = made
@@ -251,61 +253,73 @@ def changed(template, path, value):
 
 CALLS = "fields/tool_calls"
 BAD = [
-    (3, "a response template is a mapping"),
-    ({"fields": []}, "a response template is a mapping"),
+    (3, "a response template must be a mapping"),
+    ({"fields": []}, "a response template must be a mapping"),
     (changed(QWEN, "version", 2), "version 2: only version 1"),
-    (changed(QWEN, "odd", 1), "has no 'odd'"),
+    (changed(QWEN, "odd", 1), "unknown key 'odd' of a response template"),
     (changed(QWEN, "start_anchor", None), "needs a start_anchor"),
-    (changed(QWEN, "defaults", {"content": "none"}), "defaults: all that a message can begin"),
-    (changed(QWEN, "defaults", 3), "defaults: all that a message can begin"),
-    (changed(QWEN, "start_anchor", 3), "must be a text or a list of texts"),
+    (changed(QWEN, "defaults", {"content": "none"}), "defaults: only the role"),
+    (changed(QWEN, "defaults", 3), "defaults: only the role"),
+    (changed(QWEN, "start_anchor", 3), "must be a string or a list of strings"),
     (changed(QWEN, "start_anchor_pattern", "x"), "are both given"),
     (changed(QWEN, "fields/citations", {"open": "<c>"}), "field 'citations'"),
-    (changed(QWEN, "fields/citations", {}), "two fields have no opener"),
+    (changed(QWEN, "fields/citations", {}), "only one field may have no opening marker"),
     (changed(QWEN, "fields/content", 3), "must be an object"),
-    (changed(QWEN, "fields/content/odd", 3), "field 'content' has no 'odd'"),
-    (changed(QWEN, "fields/thinking", {"open": "<t>", "close": "</t>"}), "one kind of reasoning"),
-    (changed(QWEN, "fields/content/content", "int"), "it is text, not 'int'"),
+    (changed(QWEN, "fields/content/odd", 3), "field 'content': unknown key 'odd'"),
+    (
+        changed(QWEN, "fields/thinking", {"open": "<t>", "close": "</t>"}),
+        "only one field of reasoning",
+    ),
+    (changed(QWEN, "fields/content/content", "int"), "content must be 'text', not 'int'"),
     (changed(QWEN, "fields/content/transform", "{content}"), "transform cannot be expressed"),
     (changed(QWEN, "fields/reasoning_content/repeats", True), "repeats cannot be expressed"),
-    (changed(QWEN, "fields/reasoning_content/close", ["a", "b"]), "one opener and one close"),
+    (
+        changed(QWEN, "fields/reasoning_content/close", ["a", "b"]),
+        "one opening and one closing marker",
+    ),
     (
         changed(QWEN, "fields/reasoning_content", {"open_pattern": r"(?:^|<t>)", "close": "</t>"}),
-        "reasoning_content: open_pattern opens it without a text too",
+        "reasoning_content: open_pattern can match without a text",
     ),
-    (changed(QWEN, "fields/content/open", ["<a>", "<b>"]), "one opener is all"),
+    (changed(QWEN, "fields/content/open", ["<a>", "<b>"]), "only one opening marker"),
     (
         changed(
             changed(CODER, f"{CALLS}/open_pattern", r"\[call\]\s*\[to\](?P<name>\w+)\s*"),
             f"{CALLS}/close_pattern",
             r"\[end\]",
         ),
-        "field 'tool_calls': close does not say what ends",
+        "field 'tool_calls': the close pattern has no end for",
     ),
     (changed(QWEN, f"{CALLS}/repeats", None), "calls need repeats or transform_each"),
     (changed(MISTRAL, f"{CALLS}/repeats", True), "calls need repeats or transform_each"),
-    (changed(QWEN, f"{CALLS}/transform", None), "transform must give a function"),
-    (changed(QWEN, f"{CALLS}/transform", "{content}"), "transform must give a function"),
+    (changed(QWEN, f"{CALLS}/transform", None), "transform must contain a function"),
+    (changed(QWEN, f"{CALLS}/transform", "{content}"), "transform must contain a function"),
     (changed(QWEN, f"{CALLS}/open_pattern", "(?i)<call>"), "letters in either case"),
-    (changed(QWEN, "fields/content/close_pattern", r"<e>|(?<=<x>)<y>"), "'<y>' closes it on"),
+    (changed(QWEN, "fields/content/close_pattern", r"<e>|(?<=<x>)<y>"), "'<y>' is not supported"),
     (changed(QWEN, "fields/content/join", " "), "join cannot be expressed"),
-    (changed(QWEN, f"{CALLS}/content", "kv-lines"), "calls are 'json' or 'xml-inline'"),
+    (changed(QWEN, f"{CALLS}/content", "kv-lines"), "content must be 'json' or 'xml-inline'"),
     (changed(QWEN, f"{CALLS}/content_args", {"allow_non_json": True}), "allow_non_json"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>|<b>"), "one opener is all"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"\s*"), "no text begins it"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>[ab]"), "markers can only stand for text"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>|<b>"), "only one opening pattern"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"\s*"), "the opening pattern has no text"),
+    (
+        changed(QWEN, f"{CALLS}/open_pattern", r"<a>[ab]"),
+        "only text, optional whitespace and named groups",
+    ),
     (changed(QWEN, f"{CALLS}/open_pattern", r"<a>.*<b>"), "'.' with '\\*'"),
     (changed(QWEN, f"{CALLS}/open_pattern", r"(a"), "is not a pattern"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>\s*<b>\s*<c>"), "more than two markers"),
-    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>(?:<b>)?<c>"), "that may be left out"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>\s*<b>\s*<c>"), "more than two opening markers"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>(?:<b>)?<c>"), "optional text"),
     (changed(QWEN, f"{CALLS}/open_pattern", "(?:a|b)" * 9), "more than 32 alternatives"),
-    (changed(QWEN, f"{CALLS}/transform", {"function": "{name}"}), "transform must give"),
-    (changed(QWEN, f"{CALLS}/transform", NAMED), "it has the groups"),
-    (changed(CODER, f"{CALLS}/transform/function/name", "x"), "transform says 'x' for the name"),
+    (changed(QWEN, f"{CALLS}/transform", {"function": "{name}"}), "transform must contain"),
+    (changed(QWEN, f"{CALLS}/transform", NAMED), "groups must be 'name'"),
+    (
+        changed(CODER, f"{CALLS}/transform/function/name", "x"),
+        "one path in braces for the name, not 'x'",
+    ),
     (changed(CODER, f"{CALLS}/transform/function/arguments", "{content.a}"), "must be a group"),
     (
         changed(CODER, f"{CALLS}/close_pattern", "(?P<x>a)</function>"),
-        "a group in the close",
+        "a named group in the close",
     ),
     (
         changed(CODER, f"{CALLS}/content_args/merge_duplicates", True),
@@ -319,11 +333,11 @@ BAD = [
     ),
     (
         changed(CODER, f"{CALLS}/content_args/tag_pattern", "(?:<i>)?<(?P<key>a)>(?P<value>b)<"),
-        "tag_pattern has '<i>' that may be left out",
+        "tag_pattern has optional text '<i>'",
     ),
     (
         changed(CODER, f"{CALLS}/content_args/value_parser", {"name": "int"}),
-        "values are 'text' or 'json'",
+        "value_parser must be 'text' or 'json'",
     ),
     (
         changed(GEMMA, f"{CALLS}/content_args/string_delims", [["<", ">"]]),
@@ -331,13 +345,13 @@ BAD = [
     ),
     (
         changed(MISTRAL, f"{CALLS}/transform/function/name", "{fn.name}"),
-        "stand in one object",
+        "must be in the same object",
     ),
 ]
 
 
 @pytest.mark.parametrize(("template", "words"), BAD)
-def test_what_cannot_be_expressed_is_named(template, words):
+def test_unsupported_template_raises_with_the_field(template, words):
     with pytest.raises(FormatError, match=words):
         from_response_template(template)
 
@@ -350,13 +364,13 @@ def test_what_cannot_be_expressed_is_named(template, words):
         ("functionary_v32", "calls that begin like content"),
     ],
 )
-def test_a_format_that_no_template_can_say(name, words):
-    with pytest.raises(FormatError, match=f"a response template cannot say: .*{words}"):
+def test_inexpressible_built_in_format_raises(name, words):
+    with pytest.raises(FormatError, match=f"a response template cannot express: .*{words}"):
         to_response_template(get_format(name))
 
 
 @pytest.mark.transformers
-def test_what_stands_round_a_value_may_be_left_out():
+def test_optional_delimiters_of_a_value():
     tag = r"<(?P<key>\w+)>(?:\[\[)?(?P<value>.*?)(?:\]\])?</p>"
     template = changed(CODER, f"{CALLS}/content_args/tag_pattern", tag)
     call = "<tool_call>\n<function=f><city>{}</p></function></tool_call>"
@@ -366,7 +380,7 @@ def test_what_stands_round_a_value_may_be_left_out():
 
 
 @pytest.mark.transformers
-def test_a_close_beside_what_stands_ahead_ends_all_calls():
+def test_close_next_to_a_lookahead_ends_all_calls():
     template = changed(CODER, f"{CALLS}/open_pattern", r"(?:\[calls\])?\[call\](?P<name>\w+)\|")
     template = changed(template, f"{CALLS}/close_pattern", r"(?=\[call\])|\[/calls\]")
     calls = "[call]f|<parameter=city>NYC</parameter>[call]g|<parameter=n>2</parameter>"
@@ -378,33 +392,33 @@ def test_a_close_beside_what_stands_ahead_ends_all_calls():
 
 
 def formats_with_limits():
-    """A format for each thing that a response template leaves out."""
+    """Return a format for each limit of response templates."""
     hermes, tagged = get_format("hermes"), get_format("qwen3_coder")
     rows = hermes.replace(tools={"section_start": "<c>", "per_call_start": "", "separator": ""})
     lists = hermes.replace(tools={"array_wrapped": True})
     post = get_format("mistral_small").replace(call_id={"position": "POST_ARGS"})
     return [
         (hermes, ()),
-        (rows, ("calls in a row with nothing between them",)),
-        (lists, ("several calls in one of the lists that stand round each",)),
-        (post, ("ids behind the arguments",)),
+        (rows, ("calls in a row without a separator",)),
+        (lists, ("several calls in one list",)),
+        (post, ("ids after the arguments",)),
         (tagged, ("objects and lists that are not JSON",)),
         ("gpt_oss", ("several messages of reasoning or of content in one turn",)),
         ("command_r7b", ("text outside of the markers of content",)),
-        ("llama4_json", ("what stands behind the marker of code", "calls in a row")),
-        ("functiongemma", ("names without quotes that are no words",)),
+        ("llama4_json", ("code after its marker", "calls in a row")),
+        ("functiongemma", ("names without quotes that are not words",)),
     ]
 
 
 @pytest.mark.parametrize(("fmt", "limits"), formats_with_limits())
-def test_what_a_response_template_leaves_out_is_named(fmt, limits):
+def test_limits_of_built_in_formats(fmt, limits):
     to_response_template(fmt)
     found = response_template_limits(fmt)
     assert len(found) == len(limits)
     assert all(one.startswith(words) for one, words in zip(found, limits, strict=True))
 
 
-def test_the_parts_of_a_pattern():
+def test_parts_of_a_pattern():
     pattern = r"\s*(?:<s>)?<\|a\|>\n(?P<name>\w+)(?=\{)(b|c)\Z"
     text, capture = AnchorPart(PartKind.TEXT, "<|a|>\n"), AnchorPart(PartKind.CAPTURE, "name")
     start = [

@@ -1,4 +1,4 @@
-"""Markers that close content on a condition: what they say of a format."""
+"""Tests of conditional close patterns of content."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(close, calls=r"(?:<calls>)?<tool_call>", closed=r"</tool_call>", **fiel
     return from_response_template(template | {"fields": {k: v for k, v in given.items() if v}})
 
 
-def test_the_end_of_a_section_may_stand_behind_the_last_call():
+def test_section_end_after_the_last_call():
     assert read(END).tools.section_end == ""
     fmt = read(f"{END}|{OVER}")
     assert fmt.tools.section_end == "</calls>"
@@ -33,13 +33,13 @@ def test_the_end_of_a_section_may_stand_behind_the_last_call():
 
 
 @pytest.mark.parametrize("known", [HEADER, rf"{HEADER}\n", r"(?<=\A\s*)</think>"])
-def test_what_is_known_otherwise_says_nothing_and_hides_nothing(known):
+def test_known_conditional_markers_are_ignored(known):
     assert read(f"{END}|{known}") == read(END)
     assert read(f"{END}|{known}|{OVER}") == read(f"{END}|{OVER}")
 
 
 @pytest.mark.parametrize("place", [r"\A", "</think>"])
-def test_a_marker_behind_reasoning_starts_content(place):
+def test_marker_after_reasoning_starts_content(place):
     start = rf"(?<={place}\s*)<answer>"
     fmt = read(f"{END}|{start}")
     assert fmt.content.mode is ContentMode.WRAPPED_WITH_REASONING
@@ -55,31 +55,34 @@ def test_a_marker_behind_reasoning_starts_content(place):
     [
         (r"(?<=<x>)<y>", {}),
         (r"(?=<x>)<y>", {}),
-        # There is no section, or its end is known.
+        # The format has no section, or the end of the section is known.
         (OVER, {"calls": "<tool_call>"}),
         (r"(?<=</tool_call>)<y>", {"closed": r"</tool_call>(?:</calls>)?"}),
-        # Content starts with one marker.
+        # Content has only one start marker.
         (r"(?<=</think>)<y>|(?<=</think>)<z>", {}),
     ],
 )
-def test_another_condition_is_refused(close, options):
-    with pytest.raises(FormatError, match=r"field 'content': '.*' closes it on a condition"):
+def test_other_conditions_raise(close, options):
+    with pytest.raises(
+        FormatError,
+        match=r"field 'content': the conditional close pattern of '.*' is not supported",
+    ):
         read(f"{END}|{close}", **options)
 
 
-def test_nothing_ends_a_turn_whose_content_is_behind_reasoning():
-    with pytest.raises(FormatError, match="'<y>' closes it on a condition"):
+def test_content_start_after_reasoning_needs_a_turn_end():
+    with pytest.raises(FormatError, match="'<y>' is not supported"):
         read(r"(?<=</think>)<y>")
 
 
-def test_content_behind_reasoning_needs_reasoning():
-    with pytest.raises(FormatError, match="'<y>' closes it on a condition"):
+def test_content_start_after_reasoning_needs_reasoning():
+    with pytest.raises(FormatError, match="'<y>' is not supported"):
         read(rf"{END}|(?<=\A\s*)<y>", reasoning_content=None)
 
 
-def test_what_separates_the_items_of_a_list_of_calls_stands_behind_none():
+def test_conditional_list_separator_raises():
     each = {"function": {"name": "{name}", "arguments": "{arguments}"}}
     listed = QWEN["fields"]["tool_calls"] | {"transform_each": True, "transform": each}
     assert read(END, tool_calls=listed | {"repeats": False}).tools.separator == ", "
-    with pytest.raises(FormatError, match="',' closes it on a condition"):
+    with pytest.raises(FormatError, match="',' is not supported"):
         read(rf"{END}|(?<=</tool_call>\s*),", tool_calls=listed | {"repeats": False})

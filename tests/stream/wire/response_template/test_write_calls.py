@@ -1,4 +1,4 @@
-"""The field of calls in a response template that is written."""
+"""Tests of writing the field of calls of a response template."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def calls(fmt):
         (get_format("gpt_oss"), {"function": NAMED}, "repeats"),
     ],
 )
-def test_what_becomes_of_a_call(fmt, transform, many):
+def test_transform_of_calls(fmt, transform, many):
     field = calls(fmt)
     assert field["transform"] == {"type": "function", **transform}
     assert field[many] is True
@@ -80,7 +80,7 @@ def test_what_becomes_of_a_call(fmt, transform, many):
         ({"escape_start": "[[", "escape_end": "]]"}, "<parameter=a>[[1]]</parameter>", "a", "1"),
     ],
 )
-def test_the_pattern_of_an_argument(groups, text, key, value):
+def test_pattern_of_an_argument(groups, text, key, value):
     pattern = calls(CODER.replace(arguments=groups))["content_args"]["tag_pattern"]
     assert "(?:)" not in pattern
     found = regex.fullmatch(pattern, text, regex.DOTALL)
@@ -90,7 +90,7 @@ def test_the_pattern_of_an_argument(groups, text, key, value):
 
 
 @pytest.mark.parametrize("quoted", [True, False])
-def test_strings_that_are_json_in_markers_are_read_again_as_that(quoted):
+def test_quoted_strings_round_trip(quoted):
     fmt = CODER.replace(arguments={"quoted_strings": quoted})
     again = from_response_template(to_response_template(fmt))
     assert again.arguments.quoted_strings is quoted
@@ -149,7 +149,7 @@ POST = PREFIXED.replace(
         (PREFIXED, "<f=get", None),
     ],
 )
-def test_what_opens_calls(fmt, text, end):
+def test_open_pattern_of_calls(fmt, text, end):
     fmt = fmt.replace(tools={"field_order": ("name", "arguments")})
     found = regex.match(calls(fmt)["open_pattern"], text)
     assert (found and found[0]) == end
@@ -157,13 +157,13 @@ def test_what_opens_calls(fmt, text, end):
 
 
 @pytest.mark.parametrize("code", [{"start": ""}, {"start": " ", "function": "run"}])
-def test_calls_that_nothing_opens_are_where_a_turn_begins_and_not_within_text(code):
+def test_unmarked_calls_open_only_at_the_start_of_a_turn(code):
     opener = calls(get_format("llama3_json").replace(code=code))["open_pattern"]
     assert regex.search(opener, ' {"name": "f"').end() == 1
     assert regex.search(opener, 'So {"name": "f"') is None
 
 
-def test_calls_that_nothing_opens_may_be_behind_content():
+def test_unmarked_calls_may_open_after_content():
     fmt = get_format("llama3_json").replace(tools={"behind_content": True})
     opener = calls(fmt)["open_pattern"]
     for start in ("", "So", f"So{fmt.code.start}"):
@@ -173,7 +173,7 @@ def test_calls_that_nothing_opens_may_be_behind_content():
         )
 
 
-def test_an_id_behind_the_name_ends_where_the_arguments_begin():
+def test_id_after_the_name_ends_at_the_arguments():
     call_id = {"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "#"}
     opener = calls(PREFIXED.replace(call_id=call_id))["open_pattern"]
     found = regex.match(opener, '<f=get#call-12{"a": 1}')
@@ -183,7 +183,7 @@ def test_an_id_behind_the_name_ends_where_the_arguments_begin():
     assert (found["name"], found["id"]) == ("get", "[12]")
 
 
-def test_a_marker_that_begins_with_what_ends_turns_stands_behind_that_too():
+def test_opener_that_begins_with_a_turn_end_matches_its_rest():
     fmt = HERMES.replace(tools={"per_call_start": "<|im_end|><call>\n", "per_call_end": ""})
     opener = regex.compile(calls(fmt)["open_pattern"])
     assert opener.match(" <|im_end|><call>{")
@@ -194,21 +194,21 @@ def test_a_marker_that_begins_with_what_ends_turns_stands_behind_that_too():
     assert opener.match("<call>{") is None
 
 
-def test_what_ends_turns_begins_no_call_where_it_has_ended_one():
+def test_consumed_turn_end_does_not_open_a_call():
     fmt = HERMES.replace(tools={"per_call_start": "<|im_end|>", "per_call_end": ""})
     opener, text = regex.compile(calls(fmt)["open_pattern"]), "{}<|im_end|>"
     assert opener.match(text, 2)
     assert opener.match(text, len(text)) is None
 
 
-def test_an_id_before_the_name_stands_before_its_markers():
+def test_id_before_the_name_precedes_its_markers():
     call_id = {"position": "PRE_FUNC_NAME", "prefix": "#", "suffix": ":"}
     opener = calls(PREFIXED.replace(call_id=call_id))["open_pattern"]
     found = regex.match(opener, '#call-12:<f=get{"a": 1}')
     assert (found["name"], found["id"]) == ("get", "call-12")
 
 
-def test_an_id_that_holds_the_name_is_written_once():
+def test_id_with_the_name_is_captured_once():
     text = "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"
     found = regex.fullmatch(calls(get_format("kimi_k2"))["open_pattern"], text)
     assert (found["id"], found["name"]) == ("functions.f:0", "f")
@@ -242,18 +242,18 @@ def test_an_id_that_holds_the_name_is_written_once():
         (PREFIXED.replace(tools={"per_call_start": "<call>"}), "<f=", None),
     ],
 )
-def test_what_closes_a_call(fmt, text, end):
+def test_close_pattern_of_calls(fmt, text, end):
     found = regex.match(calls(fmt)["close_pattern"], text)
     assert (found and found[0]) == end
 
 
 @pytest.mark.parametrize("fmt", [HERMES, LIST, CODER])
-def test_another_call_closes_none_where_none_stand_in_a_row(fmt):
+def test_next_call_does_not_close_a_marked_call(fmt):
     text = '} {"name": "f", "arguments": {}}'
     assert regex.compile(calls(fmt)["close_pattern"]).search(text, 1) is None
 
 
-def test_what_separates_calls_in_a_row_is_text_behind_the_last():
+def test_separator_after_the_last_call_in_a_row_is_content():
     fmt = ROWS.replace(tools={"separator": ";"})
     close = regex.compile(to_response_template(fmt)["fields"]["content"]["close_pattern"])
     assert close.match("</c>; so", len("</c>")) is None
@@ -265,7 +265,7 @@ def test_what_separates_calls_in_a_row_is_text_behind_the_last():
 @pytest.mark.parametrize(
     "fmt", [ROWS, ROWS.replace(tools={"per_call_start": "\n"}), UNMARKED, BARS]
 )
-def test_in_a_row_the_next_call_closes_one_and_opens(fmt):
+def test_next_call_in_a_row_closes_the_previous_one(fmt):
     separator = fmt.tools.separator
     field, text = calls(fmt), f'}}{separator}{{"name": "f"'
     assert regex.compile(field["close_pattern"]).match(text, 1).end() == 1
@@ -278,7 +278,7 @@ def test_in_a_row_the_next_call_closes_one_and_opens(fmt):
     ("fmt", "opened"),
     [(ROWS, False), (UNMARKED, True), (UNMARKED.replace(tools={"array_wrapped": True}), False)],
 )
-def test_semicolons_are_between_calls_where_no_section_is_round_them(fmt, opened):
+def test_semicolons_separate_only_unmarked_calls(fmt, opened):
     opener = calls(fmt.replace(tools={"separator": ""}))["open_pattern"]
     text = f'}} ; {"[" * fmt.tools.array_wrapped}{{"name": "f"'
     assert (regex.compile(opener).match(text, 1) is not None) is opened

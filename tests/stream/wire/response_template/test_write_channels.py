@@ -1,4 +1,4 @@
-"""The headers of messages in a response template that is written."""
+"""Tests of writing the headers of messages of a response template."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from deltaparse import get_format, to_response_template
         ("<|channel|>commentary to=f<|message|>", None),
     ],
 )
-def test_a_header_says_what_a_message_is(header, kind):
+def test_header_selects_the_field_of_a_message(header, kind):
     fields = to_response_template(get_format("gpt_oss"))["fields"]
     found = {
         name for name, field in fields.items() if regex.fullmatch(field["open_pattern"], header)
@@ -44,7 +44,7 @@ def test_a_header_says_what_a_message_is(header, kind):
         assert regex.match(field["close_pattern"], "<|start|>").end() == 0
 
 
-def test_headers_of_a_format_with_less_in_them():
+def test_headers_without_a_namespace():
     fmt = get_format("gpt_oss").replace(function={"namespace": ""})
     opener = to_response_template(fmt)["fields"]["tool_calls"]["open_pattern"]
     assert (
@@ -58,7 +58,7 @@ def test_headers_of_a_format_with_less_in_them():
 
 
 @pytest.mark.parametrize("start", ["", " "])
-def test_headers_that_no_marker_begins(start):
+def test_headers_without_a_start_marker(start):
     bare = {"recipient": " ", "reasoning": (), "start": start, "constrain": ""}
     plain = get_format("gpt_oss").replace(function={"namespace": ""}, channels=bare)
     fields = to_response_template(plain.replace(turn={"headers": ("<|a|>",)}))["fields"]

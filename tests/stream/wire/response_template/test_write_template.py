@@ -1,4 +1,4 @@
-"""Wire formats as response templates: the fields to the letter, and what is refused."""
+"""Tests of writing response templates: exact fields, limits and refused formats."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from deltaparse import (
 
 HERMES, CODER = get_format("hermes"), get_format("qwen3_coder")
 ROWS = HERMES.replace(tools={"section_start": "<c>", "per_call_start": ""})
-WORDS = "names without quotes that are no words, or behind white space"
+WORDS = "names without quotes that are not words or follow whitespace"
 
 
-def test_the_document_round_the_fields():
+def test_document_around_the_fields():
     made = to_response_template(HERMES)
     assert (made["version"], made["defaults"]) == (1, {"role": "assistant"})
     assert made["start_anchor"] == list(HERMES.turn.headers)
@@ -34,7 +34,7 @@ def test_the_document_round_the_fields():
         ("TAG_BASED", "<a>so", ["<a>"]),
     ],
 )
-def test_what_a_prompt_writes_of_reasoning_is_no_part_of_it(mode, prompt, anchors):
+def test_reasoning_markers_of_the_prompt_belong_to_the_anchor(mode, prompt, anchors):
     fmt = WireFormat().replace(
         turn={"headers": ("<a>",), "generation_prompt": prompt},
         reasoning={"mode": mode, "start": "<t>" * (mode == "TAG_BASED"), "end": "</t>"},
@@ -56,7 +56,7 @@ def test_what_a_prompt_writes_of_reasoning_is_no_part_of_it(mode, prompt, anchor
         ("", "Hi", ""),
     ],
 )
-def test_reasoning_at_the_end_of_a_prompt_without_a_header_is_of_the_turn(start, prompt, turn):
+def test_reasoning_at_the_end_of_a_prompt_without_headers(start, prompt, turn):
     think = {"mode": "DELIMITER", "start": start, "end": "</t>"}
     if start.strip():
         think |= {"mode": "TAG_BASED", "alternatives": ("[t]", "[/t]")}
@@ -73,7 +73,7 @@ def test_reasoning_at_the_end_of_a_prompt_without_a_header_is_of_the_turn(start,
         ({"headers": ("<a>",), "generation_prompt": "<a>"}, False),
     ],
 )
-def test_reasoning_that_is_open_in_any_case_may_stand_without_its_opener(turn, unseen):
+def test_forced_open_reasoning_may_lack_its_start_marker(turn, unseen):
     think = {"mode": "FORCED_OPEN", "start": "<t>", "end": "</t>"}
     fmt = WireFormat().replace(turn=turn, reasoning=think)
     opener = to_response_template(fmt)["fields"]["thinking"]["open_pattern"]
@@ -112,7 +112,7 @@ NEXT = HERMES.replace(
         ("PLAIN", "</tool_call>\n", "</c>", 4),
     ],
 )
-def test_what_closes_content(mode, before, text, closed):
+def test_close_pattern_of_content(mode, before, text, closed):
     content = {"mode": mode, "start": "<r>\n" * (mode != "PLAIN"), "end": "\n</r>"}
     fmt = THINKS.replace(content=content, tools={"section_end": "</c>"})
     field = to_response_template(fmt)["fields"]["content"]
@@ -131,7 +131,7 @@ def test_what_closes_content(mode, before, text, closed):
         (NEXT, "</r>", None),
     ],
 )
-def test_what_closes_reasoning(fmt, text, end):
+def test_close_pattern_of_reasoning(fmt, text, end):
     field = to_response_template(fmt)["fields"]["thinking"]
     found = regex.match(field["close_pattern"], text)
     assert (found and found[0]) == end
@@ -140,19 +140,22 @@ def test_what_closes_reasoning(fmt, text, end):
 @pytest.mark.parametrize(
     ("fmt", "words"),
     [
-        (CODER.replace(arguments={"name_prefix": " "}), "arguments that no marker begins"),
-        (CODER.replace(arguments={"value_suffix": "\n"}), "values that no marker ends"),
+        (CODER.replace(arguments={"name_prefix": " "}), "arguments without an opening marker"),
+        (CODER.replace(arguments={"value_suffix": "\n"}), "values without a closing marker"),
         (CODER.replace(arguments={"type_suffix": ">", "type_first": True}), "types before the n"),
-        (CODER.replace(arguments={"alternatives": ("a", "b", "c", "d")}), "arguments in several w"),
+        (
+            CODER.replace(arguments={"alternatives": ("a", "b", "c", "d")}),
+            "several notations of arg",
+        ),
         (
             CODER.replace(function={"close": "</", "close_suffix": ">"}),
-            "calls that are closed by n",
+            "closing markers that repeat the n",
         ),
-        (HERMES.replace(tools={"arguments_as_text": True}), "arguments that are JSON in a text"),
-        (HERMES.replace(tools={"per_call_end": "]"}), "calls that only a bracket ends"),
+        (HERMES.replace(tools={"arguments_as_text": True}), "arguments as JSON in a string"),
+        (HERMES.replace(tools={"per_call_end": "]"}), "calls that end with only a bracket"),
         (
             HERMES.replace(tools={"per_call_end": "]", "section_end": "</c>"}),
-            "calls that only a bracket ends",
+            "calls that end with only a bracket",
         ),
         (
             HERMES.replace(
@@ -163,12 +166,12 @@ def test_what_closes_reasoning(fmt, text, end):
                     "per_call_end": "\n",
                 }
             ),
-            "calls that only a bracket ends",
+            "calls that end with only a bracket",
         ),
-        # A value may hold what ends JSON, in tags too.
+        # A value in tags may also contain the end of JSON.
         (
             CODER.replace(function={"close": ""}, tools={"per_call_end": "]"}),
-            "calls that only a bracket ends",
+            "calls that end with only a bracket",
         ),
         (
             CODER.replace(
@@ -181,34 +184,34 @@ def test_what_closes_reasoning(fmt, text, end):
                 },
                 function={"name_prefix": "<f=", "close": ""},
             ),
-            "calls that only a bracket ends",
+            "calls that end with only a bracket",
         ),
         (
             HERMES.replace(tools={"array_wrapped": True, "per_call_end": " "}),
-            "lists round each call that nothing ends",
+            "a list around each call without a closing marker",
         ),
         (
             HERMES.replace(tools={"section_start": "<c>", "per_call_start": "", "separator": ", "}),
-            "calls in a row between which stands what JSON has too",
+            "calls in a row, separated only by a comma",
         ),
         (
             get_format("llama3_json").replace(tools={"field_order": ("parameters", "name")}),
-            "calls in no markers that do not begin with their name",
+            "unmarked calls that do not begin with their name",
         ),
         (
             get_format("gpt_oss").replace(tools={"format": "PYTHONIC", "section_start": "<c>"}),
-            "calls in messages that have a syntax of their own",
+            "calls with their own syntax inside messages in channels",
         ),
         (
             get_format("gpt_oss").replace(channels={"channel": " "}),
-            "recipients in the place of channels",
+            "recipients instead of channels",
         ),
         (get_format("pythonic"), "calls in Python$"),
         (
             get_format("llama3_json").replace(
                 content={"mode": "WRAPPED_WITH_CALLS", "start": "<r>", "end": "</r>"}
             ),
-            "calls in no markers behind content in markers",
+            "unmarked calls after content in markers",
         ),
         (get_format("functionary_v32"), "calls that begin like content"),
         (get_format("apertus"), "names that are keys"),
@@ -216,23 +219,23 @@ def test_what_closes_reasoning(fmt, text, end):
             CODER.replace(
                 tools={"section_start": "<c>", "per_call_start": ""}, function={"name_prefix": ""}
             ),
-            "calls that no marker begins",
+            "calls without an opening marker",
         ),
     ],
 )
-def test_what_no_template_can_say_is_named(fmt, words):
-    with pytest.raises(FormatError, match=f"a response template cannot say: (.*, )?{words}"):
+def test_inexpressible_format_raises_with_the_reason(fmt, words):
+    with pytest.raises(FormatError, match=f"a response template cannot express: (.*, )?{words}"):
         to_response_template(fmt)
 
 
-def test_code_that_a_template_leaves_out():
+def test_limits_of_code():
     run = "code that calls a function"
     assert response_template_limits(HERMES.replace(code={"function": "run"})) == (run,)
     assert response_template_limits(HERMES.replace(code={"function": "run", "start": " "})) == (
         run,
     )
     marked = HERMES.replace(code={"function": "run", "start": "<code>"})
-    assert response_template_limits(marked) == ("what stands behind the marker of code",)
+    assert response_template_limits(marked) == ("code after its marker",)
     assert response_template_limits(HERMES.replace(code={"start": " "})) == ()
 
 
@@ -252,8 +255,8 @@ def test_code_that_a_template_leaves_out():
             ("objects and lists that are not JSON",),
         ),
         (ROWS, ()),
-        (ROWS.replace(tools={"separator": ""}), ("calls in a row with nothing between them",)),
+        (ROWS.replace(tools={"separator": ""}), ("calls in a row without a separator",)),
     ],
 )
-def test_what_a_template_leaves_out(fmt, limits):
+def test_limits_of_formats(fmt, limits):
     assert response_template_limits(fmt) == limits
