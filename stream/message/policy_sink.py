@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Literal, NoReturn
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
@@ -15,7 +16,7 @@ from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
 from .provenance import Trail
-from .reports import Attempts, Issues
+from .reports import Attempts, Issues, attempt_reports, issue_reports
 from .request_rules import Rules
 
 __all__ = ["Builds", "NotExact", "Sink", "Verdict"]
@@ -83,6 +84,7 @@ class Sink:
         "_issues",
         "_natural",
         "_original",
+        "_reach",
         "_section",
         "_stop",
         "_unclosed",
@@ -126,6 +128,8 @@ class Sink:
         self.policies = rules.policies
         # Created on demand, because most turns have neither issues nor attempts.
         self._issues: Issues | None = None
+        # The last offset that issues of each kind are about.
+        self._reach: dict[str, int] = {}
         self._attempts: Attempts | None = None
         self.calls = 0
         self.call_is_text = self.seen_reasoning = self.seen_end = False
@@ -206,19 +210,18 @@ class Sink:
     def issues(self) -> Issues:
         """Return the decisions of the parser."""
         if self._issues is None:
-            self._issues = Issues()
+            self._issues = issue_reports()
         return self._issues
 
     def has_issue(self, kind: str) -> bool:
         """Return True if there is an issue of a kind."""
-        # Does not create `Issues`, because most turns have none.
-        return self._issues is not None and kind in self._issues.reach
+        return kind in self._reach
 
     @property
     def attempts(self) -> Attempts:
         """Return the calls that the model began, with their results."""
         if self._attempts is None:
-            self._attempts = Attempts()
+            self._attempts = attempt_reports()
         return self._attempts
 
     @property
@@ -385,8 +388,11 @@ class Sink:
         builder = self.builder
         # These texts belong to the closed call, and not to issues about later text.
         self.not_emitted = self.extra_members = NO_TEXTS
+        issues = NO_ISSUES
         # Most calls have no issue, so the kinds are rarely computed.
-        issues = self._issues.behind(builder.start) if self._issues is not None else NO_ISSUES
+        if self._reach:
+            start = builder.start
+            issues = frozenset(kind for kind, stop in self._reach.items() if stop > start)
         builder.end_call(end, issues, complete=complete)
         builder.enter("content")
 
@@ -409,10 +415,9 @@ class Sink:
                 return
             # Only the part of the output is the model's.
             span = (0, span[1])
-        issues = self.issues
-        issues.append(Issue(kind, span, detail))
+        self.issues.append(Issue(kind, span, detail))
         # Spans may be reported out of order.
-        issues.reach[kind] = max(span[1], issues.reach.get(kind, 0))
+        self._reach[kind] = max(span[1], self._reach.get(kind, 0))
         # The gate refuses repaired calls, so each repair must mark its call.
         if kind == "repaired_arguments":
             self._mark_repaired()
@@ -425,7 +430,9 @@ class Sink:
         # A repair between calls concerns the end of the previous one.
         if not self.in_call:
             if self.builder.mark_repaired():
-                self.attempts.repair_last()
+                # An attempt that is only counted keeps its status.
+                if (attempt := self.attempts.pop_last("complete")) is not None:
+                    self.attempts.append(replace(attempt, status="repaired"))
         # The call has begun, so its part can be marked.
         elif self.builder.kind is ToolCall:
             self.builder.repaired = True
@@ -486,6 +493,7 @@ class Sink:
         builder.forget()
         # Decisions about the prompt are not decisions about the output.
         self.issues.clear()
+        self._reach.clear()
         self.attempts.clear()
         self.calls = 0
         for issue in broken:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Issue, StreamParser, get_format
-from deltaparse.stream.message.reports import MOST_OF_A_KIND, Issues
+from deltaparse.stream.message.reports import MOST_OF_A_KIND, issue_reports
 
 from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED, chunkings, kinds
 from ...strategies.wire_channels import HARMONY
@@ -107,7 +107,7 @@ def test_repair_of_a_counted_call_changes_only_the_count():
 
 def many(*spans):
     """Return issues of one kind: as many as the limit, and one more for each span."""
-    issues = Issues()
+    issues = issue_reports()
     issues.extend(Issue("odd", (0, 1), "") for _ in range(MOST_OF_A_KIND))
     issues.extend(Issue("odd", span, "") for span in spans)
     return issues
@@ -124,9 +124,8 @@ def test_span_of_the_rest_does_not_depend_on_the_order():
 
 def test_cleared_issues_are_not_counted():
     issues = many((7, 9), (3, 4))
-    issues.reach["odd"] = 9
     issues.clear()
-    assert (list(issues), len(issues), issues.behind(0)) == ([], 0, frozenset())
+    assert (list(issues), len(issues), issues.kept) == ([], 0, 0)
     issues.append(Issue("odd", (1, 2), "again"))
     assert (list(issues), len(issues)) == ([Issue("odd", (1, 2), "again")], 1)
 
