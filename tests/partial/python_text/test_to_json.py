@@ -387,7 +387,7 @@ def test_held_has_the_text_of_a_possible_tuple(text, held):
     ("text", "problem"),
     [
         ("[1 2]", "'2' after a value"),
-        ("a", "'a' is no value"),
+        ("a", "'a' is not a value"),
         ("{'a' 1", "'1' after a key"),
         ("{a: 1}", "a key must be a string or a number"),
         (f"('{LONG}', 1)", "',' after so long a parenthesis"),
