@@ -37,7 +37,7 @@ Step = Callable[[Any], str | None]
 
 
 def nowhere(text: str) -> None:
-    """Discard the text."""
+    """Discard the text instead of emitting it."""
 
 
 def never_split(text: str) -> int:  # noqa: ARG001 - whatever it is

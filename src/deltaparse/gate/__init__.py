@@ -16,17 +16,17 @@ Accepted candidates and refused text (SECURITY.md has the details):
     parser, text and format  the calls of the parser         anything else, also tags in content
     text around a call       prose, closed delimiters        a fence, a quotation, an element
     message                  its calls, or a tag in content  both; a tag before reasoning
-    completeness             complete calls                  truncated, repaired, duplicate members
+    the call                 complete                        truncated, repaired, duplicate members
     unmarked calls           alone in the turn               with text before or after them
     the turn                 no issue, or a harmless one     any other issue of the parser
     reasoning                after it                        in it, or before its end
     quotation marks          after the closing mark          between, next to, after an unclosed one
     code                     after it                        in a fence, in a span, indented
-    lines                    prose, lists                    block quotes, tables, prompts
-    strikethrough            after it                        between ~~ or ~
+    a line                   prose, lists                    block quotes, tables, prompts
+    struck out               after it                        between ~~ or ~
     elements                 after them                      between the tags, before a lone end tag
-    end of the turn          before it                       after it, or if more text follows
-    fallbacks                the response, with intent       next to any other text
+    the end of the turn      before it                       after it, or if more text follows
+    a fallback               the response, with intent       next to any other text
 
 Import the public names from here. Each module starts with its rules: `tags` for the primary format,
 `fallbacks`, `strict_arguments`, `schemas`, and `validation` for the decision.
