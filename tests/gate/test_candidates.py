@@ -370,7 +370,7 @@ def test_unfinished_attempt_stops_the_calls(status):
         issues.append(issue("text_after_tool_call", 80, 90))
         message = Message([call], tuple(issues), attempts)
         assert reason(message) == ("parser_issue" if stops and not before else None), (at, ends)
-    # Without calls, there is no call to refuse.
+    # A response without calls cannot be refused for an issue.
     none = Message([Content("Hi.")], (), (Attempt("", (0, 1), status),))
     assert reason(none) == "no_candidate"
 

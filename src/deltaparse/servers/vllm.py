@@ -271,7 +271,7 @@ def _made(
         "__doc__": mixin.__doc__,
         "__module__": __name__,
     }
-    # The mixin may have a metaclass, but vLLM's classes have none, so there is no conflict.
+    # The mixin may have a metaclass. vLLM's classes use the default one, so both are compatible.
     metaclass: Any = type(mixin)
     made: type[Any] = metaclass(class_name(source, mixin.__name__), (mixin, *bases), attributes)
     return made
