@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .primitives.reversed_pattern import reversed_partial_pattern
     from .primitives.scanner import JsonScanner
 else:
+    # Type checkers need real imports, and at run time a module is imported on first use.
     __getattr__, __dir__ = lazy_names(
         __name__,
         {

@@ -2,7 +2,7 @@
 
     DeltaParseError
         UsageError          the caller: a call out of order, an invalid argument
-        FormatError         a WireFormat that contradicts itself or cannot be read
+        FormatError         a contradictory or unreadable WireFormat
         TemplateError       a chat template that does not compile, render, or stop
         MalformedOutput     the model, only if a policy is "error"
 
@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 
+# Several parsers raise the same error, so its text is defined once.
 AFTER_FINISH = "feed() after finish(): create a new parser for the next text"
 
 
@@ -28,12 +29,13 @@ class DeltaParseError(Exception):
     """Base class of all exceptions of this library."""
 
 
+# ValueError as a base lets callers catch the errors without importing this package.
 class UsageError(DeltaParseError, ValueError):
     """Invalid use of the library by the caller. The message contains the remedy."""
 
 
 class FormatError(DeltaParseError, ValueError):
-    """A wire format that contradicts itself, or text that does not contain a wire format."""
+    """A contradictory wire format, or text without a valid wire format."""
 
 
 class TemplateError(DeltaParseError, ValueError):
@@ -41,10 +43,10 @@ class TemplateError(DeltaParseError, ValueError):
 
 
 class MalformedOutput(DeltaParseError, ValueError):
-    """Model output that breaks its format, while the policy in force is "error".
+    """Invalid model output, while the policy in force is "error".
 
     Attributes:
-        kind: the kind of the `Issue` that other policies would report.
+        kind: the kind of the `Issue` reported under other policies.
         span: the range of the output, in characters, half-open.
     """
 

@@ -1,8 +1,8 @@
 """Literal markers, searched together in incomplete text.
 
 The result equals one search of the complete text: the leftmost marker, and the longest of the
-markers at the same place. So a marker is reported only if no later text can change the result.
-Of the text before it, only the longest tail that may become a marker is buffered.
+markers at the same place. A marker is reported once no later text can change the result. Of
+the text before it, only the longest possible prefix of a marker is buffered.
 """
 
 from __future__ import annotations
@@ -52,18 +52,22 @@ class Markers:
     """
 
     def __init__(self, literals: Iterable[str]) -> None:
+        # The longest first, because the first alternative of a pattern wins at the same place.
         self.literals = tuple(sorted(set(literals) - {""}, key=lambda text: (-len(text), text)))
         self.longest = len(self.literals[0]) if self.literals else 0
+        # All prefixes are stored, so their total size is quadratic in the length of a marker.
         if self.longest > LONGEST_MARKER:
             message = (
                 f"a marker has {self.longest} characters; at most {LONGEST_MARKER} are allowed"
             )
             raise UsageError(message)
         self._whole = frozenset(self.literals)
+        # A hash lookup decides if a tail is a prefix, independent of the number of markers.
         self._beginnings = frozenset(
             text[:size] for text in self.literals for size in range(1, len(text))
         )
         self.firsts = "".join(sorted({text[0] for text in self.literals}))
+        # Without markers the pattern must never match, but an empty pattern always matches.
         self._pattern = re.compile("|".join(map(re.escape, self.literals)) or NEVER)
 
     # Compiled on first use, because a text meets few of a format's markers.
@@ -81,26 +85,31 @@ class Markers:
 
     @cached_property
     def quick_json(self) -> Search:
-        """Finds the first character of a marker too, and what JSON strings cannot hold as it is."""
+        """Search for first characters of markers, and for characters escaped in JSON strings."""
+        # A single character class is the fastest search of `re`, so a false match is cheaper than
+        # precision.
         return re.compile(rf'[{re.escape(self.firsts)}"\\\x00-\x1f{SURROGATES}]').search
 
     @cached_property
     def lane(self) -> Lane:
-        """Text without a marker may pass."""
+        """A lane for text without a marker."""
+        # `exact` is as fast as a character class, so a separate `quick` would only add a pass.
         return Lane(self.exact, self.exact, self.split)
 
     @cached_property
     def string_lane(self) -> Lane:
-        """The same where text is spelled as the inside of a JSON string."""
+        """A lane for text without a marker, spelled as the inside of a JSON string."""
         return Lane(self.quick_json, self.exact, self.split, spelled)
 
     @cached_property
     def waiter(self) -> Waiter:
-        """What waits for more of a marker that may stand right here: as long as `match` would."""
+        """A waiter for the rest of a possible marker at this position, as in `match`."""
 
         def step(window: Window) -> str | None:
+            # Still a prefix, so the sub-parser would only wait again.
             return "" if window.text[window.pos :] in self._beginnings else None
 
+        # The waiter has no state of a stream, so one object serves all streams.
         return Waiter(nowhere, step, nowhere, known=self._beginnings)
 
     @cached_property
@@ -109,10 +118,11 @@ class Markers:
         return re.compile(found or NEVER, re.DOTALL).search
 
     def tails(self) -> Iterator[str]:
-        """Yield patterns of what a text may end in that is the beginning of a marker.
+        """Yield patterns for a prefix of a marker at the end of a text.
 
-        They know its first three characters and how long it is; that excludes nearly all else.
+        A pattern compares the first three characters and the length, which is nearly exact.
         """
+        # Grouped by first character, because only markers with the same first character can match.
         for first in self.firsts:
             yield re.escape(first) + self._tail(first)
 
@@ -123,8 +133,11 @@ class Markers:
 
     def _beginning(self, texts: Sequence[str], known: int) -> str:
         """Return a pattern of prefixes of `texts` that compares `known` of their characters."""
+        # The remaining characters are not compared, because the pattern would grow with each
+        # marker.
         if not known:
             return f".{{0,{self.longest}}}+"
+        # A trie of the first characters, so no alternative is tried twice.
         ways = [
             re.escape(first)
             + self._beginning([text[1:] for text in texts if text[:1] == first], known - 1)
@@ -135,6 +148,7 @@ class Markers:
     def _rests(self) -> Iterator[tuple[str, str]]:
         """Yield each first character with a pattern of the rest of markers and their prefixes."""
         for first in self.firsts:
+            # Complete markers precede their prefixes, because the first matching alternative wins.
             rests = [re.escape(text[1:]) for text in self.literals if text[0] == first]
             yield first, "|".join([*rests, self._tail(first)])
 
@@ -147,10 +161,10 @@ class Markers:
             final: True if no more text follows; then no text is buffered.
 
         Returns:
-            `(start, end)`. With `end > start` that is the span of a marker. With `end == start` the
-            text
-            before `start` has no marker, and the text from `start` on may become one.
+            `(start, end)`. With `end > start` this is the span of a marker. With `end == start`,
+            the text before `start` has no marker, and the text from `start` on may become one.
         """
+        # Without further text, a prefix is ordinary text.
         if final:
             found = self._pattern.search(text, pos)
             return found.span() if found else (len(text), len(text))
@@ -161,15 +175,19 @@ class Markers:
             # The tail may become a longer marker than the one found at the same place.
             if len(text) - start < self.longest and text[start:] in self._beginnings:
                 return start, start
+            # A match at the end of the text may be only a prefix by its length, because tails
+            # compare three characters.
             if end < len(text) or text[start:] in self._whole:
                 return start, end
+            # The match was a false prefix, so the search continues one character later.
             found = search(text, start + 1)
         return len(text), len(text)
 
     def split(self, text: str) -> int:
-        """Return the index of the tail that may become a marker; -1 if a marker precedes it."""
+        """Return the start of a possible marker at the end, or -1 if a marker precedes it."""
         found = self._search(text)
         if found is None:
+            # Without any marker or prefix, the complete text is certain.
             return len(text)
         start = found.start()
         if len(text) - start < self.longest and text[start:] in self._beginnings:
@@ -182,6 +200,7 @@ class Markers:
 
         Returns `pos` if later text could complete a marker there, and -1 if no marker starts there.
         """
+        # Text as long as the longest marker cannot be a proper prefix, so the lookup is skipped.
         if len(text) - pos < self.longest and not final:
             if pos == len(text) or text[pos:] in self._beginnings:
                 return pos
@@ -191,6 +210,7 @@ class Markers:
 
 def marker_set(literals: Iterable[str]) -> Markers:
     """Return one `Markers` object for equal literals, so that patterns are compiled once."""
+    # Order and duplicates do not matter, so equal sets share one cache entry.
     return _markers(frozenset(literals))
 
 

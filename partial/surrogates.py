@@ -25,6 +25,7 @@ __all__ = [
 SURROGATES = "\ud800-\udfff"
 """All surrogates, for a character class in a pattern."""
 
+# One surrogate, because two in sequence are replaced separately.
 SURROGATE = re.compile(f"[{SURROGATES}]")
 
 REPLACEMENT = "\ufffd"
@@ -37,6 +38,7 @@ def is_whole(text: str) -> bool:
     >>> is_whole("\U0001f600"), is_whole("\ud83d")
     (True, False)
     """
+    # UTF-8 cannot encode surrogates, and the failing encoder is much faster than a search.
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -50,6 +52,7 @@ def escape_surrogates(text: str) -> str:
     >>> print(escape_surrogates('["\ud83d"]'))
     ["\ud83d"]
     """
+    # Python stores a flag for ASCII, so most texts need no pass over their characters.
     if text.isascii() or is_whole(text):
         return text
     return SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
@@ -61,4 +64,5 @@ def replace_surrogates(text: str) -> str:
     >>> replace_surrogates("a\ud83d") == "a\ufffd"
     True
     """
+    # Most texts have no surrogates, and the same object is returned without a copy.
     return text if is_whole(text) else SURROGATE.sub(REPLACEMENT, text)

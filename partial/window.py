@@ -1,4 +1,4 @@
-"""The window: the received text that is not yet read.
+"""The window: the received and unread text.
 
 A sub-parser is a generator function `name(src, ...) -> Steps[T]`. It reads `src.text` from
 `src.pos` and moves `src.pos`. It needs more text at a bare `yield`. Sub-parsers compose with
@@ -45,13 +45,14 @@ class Window:
         text: the text of the window. The part from `pos` on is unread.
         base: the offset of the start of `text`.
         before: the character before `text`, "" at the start of the stream.
-        waiter: the `Waiter` of the sub-parser that needs more text. The window is empty while the
+        waiter: the `Waiter` of a sub-parser waiting for more text. The window is empty while the
             waiter has a lane.
         emits_prompt: True if the prompt's text is emitted too, because the current part must be
             emitted completely.
     """
 
     __slots__ = (
+        # The token accounting refers weakly to the window, to avoid a cycle.
         "__weakref__",
         "_behind",
         "_kept",
@@ -104,7 +105,7 @@ class Window:
 
     @property
     def prompt_end(self) -> int:
-        """The index into `text` where the prompt ends; text before it is not emitted."""
+        """The index of the end of the prompt in `text`. Text before it is not emitted."""
         return 0 if self.emits_prompt else max(-self.base, 0)
 
     @property
@@ -128,8 +129,11 @@ class Window:
         """Append `text` to the window and remove the text that was read."""
         pos = self.pos
         if self._marks:
+            # Marked text is still needed, so it is copied before the window drops it.
             self._keep()
+        # Lookbehind across chunks needs one character of the removed text.
         self.before = self.text[pos - 1 : pos] or self.before
+        # Usually all text was read, so the chunk itself becomes the text without a copy.
         self.text = text if pos == len(self.text) else self.text[pos:] + text
         self.base, self.pos = self.base + pos, 0
 
@@ -137,12 +141,15 @@ class Window:
         """Take the next text, and return True if the sub-parser must be resumed to read it."""
         waiter = self.waiter
         if waiter is not None and waiter.lane is not None:
+            # Fast path: most chunks are plain text, and no generator is resumed.
             if waiter.lane.exact(text) is None:
                 self.pass_by(text)
                 return False
+            # The lane is valid only up to the first text it rejects.
             waiter.lane = None
         self.feed(text)
         chunk = self.step()
+        # A step may read text without emitting any, and empty chunks are never emitted.
         if chunk and waiter is not None:
             waiter.emit(chunk)
         return chunk is None
@@ -163,6 +170,7 @@ class Window:
     def pass_by(self, text: str) -> None:
         """Emit `text` without reading it, because the waiter's lane lets it pass."""
         self.move_behind(text)
+        # A text reaching across the end of the prompt is clipped to the model's part.
         if self.base < len(text):
             text = text[len(text) - max(self.base, 0) :]
         if self.waiter is not None:
@@ -172,16 +180,19 @@ class Window:
         """Count `text`, which follows the text of the window and was not fed, as read."""
         self.base += self.pos + len(text)
         self.before = text[-1:] or self.previous
+        # The window was read completely, so dropping its text loses no unread part.
         self.text, self.pos = "", 0
 
     def consume(self, end: int) -> str:
         """Read up to `end`, an index into `text`, and return the model's part of it."""
         start = self.pos
         self.pos = end
+        # A negative base occurs only at the start of a stream, so the usual path is one slice.
         return self.clipped(start, end) if self.base < 0 else self.text[start:end]
 
     def clipped(self, start: int, end: int) -> str:
         """Return the text between two indices, without the prompt's part."""
+        # The prompt sets the state only, and emitting it would repeat text the client already has.
         if self.base < 0 and not self.emits_prompt:
             start = max(start, -self.base)
         return self.text[start:end]
@@ -193,21 +204,25 @@ class Window:
         sub-parser must see that text again.
 
         Args:
-            emit: takes the text that bypasses the sub-parser.
+            emit: takes the text bypassing the sub-parser.
             lane: decides which text may pass.
             sink: see `Waiter`; default `emit`.
         """
+        # Bypassing text does not enter the window, so a marked or unread part would lose its
+        # continuation.
         if self.pos == len(self.text) and not self._marks:
             self.waiter = Waiter(emit, None, sink or emit, lane)
 
     def let_pass(self, lane: Lane) -> None:
         """Open a lane past a waiter with a step, under the conditions of `wait`."""
+        # The same conditions as in `wait`, because the lane bypasses the window, too.
         if self.pos == len(self.text) and not self._marks and self.waiter is not None:
             self.waiter.lane = lane
 
     def mark(self) -> int:
         """Keep the text that is read until `release`, and return the offset for `text_since`."""
         here = self.base + self.pos
+        # Nested marks share the kept text of the first mark.
         if not self._marks:
             self._kept_to = here
             self._behind = self.text[self.pos - 1] if self.pos else self.before
@@ -223,9 +238,12 @@ class Window:
         """Make the text from `mark` unread again, the last mark or a later offset."""
         self._keep()
         self.before = self._kept_before(mark)
+        # Joined only here, so reading under a mark costs no copies.
         self.text, self.base, self.pos = self._kept_from(mark) + self.unread, mark, 0
+        # Text after the mark is unread again, and would otherwise be kept twice.
         while self._offsets and self._offsets[-1] >= mark:
             del self._kept[-1], self._offsets[-1]
+        # The mark may lie inside a kept chunk.
         if self._offsets:
             self._kept[-1] = self._kept[-1][: mark - self._offsets[-1]]
         self._kept_to = mark
@@ -238,12 +256,14 @@ class Window:
     def release(self, *, to: int | None = None) -> None:
         """Release the last mark, or all marks but the first `to`."""
         self._marks = marks = self._marks - 1 if to is None else to
+        # Without a mark the kept text is garbage, and the shared lists avoid an allocation.
         if not marks:
             self._kept, self._offsets = NO_TEXTS, NO_OFFSETS
 
     def rewind(self) -> None:
-        """Return to the first mark and release all marks, for a reader that gives up."""
+        """Return to the first mark and release all marks, because the reader gives up."""
         if self._marks:
+            # The first mark is the earliest place another reader may need.
             text = self.text_since(self.held_from)
             # The prompt was read for good.
             base = self.offset - len(text)
@@ -253,11 +273,11 @@ class Window:
             self.release()
 
     def _kept_before(self, offset: int) -> str:
-        """The character before an offset from the first mark on."""
+        """Return the character before an offset from the first mark on."""
         return self._kept_from(offset - 1)[:1] if offset > self.held_from else self._behind
 
     def _kept_from(self, mark: int) -> str:
-        """What is kept from `mark` on."""
+        """Return the kept text from `mark` on."""
         if not self._kept:
             return ""
         # Join from the chunk with the mark on, so that the cost does not depend on earlier chunks.
@@ -267,7 +287,9 @@ class Window:
     def _keep(self) -> None:
         """Keep the text that was read since the last call."""
         here = self.base + self.pos
+        # Several calls without reading must not append empty chunks.
         if here > self._kept_to:
+            # Most marks are released before any text is kept, so lists are created lazily.
             if not self._kept:
                 self._kept, self._offsets = [], []
             self._kept.append(self.text[self._kept_to - self.base : self.pos])

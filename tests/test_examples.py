@@ -44,7 +44,7 @@ AGENT_LOOP = """\
 <use>{"tool": "clock", "with": {"zone": "Asia/Tokyo"}}</use>\
 <use>{"tool": "clock", "with": {"zones": []}}</use></assistant>\
 <tool>09:00 in Asia/Tokyo</tool>\
-<tool>refused: schema, at $: breaks "required": ["zone"]</tool><assistant>
+<tool>refused: schema, at $: violates "required": ["zone"]</tool><assistant>
 It is nine.
 """
 FIRST_CALL = """\

@@ -26,6 +26,7 @@ __all__ = ["CompactJson", "compact_json", "sound_escapes", "sound_json", "spelle
 ESCAPES = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
 )
+# A quick test without groups, because most texts have no such escape.
 HAS_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -35,6 +36,7 @@ def spelled(text: str) -> str:
     >>> print(spelled('a "b"\n'))
     a \"b\"\n
     """
+    # The function used by `json.dumps`, without the cost of an encoder object.
     return encode_basestring(text)[1:-1]
 
 
@@ -56,6 +58,7 @@ class CompactJson:
         """Emit the next chunk as compact JSON."""
         text = self._half + escape_surrogates(text)
         self._half = ""
+        # Fast path: inside a string without escapes, the text is already compact.
         if self._in_string and '"' not in text and "\\" not in text:
             self._emit(text)
             return
@@ -65,16 +68,19 @@ class CompactJson:
             if self._in_string:
                 stop = match_end(IN_STRING, text, pos)
                 closes = stop < end
+                # The second half of the pair may be in the next chunk.
                 if not closes and "\\u" in text:
                     stop = whole_end(text, pos)
                     self._half = text[stop:]
                 out.append(_respelled(text[pos:stop]))
+                # The rest is buffered, so the text of this chunk ends here.
                 if self._half:
                     break
             else:
                 stop = text.find('"', pos)
                 closes = stop >= 0
                 stop = stop if closes else end
+                # Outside of strings, JSON has no significant whitespace.
                 out.append("".join(text[pos:stop].split()))
             if closes:
                 out.append('"')
@@ -110,6 +116,7 @@ def sound_escapes(text: str) -> str:
     >>> sound_escapes('["\\ud83d", "\ud83d"]') == '["\\ufffd", "\ud83d"]'
     True
     """
+    # Most texts have no surrogates, and the substitution would visit every escape.
     if HAS_SURROGATE.search(text):
         text = ESCAPES.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
     return text
@@ -117,6 +124,7 @@ def sound_escapes(text: str) -> str:
 
 def _respelled(body: str) -> str:
     """Return the inside of a string with each character in its shortest spelling."""
+    # Without escapes, the spelling is already the shortest.
     if "\\" not in body:
         return body
     return escape_surrogates(spelled(json.loads(f'"{body}"')))

@@ -33,13 +33,16 @@ MAX_DEPTH = 512
 MAX_TOKEN = 4096
 """The maximum length of a buffered number, key or name, in characters."""
 
+# The patterns are possessive, because backtracking on untrusted text could be quadratic.
 IN_STRING = re.compile(INSIDE)
 # The first half of a surrogate pair at the end. An even number of backslashes precedes it.
 HALF_PAIR = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")
 CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 IN_NUMBER = re.compile(r"[-+.0-9eE]*+")
+# Leading zeros are invalid in JSON, and parsers of clients would reject them.
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 SPACE = re.compile(r"[ \t\n\r]*+")
+# JSON allows only these four, unlike `str.isspace`.
 WHITE = frozenset(" \t\n\r")
 # Both match the empty string, so the cast is safe: they always match.
 in_string = cast("Callable[[str, int], re.Match[str]]", IN_STRING.match)
@@ -98,14 +101,14 @@ class JsonLexer:
         state: the lexer's position in the value.
         stack: the open brackets from the outside in, as in "{[".
         problem: the error, once the state is BROKEN.
-        broken_in: the state before BROKEN; None if no repair applies.
+        broken_in: the state before BROKEN, or None if no repair applies.
         hold_commas: True if a comma is passed only together with the next token. Then a comma
             before a closing bracket breaks the text.
         passed: the number of characters that `scan` passed. Only a lexer that `tracks` counts this
             and the next two attributes.
         settled: the number of passed characters that closing brackets alone complete.
         opened: the number of passed characters before the last string.
-        runs: the patterns for tokens up to the next bracket, by state; see `runs.py`.
+        runs: the patterns for tokens up to the next bracket, by state (see `token_runs.py`).
         foreseen: a text and the index of the value's end in it. A lane sets it, so that the reader
             need not scan the text again.
 
@@ -146,6 +149,7 @@ class JsonLexer:
         self._max_depth = max_depth
         self.hold_commas = hold_commas
         # All runs by innermost bracket, and the runs for the current one.
+        # Runs pass many tokens at once, so they cannot keep the counters of a tracking lexer.
         self._runs = NO_RUNS if tracks else RUNS[hold_commas]
         self.runs = self._runs[""]
 
@@ -153,6 +157,7 @@ class JsonLexer:
         """Set whether commas are buffered from here on."""
         self.hold_commas = commas
         self._runs = NO_RUNS if self._tracks else RUNS[commas]
+        # The current runs belong to the old setting, so they are replaced.
         self.runs = self._runs[self.stack[-1:]]
 
     def scan(self, text: str, pos: int = 0, *, final: bool = False) -> int:
@@ -167,8 +172,10 @@ class JsonLexer:
             pos: the index to start at.
             final: True if no more text follows, so that a top-level number is complete.
         """
+        # Local names, because attribute lookups dominate the cost of this loop.
         end, base = len(text), self.passed - pos
         state, stack, runs = self.state, self.stack, self.runs
+        # Fast path for small objects, the most frequent values.
         if state is START and (small := self._small(text, pos)):
             return small
         while pos < end:
@@ -178,19 +185,23 @@ class JsonLexer:
                 found = match(text, pos)
                 pos = found.end()
                 last = found.lastindex
+                # Without a matched group, no token followed, so the state is unchanged.
                 if last is not None:
                     state, cut = ends[last]
                     self.state = state
+                    # An incomplete token waits for more text.
                     if cut:
                         break
                 if pos == end:
                     break
             if state is STRING or state is KEY:
                 pos = self._string(text, pos, base)
+                # Still in the string, so the rest is an incomplete escape or empty.
                 if self.state is state or self.state is BROKEN:
                     break
                 state = self.state
                 continue
+            # Text after the value belongs to the caller, and text after an error is unreadable.
             if state is DONE or state is BROKEN:
                 break
             char = text[pos]
@@ -199,11 +210,13 @@ class JsonLexer:
                 stack = self.stack = stack[:-1]
                 runs = self.runs = self._runs[stack[-1:]]
                 pos += 1
+                # Brackets alone complete the text after a complete value.
                 self.settled = base + pos
                 state = self.state = AFTER_VALUE if stack else DONE
             elif char in WHITE:
                 pos = space(text, pos + 1).end()
             elif char == '"' and state in BEFORE_STRING:
+                # After a colon a string is a value, even in an object.
                 is_key = state is not AFTER_COLON and stack[-1:] == "{"
                 state = self.state = KEY if is_key else STRING
                 self.opened = base + pos
@@ -222,6 +235,8 @@ class JsonLexer:
 
     def _small(self, text: str, pos: int) -> int:
         """Read a complete small object, and return its end, or 0 if there is none."""
+        # A tracking lexer needs the place of each token, and a depth limit of one forbids nested
+        # objects.
         if (
             self._tracks
             or self._max_depth < DEPTH_OF_SMALL
@@ -241,6 +256,7 @@ class JsonLexer:
             else:
                 self.settled = base + pos
                 self.state = AFTER_VALUE if self.stack else DONE
+        # An incomplete escape at the end is not an error yet.
         elif pos < len(text) and not CUT_ESCAPE.match(text, pos):
             self.breaks("an escape" if text[pos] == "\\" else "a control character")
         return pos
@@ -259,6 +275,8 @@ class JsonLexer:
         elif state is not AFTER_KEY and (state is AFTER_COLON or stack[-1:] != "{"):
             if char not in "{[":
                 return self._scalar(text, pos, read, final=final)
+            # The limit protects later recursive parsers, because this lexer itself does not
+            # recurse.
             if len(stack) < self._max_depth:
                 self.stack += char
                 self.runs = self._runs[char]
@@ -269,17 +287,21 @@ class JsonLexer:
         return self.breaks(f"{char!r} {state.value.replace('_', ' ')}")
 
     def _comma(self, text: str, pos: int) -> int:
-        """Read a comma; with `hold_commas`, only if the next token has started.
+        """Read a comma. With `hold_commas`, this needs the start of the next token.
 
         Returns 1, or 0 if the next token is unknown or the text breaks.
         """
         if self.hold_commas:
             after = match_end(SPACE, text, pos + 1)
+            # Whitespace is unlimited, so after `MAX_TOKEN` characters the comma is passed without a
+            # check.
             if after <= pos + MAX_TOKEN:
+                # The next token is unknown, so the comma may be a trailing one.
                 if after == len(text):
                     return 0
                 if text[after] not in MEMBER[self.stack[-1]]:
                     return self.breaks("a trailing comma")
+        # The state allows a key or value only, so a second comma breaks the text.
         self.state = AFTER_COMMA
         return 1
 
@@ -291,8 +313,10 @@ class JsonLexer:
             if text.startswith(word, pos):
                 self.value_ends(read + len(word))
                 return len(word)
+            # A prefix of a literal may be completed by the next chunk.
             return 0 if word.startswith(text[pos:]) else self.breaks(f"{char!r} begins no value")
         stop = match_end(IN_NUMBER, text, pos)
+        # An endless number would fill the buffer, because numbers are buffered completely.
         if stop > pos + MAX_TOKEN:
             return self.breaks(f"a number of more than {MAX_TOKEN} characters")
         whole = NUMBER.fullmatch(text, pos, stop)
@@ -324,11 +348,12 @@ class JsonLexer:
         return 0
 
     def go_back(self, state: JsonState, stack: str) -> None:
-        """Undo a scan; `state` and `stack` are those before it."""
+        """Undo a scan, given the `state` and `stack` before it."""
         self.state, self.stack, self.runs = state, stack, self._runs[stack[-1:]]
 
     def overruns(self) -> None:
         """Break the text inside an unclosed string, which no repair fixes."""
+        # `broken_in` is reset, because a repair could only guess the end of the string.
         self.breaks("a string that does not end")
         self.broken_in = None
 
@@ -338,11 +363,14 @@ def whole_end(text: str, pos: int = 0) -> int:
 
     The first half of a surrogate pair at the end (`\ud83d`) may still become a character.
     """
+    # Emitting the first half alone would be final, so it waits for the second half.
     found = HALF_PAIR.search(text, pos)
     return found.start(1) if found else len(text)
 
 
 def match_end(pattern: re.Pattern[str], text: str, pos: int, end: int = sys.maxsize) -> int:
     """Return the end of a match of `pattern` at `pos`, at most `end`; `pos` if there is none."""
+    # A function, because the patterns of this package often match the empty string and a missing
+    # match means the same.
     found = pattern.match(text, pos, end)
     return found.end() if found else pos

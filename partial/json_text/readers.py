@@ -1,4 +1,4 @@
-"""Sub-parsers over JSON: a whole value, a string, the members of an object."""
+"""Sub-parsers for JSON: a complete value, a string, the members of an object."""
 
 from __future__ import annotations
 
@@ -36,14 +36,16 @@ ENDS = (DONE, BROKEN)
 WHOLE_ESCAPE = re.compile(
     rf"\\u[dD][89abAB][0-9a-fA-F]{{2}}\\u[dD][c-fC-F][0-9a-fA-F]{{2}}|{ESCAPE}"
 )
-"""An escape, and of a pair of them both halves."""
+"""An escape, or both escapes of a surrogate pair."""
 
 
 class JsonFault(NamedTuple):
-    """Text that is not JSON where JSON must stand, and is unread.
+    """Unread invalid text in the place of JSON.
 
-    `cut`: the input ended there, and more text might have made it JSON. `read` is a key that was
-    read before it.
+    Attributes:
+        problem: the reason.
+        cut: True if the input ended there and more text could have made it valid.
+        read: a key that was read before it.
     """
 
     problem: str
@@ -57,56 +59,74 @@ STRING_LANE = lane_of_strings(marker_set(()))
 def json_value(
     src: Window, emit: Emit, lexer: JsonLexer | None = None, overrun: UnclosedString | None = None
 ) -> Steps[JsonLexer]:
-    """Read one JSON value, emitting its text as it stands, character for character.
+    """Read one JSON value, and emit its text unchanged.
 
-    Begins at its first character. Returns the lexer, a new one unless one is given: DONE;
-    BROKEN, the text from the offending character on unread; or in the state in which the input
-    ended. `overrun` says where a string ends that was not closed: the text is BROKEN there.
+    Reading starts at the first character of the value.
+
+    Args:
+        src: the window to read from.
+        emit: takes the text, chunk by chunk.
+        lexer: the lexer to read with (default: a new one).
+        overrun: the test for unclosed strings. The text is BROKEN where it succeeds.
+
+    Returns:
+        The lexer. Its state is DONE, BROKEN with the text from the invalid character on unread, or
+        the state at the end of the input.
     """
     lexer = lexer or JsonLexer()
     scan, end = lexer.scan, 0
+    # NUL never occurs unescaped in valid JSON, so it disables the check for overruns.
     watched, string_lane = (overrun.watched, overrun.lane) if overrun else ("\x00", STRING_LANE)
+    # Created lazily, because short values never need a lane.
     tokens: Lane | None = None
 
     def step(window: Window) -> str | None:
         nonlocal end, tokens
         text, pos, before, foreseen = window.text, window.pos, lexer.state, lexer.foreseen
+        # A lane has already scanned this text up to the end of the value.
         if foreseen is not None and foreseen[0] is text and not pos:
-            # Nothing can have overrun there: what might, passes no lane.
+            # Text of a possibly unclosed string never bypasses in a lane, so this value is closed.
             lexer.go_back(DONE, "")
             end = foreseen[1]
             return None
+        # Without the first character of a marker, an overrun is impossible.
         stack = lexer.stack if watched in text else None
         end = scan(text, pos)
         if stack is not None and overrun is not None and overrun.may_stand(text, pos, end):
+            # The text is read again by `_watched`, which tests each possible marker.
             lexer.go_back(before, stack)
             return None
         state = lexer.state
+        # The generator must return the result, so it is resumed.
         if state is DONE or state is BROKEN:
             return None
         window.pos = end
-        # In a string that is longer than a chunk, nothing is read.
+        # Inside a string longer than a chunk, the lane for strings avoids the lexer.
         if state is before and (state is STRING or state is KEY):
             window.let_pass(string_lane)
         else:
+            # A lane is stateful and belongs to one value, so it is created once per value.
             tokens = tokens or value_lane(lexer, overrun.markers.firsts if overrun else "")
             window.let_pass(tokens)
-        # To take all of it, as most often, needs no slice.
+        # Usually the complete text is taken, so a slice would be a useless copy.
         if window.base < 0:
             return window.clipped(pos, end)
         return text if end - pos == len(text) else text[pos:end]
 
+    # After the end of the input no waiter is needed, and the rest is read below.
     while not src.closed and lexer.state not in ENDS:
+        # A new waiter each time, because resuming removes the old one.
         src.waiter = Waiter(emit, step, emit)
         chunk = step(src)
         if chunk is None:
             if overrun is None or lexer.state in ENDS:
                 break
+            # The waiter would read the same text again without the tests for an overrun.
             src.waiter, start = None, src.offset
             yield from _watched(src, emit, lexer, overrun, end)
             end = src.pos
             if src.offset == start and lexer.state not in ENDS and not src.closed:
-                yield  # what stands here means nothing without more
+                yield  # The unread text is undecided until more text arrives.
             continue
         if chunk:
             emit(chunk)
@@ -116,6 +136,7 @@ def json_value(
         yield from _watched(src, emit, lexer, overrun, len(src.text))
         end = src.pos
     if lexer.state not in ENDS:
+        # At the end of the input a top-level number is complete.
         end = scan(src.text, src.pos, final=True)
     if end > src.pos:
         emit(src.consume(end))
@@ -125,7 +146,8 @@ def json_value(
 def _watched(
     src: Window, emit: Emit, lexer: JsonLexer, overrun: UnclosedString, end: int
 ) -> Steps[None]:
-    """Read as `json_value` does up to an index, and break the text where a string has overrun."""
+    """Read like `json_value` up to an index, and break the text if a string has overrun."""
+    # Offsets instead of indices, because the window moves while a test waits for more text.
     cleared, end = src.offset, src.base + end
     while lexer.state not in ENDS:
         text, pos = src.text, src.pos
@@ -133,8 +155,10 @@ def _watched(
         stop = pos + lexer.scan(text[pos:start])
         if stop > pos:
             emit(src.consume(stop))
+        # No marker is left in this text.
         if start == end - src.base:
             return
+        # Outside of strings, the first character of a marker has no special meaning.
         if stop < start or lexer.state not in (STRING, KEY):
             cleared = src.base + start + 1
         elif (yield from overrun.is_here(src, '"')):
@@ -144,15 +168,16 @@ def _watched(
 
 
 def json_string(src: Window, overrun: UnclosedString | None = None) -> Steps[str | JsonFault]:
-    """Read one whole JSON string and return its value; an escaped half of a pair is U+FFFD.
+    """Read one complete JSON string and return its value. A lone surrogate becomes U+FFFD.
 
-    It is a fault where there is none, where it has more than `MAX_TOKEN` characters, where
-    the input ends in it, or where it has overrun its end.
+    Return a fault if there is no string, if it has more than `MAX_TOKEN` characters, if the input
+    ends in it, or if it has overrun its end.
     """
     while True:
         text, pos = src.text, src.pos
         if pos < len(text):
             end = match_end(IN_STRING, text, pos + 1)
+            # The string is complete, so its value can be decoded in C.
             if text[pos] == '"' and text.startswith('"', end) and end - pos <= MAX_TOKEN:
                 overran: bool | None = False
                 if overrun is not None and overrun.watched in text:
@@ -164,6 +189,7 @@ def json_string(src: Window, overrun: UnclosedString | None = None) -> Steps[str
                     return str(json.loads(sound_escapes(text[pos : end + 1])))
                 yield
                 continue
+            # The limit bounds the buffer, because an unclosed string could be endless.
             cut = text[pos] == '"' and (end == len(text) or CUT_ESCAPE.match(text, end) is not None)
             if src.closed or not cut or end - pos > MAX_TOKEN:
                 return _fault(src, "no whole string", cut=cut)
@@ -173,7 +199,8 @@ def json_string(src: Window, overrun: UnclosedString | None = None) -> Steps[str
 
 
 def _overran(src: Window, start: int, end: int, overrun: UnclosedString) -> bool | None:
-    """Whether the whole string between two indices overran its end; None if it is not known."""
+    """Return True if the string between two indices has overrun its end, None if unknown."""
+    # An earlier undecided marker must not hide the proof at a later one.
     answers = [
         overrun.stands_at(src.text, at, '"', final=src.closed)
         for at in overrun.starts(src.text, start, end)
@@ -182,18 +209,22 @@ def _overran(src: Window, start: int, end: int, overrun: UnclosedString) -> bool
 
 
 def json_decoded(src: Window, emit: Emit, overrun: UnclosedString | None = None) -> Steps[bool]:
-    """Read a JSON string whose opening quote is read, emitting the text it stands for.
+    """Read a JSON string after its opening quote, and emit its decoded text.
 
-    Returns whether its closing quote was read; if not, the text from what breaks it on, or from
-    where it has overrun its end, is unread. Half of a surrogate pair waits for the other half.
+    Return True if its closing quote was read. Otherwise the text is unread from the invalid
+    character on, or from the place where the string has overrun. Half of a surrogate pair waits for
+    the other half.
     """
     while True:
         text, pos = src.text, src.pos
         end = match_end(IN_STRING, text, pos)
         cut = end == len(text) or CUT_ESCAPE.match(text, end) is not None
+        # Only at the end of the text may a second half still follow.
         half = HALF_PAIR.search(text, pos, end) if cut else None
         stop = half.start(1) if half else end
         more = False
+        # The text up to a possible marker is emitted first, so a test for an overrun buffers
+        # little.
         if overrun is not None:
             clear = yield from overrun.clear(src, stop, '"')
             if clear is None:
@@ -201,16 +232,17 @@ def json_decoded(src: Window, emit: Emit, overrun: UnclosedString | None = None)
             more = clear < stop or src.text is not text
             stop, text, pos = clear, src.text, src.pos
             escape = match_end(IN_STRING, text, pos, stop)
-            if escape < stop:  # what begins in an escape is no marker
+            if escape < stop:  # A marker cannot begin inside an escape.
                 stop = match_end(WHOLE_ESCAPE, text, escape)
         if stop > pos:
-            # An escape that begins in the prompt and ends after it is the model's.
+            # An escape across the end of the prompt belongs to the model.
             start = match_end(IN_STRING, text, pos, src.prompt_end)
             chunk = text[start:stop]
             src.pos = stop
             emit(json.loads(f'"{chunk}"') if "\\" in chunk else chunk)
         if more:
             continue
+        # The string ended here, by its quote or by an invalid character.
         if not cut:
             closed = text.startswith('"', end)
             src.pos += closed
@@ -227,10 +259,10 @@ def json_key(
     overrun: UnclosedString | None = None,
     read: Callable[[Window, UnclosedString | None], Steps[str | JsonFault]] | None = None,
 ) -> Steps[str | JsonFault | None]:
-    """Read on to the next value of an object whose opening brace is read.
+    """Read up to the next value of an object, after its opening brace.
 
-    Returns its key, the value being next, or None when the closing brace was read instead; a
-    fault where there is neither. `first` says that no member was read yet; `read` reads the key.
+    Return the key of the value, None if the closing brace was read instead, or a fault. `first` is
+    True before the first member. `read` is the reader of keys (default: `json_string`).
     """
     char = yield from json_space(src)
     if char == "}":
@@ -244,6 +276,7 @@ def json_key(
     key = yield from (read or json_string)(src, overrun)
     if isinstance(key, JsonFault):
         return key
+    # The key is part of the fault, so the caller can report or emit it.
     if (yield from json_space(src)) != ":":
         return _fault(src, "no colon")._replace(read=json.dumps(key, ensure_ascii=False))
     src.pos += 1
@@ -252,7 +285,7 @@ def json_key(
 
 
 def json_space(src: Window) -> Steps[str]:
-    """Skip JSON's white space; return the character after it, unread, or "" at the end."""
+    """Skip JSON's whitespace. Return the next character, unread, or "" at the end."""
     while True:
         text = src.text
         src.pos = pos = space(text, src.pos).end()
@@ -264,5 +297,5 @@ def json_space(src: Window) -> Steps[str]:
 
 
 def _fault(src: Window, problem: str, *, cut: bool = False) -> JsonFault:
-    """What is wrong where the reader stands; `cut`: more text might have repaired it."""
+    """Return a fault at the current position. `cut`: more text could have made it valid."""
     return JsonFault(problem, src.closed and (cut or src.pos == len(src.text)))

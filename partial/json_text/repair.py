@@ -1,4 +1,4 @@
-r"""Repair of JSON while it streams: a closed list of repairs, each reported, none ever taken back.
+r"""Repair of JSON while it streams: a closed list of repairs, each reported, never retracted.
 
     single_quotes       'it\'s "x"'      -> "it's \"x\""
     python_literals     True False None  -> true false null
@@ -9,22 +9,21 @@ r"""Repair of JSON while it streams: a closed list of repairs, each reported, no
     comments            // ... and # ... to the end of the line, /* ... */ -> nothing
     unquoted_keys       {a: 1}           -> {"a": 1}
 
-What is emitted must be JSON, must not be taken back, and must not depend on the chunks. Text that
-is JSON must pass unchanged, at the cost that it has without repair. So there is no lenient grammar
-beside the strict one: all text would pay for it, and the two would have to agree for ever. The
-strict lexer reads until it breaks. Then the character where it broke, and the state in which it
-did, say which repair applies; the repair emits JSON in the place of what it reads, puts the lexer
-into the state in which that JSON would have left it, and the lexer reads on. Where no repair
-applies, the text is broken there for good.
+Emitted text must be JSON, must never be retracted, and must not depend on the chunks. Valid JSON
+must pass unchanged and without extra cost. A second, lenient grammar would slow down all text, and
+both grammars would have to agree forever. Instead, the strict lexer reads until it breaks. The
+invalid character and the lexer's state determine the repair. The repair reads the invalid text,
+emits JSON in its place, and sets the lexer to the state after that JSON. Then the lexer continues.
+If no repair applies, the text remains broken there.
 
-The list is closed, and holds only what has one meaning, which a bounded look ahead decides: a
-word, an escape, what follows a comma. A missing comma, bracket or quotation mark is not on it.
-Libraries that repair whole texts guess where it belongs, and guess anew with each chunk: what they
-return for a prefix is often no prefix of what they return for the whole. Here the caller gets what
-is certain, and a lexer whose `problem` says why there is no more.
+The list contains only errors with a single meaning, found by bounded lookahead: a word, an escape,
+the text after a comma. A missing comma, bracket or quotation mark is not repaired. Libraries for
+complete texts guess its place, and guess again with each chunk. Their result for a prefix is often
+not a prefix of their final result. Here the caller gets only certain text, and the lexer's
+`problem` explains its end.
 
-Only a comma costs text that is JSON something: it is held back until something follows it, for it
-may be one too many (`JsonLexer.hold_commas`).
+Valid JSON is delayed only at a comma, until the next token, because the comma may be a trailing one
+(`JsonLexer.hold_commas`).
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ from .unclosed_string import UnclosedString
 
 __all__ = ["json_document", "repaired_json"]
 
+# Shared, because `Repairs` is immutable.
 ALL_REPAIRS = Repairs()
 
 
@@ -52,16 +52,23 @@ def json_document(
     repairs: Repairs | None,
     repaired: Counter[str],
 ) -> Steps[None]:
-    """Read one value and the white space before it, which is not emitted.
+    """Read one value and the whitespace before it, which is not emitted.
 
-    `repairs` are the repairs that are made, None for none; `repaired` counts them by name. How the
-    value ended is in the lexer.
+    The lexer's state shows the end of the value.
+
+    Args:
+        src: the window to read from.
+        emit: takes the JSON, chunk by chunk.
+        lexer: the lexer to read with.
+        repairs: the repairs to make, or None for no repairs.
+        repaired: counts the repairs by name.
     """
 
     def note(repair: str, offset: int) -> None:  # noqa: ARG001 - counted, not placed
         repaired[repair] += 1
 
     yield from json_space(src)
+    # Strict reading needs no held commas and no repairer.
     if repairs is None:
         yield from json_value(src, emit, lexer)
     else:
@@ -79,41 +86,49 @@ def repaired_json(
     overrun: UnclosedString | None = None,
     keys: Sequence[str] = (),
 ) -> Steps[JsonLexer]:
-    """Read one value that should be JSON, emitting JSON.
+    """Read one value of nearly JSON, and emit JSON.
 
-    Begins at the first character of the value. Text that is JSON is emitted as `json_value` does,
-    but that a comma comes with what follows it. Returns the lexer, whose state is that of what was
-    emitted: DONE; BROKEN, the text from the offending character on unread; or that in which the
-    input ended.
+    Reading starts at the first character of the value. Valid JSON is emitted as by `json_value`,
+    but a comma is emitted together with the next token.
 
     Args:
         src: the window to read from.
         emit: takes the JSON, chunk by chunk.
-        note: takes the name of each repair, and the offset where it was made.
-        repairs: which repairs are made.
-        lexer: a new lexer to read with, such as one with another limit of depth.
-        quote: what a format writes round strings in place of quotation marks, nothing in them
-            being escaped. That is another spelling, and no repair.
-        overrun: what shows that a string was not closed; the text is BROKEN there.
-        keys: with `quote`, keys that are known, the longest first. One of them that stands before
-            a colon is read whole, though brackets or commas stand in it.
+        note: takes the name of each repair and its offset.
+        repairs: the repairs to make.
+        lexer: a new lexer to read with, e.g. with a different limit of depth.
+        quote: the format's delimiter of strings, instead of quotation marks. Strings have no
+            escapes then. This is a different spelling, not a repair.
+        overrun: the test for unclosed strings. The text is BROKEN where it succeeds.
+        keys: with `quote`, the known keys, longest first. A known key before a colon is read
+            completely, even if it contains brackets or commas.
+
+    Returns:
+        The lexer, in the state after the emitted text. It is DONE, BROKEN with the text from the
+        invalid character on unread, or the state at the end of the input.
     """
+    # Commas are held only if trailing ones are repaired, because holding delays text.
     if lexer is None:
         lexer = JsonLexer(hold_commas=repairs.trailing_commas)
     else:
         lexer.hold(repairs.trailing_commas)
+    # Created lazily, because most texts are valid.
     repairer: Repairer | None = None
     while True:
         yield from json_value(src, emit, lexer, overrun)
+        # Without `broken_in` the text has overrun a string, for which no repair exists.
         if lexer.state is not BROKEN or lexer.broken_in is None:
             return lexer
         start, problem = src.offset, lexer.problem
         repairer = repairer or Repairer(src, lexer, emit, note, repairs, quote, overrun, keys)
         repair = yield from repairer.repair()
+        # The input ended before the error was certain, so it counts as truncated.
         if repair is None:
             return lexer
         if not repair:
+            # A failed repair may have changed the state, so the original problem is restored.
             lexer.breaks(problem)
             return lexer
+        # The format's own quotes are not an error, so they are not reported.
         if repair != NOTHING_MORE:
             note(repair, start)

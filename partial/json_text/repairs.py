@@ -13,6 +13,7 @@ Note = Callable[[str, int], object]
 In Python text it may return False to refuse the repair, which breaks the text there."""
 
 
+# Frozen, because one default instance is shared by all readers.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
     r"""Switches for the repairs of JSON. All repairs are on by default.

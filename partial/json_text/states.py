@@ -7,6 +7,7 @@ from enum import StrEnum
 __all__ = ["JsonState"]
 
 
+# Strings, because the names are part of error messages.
 class JsonState(StrEnum):
     """The position of a lexer or scanner in a JSON value.
 

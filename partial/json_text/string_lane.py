@@ -1,4 +1,4 @@
-"""The text that may bypass the reader of a JSON string: plain characters and whole escapes."""
+"""The text allowed to bypass the reader of a JSON string: plain characters and whole escapes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ def string_lane(markers: Markers) -> Lane:
     Escapes take twice the time.
     """
     firsts = re.escape(markers.firsts)
+    # Surrogates are excluded, because bypassing text is not examined again.
     plain = rf'[^"\\\x00-\x1f{SURROGATES}{firsts}]*+'
     odd = NEVER
+    # A character of a marker is harmless if neither a marker nor a prefix begins there.
     if firsts:
         whole = "|".join(map(re.escape, markers.literals))
         odd = rf"(?!{'|'.join([whole, *markers.tails()])})[{firsts}]"
@@ -30,11 +32,13 @@ def string_lane(markers: Markers) -> Lane:
     certain = re.compile(in_string, re.DOTALL)
 
     def split(text: str) -> int:
-        """Where the tail begins that is an escape or a marker, cut; -1 if more is in the text."""
+        """Return the start of an incomplete escape or marker at the end; -1 for other odd text."""
         end = match_end(certain, text, 0)
         while end < len(text):
+            # An incomplete escape at the end may be completed by the next chunk.
             if text[end] == "\\":
                 return end if CUT_ESCAPE.match(text, end) else -1
+            # A quote or a control character ends the string, so its reader must see it.
             if text[end] not in markers.firsts:
                 return -1
             start, stop = markers.find(text, end)

@@ -21,15 +21,19 @@ from .states import JsonState
 
 __all__ = ["ESCAPE", "INSIDE", "NO_RUNS", "RUNS", "Run", "Runs"]
 
+# Only the escapes of RFC 8259. Others are left to the repairs.
 ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
 INSIDE = rf'[^"\\\x00-\x1f]*+(?:{ESCAPE}[^"\\\x00-\x1f]*+)*+'
 """The inside of a string, up to an escape that may be incomplete."""
 
 WHITE = r"[ \t\n\r]*+"
+# A string includes the whitespace after it, so the next token starts directly after.
 WHOLE = rf'"{INSIDE}"{WHITE}'
+# Limits bound the text read twice, and the loop reads longer numbers.
 DIGITS = "[0-9]{1,64}+"
 # A number needs a character after it, because "12" may become "125".
 NUMBER = rf"-?+(?:0|[1-9][0-9]{{0,64}}+)(?:\.{DIGITS})?+(?:[eE][-+]?+{DIGITS})?+(?=[^-+.0-9eE])"
+# The length is bounded, because waiting text is matched again with each chunk.
 CUT = "[-0-9][-+.0-9eE]{0,64}+|t(?:ru?+)?+|f(?:a(?:ls?+)?+)?+|n(?:ul?+)?+"
 """A number or a name that may be incomplete."""
 SCALAR = rf"(?:{WHOLE}|(?:true|false|null|{NUMBER}){WHITE})"
@@ -56,9 +60,9 @@ class Run(NamedTuple):
 
 
 class _Circle:
-    """The tokens of an object, or of an array, in the order in which they stand.
+    """The cycle of tokens in an object or an array.
 
-    `comma` is one that is passed, `cut_comma` one that is held back at the end of the text.
+    `comma` matches a passed comma, and `cut_comma` a comma buffered at the end of the text.
     """
 
     def __init__(self, key: str, comma: str, cut_comma: str) -> None:
@@ -69,16 +73,18 @@ class _Circle:
         self._ends: list[tuple[JsonState, bool]] = []
 
     def run(self, state: JsonState) -> Run | None:
-        """The run that begins in a state; None where none of these tokens follows."""
+        """Return the run starting in a state, or None if none of these tokens can follow."""
+        # Arrays have no keys and colons.
         if state not in (OF_OBJECTS if self._key else OF_BOTH):
             return None
         self._ends = [(state, False)]
+        # Building the pattern also fills `_ends`, in the order of its groups.
         pattern = self._from(state)
         match = cast("Callable[[str, int], re.Match[str]]", re.compile(pattern).match)
         return Run(match, tuple(self._ends))
 
     def _from(self, state: JsonState, *, again: bool = True) -> str:
-        """A pattern for what follows in a state; `again`: whole members may follow the first."""
+        """Return a pattern for the text after a state. With `again`, more members may follow."""
         follow = self._follow
         if state is JsonState.KEY:
             return INSIDE + follow('"', JsonState.AFTER_KEY, again)
@@ -87,11 +93,13 @@ class _Circle:
         if state is JsonState.AFTER_KEY:
             return WHITE + follow(":", JsonState.AFTER_COLON, again)
         if state is JsonState.AFTER_VALUE:
-            # With `again`, the comma is that of the first member; behind the last is none.
+            # With `again`, this is the comma of the first member. The last member has no comma.
             comma = self._marked(self._comma, JsonState.AFTER_COMMA, again) + "|" if again else ""
             return f"{WHITE}(?:{comma}{self._cut(self._cut_comma, state)})"
+        # Further complete members in one repetition, because only the last one may be incomplete.
         if state is JsonState.AFTER_COMMA and again:
             return f"{WHITE}(?:{self._member})*+" + self._from(state, again=False)
+        # In an object, a key must precede any value.
         if self._key and state is not JsonState.AFTER_COLON:
             return WHITE + follow('"', JsonState.KEY, again)
         whole = self._marked(SCALAR, JsonState.AFTER_VALUE, again)
@@ -99,13 +107,15 @@ class _Circle:
         return f"{WHITE}(?:{whole}|{begun}{INSIDE}|{self._cut(CUT, state)})"
 
     def _follow(self, token: str, state: JsonState, again: bool) -> str:
-        """A token, if it is there, the state that it leads to, and what follows."""
+        """Return a pattern for an optional token, its group, and the text after it."""
         return f"(?:{self._marked(token, state, again)}|)"
 
     def _cut(self, token: str, state: JsonState) -> str:
-        """Nothing, which leads nowhere; and a token at the end, for it may not be all there."""
+        """Return a lookahead for an incomplete token at the end, as an alternative to no token."""
+        # Commas are not buffered here, so an incomplete one does not exist.
         if not token:
             return ""
+        # The empty group marks this alternative in `lastindex`.
         self._ends.append((state, True))
         return rf"(?=(?:{token})\Z)()|"
 
@@ -115,18 +125,19 @@ class _Circle:
 
 
 class Runs(dict[JsonState, "Run | None"]):
-    """The runs behind an open bracket, by where they begin; each is made when it is asked for.
+    """The runs after an open bracket by their first state, each compiled on first use.
 
     Args:
-        tokens: those of the `_Circle`; none, and there are no runs.
+        tokens: the arguments of `_Circle`, or no arguments for no runs.
     """
 
     def __init__(self, *tokens: str) -> None:
+        # Patterns are compiled lazily, because most streams use only a few of them.
         super().__init__()
         self._tokens = tokens
 
     def __missing__(self, state: JsonState) -> Run | None:
-        """Make a run; threads that do so at once make the same."""
+        """Compile a run. Concurrent threads compile equal runs, so no lock is needed."""
         run = self[state] = _Circle(*self._tokens).run(state) if self._tokens else None
         return run
 
@@ -134,6 +145,7 @@ class Runs(dict[JsonState, "Run | None"]):
 def _runs(hold_commas: bool) -> Mapping[str, Runs]:
     key, comma = rf"{WHOLE}:{WHITE}", f",{WHITE}"
     before_key, before_value, cut = "", "", ""
+    # A comma is passed only with the start of a member, so a trailing comma stops the run.
     if hold_commas:
         before_key, before_value, cut = '(?=")', r'(?=["{\[\-0-9tfn])', r",[ \t\n\r]{0,64}+"
     return {
@@ -144,6 +156,6 @@ def _runs(hold_commas: bool) -> Mapping[str, Runs]:
 
 
 RUNS = {hold_commas: _runs(hold_commas) for hold_commas in (False, True)}
-"""By whether commas are held back, and the innermost bracket."""
+"""All runs, by the buffering of commas and by the innermost bracket."""
 
 NO_RUNS: Mapping[str, Runs] = {bracket: Runs() for bracket in ("{", "[", "")}

@@ -27,10 +27,10 @@ class UnclosedString:
     Args:
         markers: the markers that a string may have overrun. Their first characters must be allowed
             in a string.
-        beyond: takes the quote that would end the string, and returns a pattern for the text from a
-            marker on that is proof. The pattern must have bounded length, and must not match text
-            that a string can contain.
-        outside: the markers that an unquoted key cannot contain; default `markers`.
+        beyond: takes the quote at the end of the string, and returns a pattern for text from a
+            marker on. A match is proof. The pattern must have bounded length, and must not match
+            the text of a string.
+        outside: the markers not allowed in an unquoted key (default: `markers`).
 
     Attributes:
         watched: the only first character of all markers, or "", which every text contains.
@@ -48,16 +48,19 @@ class UnclosedString:
         self.markers = markers
         self.outside = outside or markers
         self._beyond = beyond
+        # A single character allows the fastest test, `in`, before any pattern.
         self.watched = markers.firsts if len(markers.firsts) == 1 else ""
         self.lane = string_lane(markers)
 
     def stands_at(self, text: str, pos: int, quote: str, *, final: bool = False) -> bool | None:
-        """Return True if the text from index `pos` on is proof; None if more text is needed."""
+        """Return True if the text from index `pos` on is proof, None if more text is needed."""
+        # A partial match means: further text may still complete the proof.
         found = _compiled(self._beyond(quote)).match(text, pos, partial=not final)
         return None if found and found.partial else found is not None
 
     def may_stand(self, text: str, pos: int, end: int) -> bool:
         """Return True if a marker, or a prefix of one, starts between two indices."""
+        # A cheap test first, because most texts have no such character.
         if any(text.find(first, pos, end) >= 0 for first in self.markers.firsts):
             return self.first(text, pos, end) < end
         return False
@@ -69,6 +72,7 @@ class UnclosedString:
         """
         # The search is limited: one long text may contain many short strings.
         near = text[pos : end + self.markers.longest]
+        # Inside the text a prefix cannot be completed any more.
         final = pos + len(near) < len(text)
         return min(pos + self.markers.find(near, final=final)[0], end)
 
@@ -76,6 +80,7 @@ class UnclosedString:
         """Yield the starts of markers in `text` between two indices."""
         while (start := self.first(text, pos, end)) < end:
             yield start
+            # Markers may overlap, and each start needs its own test.
             pos = start + 1
 
     def is_here(self, src: Window, quote: str) -> Steps[bool]:
@@ -87,15 +92,18 @@ class UnclosedString:
     def clear(self, src: Window, end: int, quote: str) -> Steps[int | None]:
         """Return the index up to which the text of an open string belongs to the string.
 
-        The index is at most `end`, and is valid for the window after it was fed. None means that
-        the string has overrun here, and the unread text does not belong to it.
+        The index is at most `end`, and is valid for the window after it was fed. None means
+        an overrun: the unread text does not belong to the string.
         """
         start = self.first(src.text, src.pos, end)
+        # Text before a marker belongs to the string in any case.
         if start > src.pos or start == end:
             return start
+        # One character is enough to pass, because another marker may begin right after.
         return None if (yield from self.is_here(src, quote)) else src.pos + 1
 
 
+# The patterns depend on the format and the quote, so there are few of them.
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
     import regex  # imported lazily: slow, and rarely needed

@@ -1,12 +1,11 @@
-"""The keys of objects whose strings stand in quotes of the format's own, and whose keys in none.
+"""Unquoted keys of objects, in formats with their own quotes for strings.
 
     {two words:<|"|>x<|"|>,a/b:{straße:1},12:30:true}
 
-Any text may be such a key, but for commas, brackets, line ends and markers round calls. It ends at
-the last colon behind which a value stands. That is certain at the first character of a string,
-object or list, and at what follows a number or a word. Where a number or a word stands in it as a
-value would, with white space behind, it is none: a comma may have been forgotten. A given key may
-hold all of these.
+A key may contain any text except commas, brackets, line ends and markers around calls. It ends at
+the last colon before a value. This is certain at the first character of a string, object or list,
+and after a number or a word. Text with a number or a word in the place of a value, followed by
+whitespace, is not a key, because a comma may be missing. Known keys may contain all of these.
 """
 
 from __future__ import annotations
@@ -23,7 +22,9 @@ __all__ = ["own_key"]
 
 NUMBER = re.compile(r"-?[0-9][-+.0-9eE]*+")
 WORDS = ("true", "false", "null", "True", "False", "None", "NaN", "Infinity", "-Infinity")
+# A value followed by whitespace inside the key indicates a forgotten comma.
 NO_KEY = re.compile(rf"\n|:\s*+(?:{NUMBER.pattern}|{'|'.join(WORDS)})\s")
+# "#" is missing, because it may begin a key.
 COMMENTS = ("//", "/*")
 QUOTATION_MARKS = ('"', "'")
 
@@ -31,16 +32,22 @@ QUOTATION_MARKS = ('"', "'")
 def own_key(
     src: Window, quote: str, outside: Markers, given: Sequence[str] = ()
 ) -> Steps[str | None]:
-    """Read the key that begins here, up to its colon; return it.
+    """Read the key at this position, up to its colon, and return it.
 
-    Returns "" where none stands, and None where the input ends in one: then nothing was read.
-    What stands `outside` of objects ends the value behind a key as a bracket does. `given` are keys
-    that are known, the longest first: one that stands here before a colon is the key, whatever it
-    holds.
+    Args:
+        src: the window to read from.
+        quote: the format's quote for strings.
+        outside: the markers outside of objects. Like a bracket, they end the value after a key.
+        given: the known keys, longest first. A known key before a colon may contain any text.
+
+    Returns:
+        The key, "" if there is no key, or None if the input ends in one. Without a key, no text is
+        read.
     """
     if given and (key := (yield from _given_key(src, given))):
         src.pos += len(key)
         return key
+    # A single slash may become a comment or belong to the key.
     while src.text[src.pos :] == "/" and not src.closed:
         yield
     if src.text.startswith(COMMENTS, src.pos):
@@ -48,32 +55,37 @@ def own_key(
     stops, looked = _stops(quote), 0
     while True:
         text, at = src.text[src.pos : src.pos + MAX_TOKEN], looked
+        # Keys are buffered, so their length is limited.
         full = len(text) == MAX_TOKEN
         outer, behind = outside.find(text, looked, final=full or src.closed)
         while stop := stops.search(text, at, outer):
             end = _end(text[: stop.start()], stop[0], quote)
+            # A negative end means a quotation mark inside the key.
             if end >= 0:
                 return _taken(src, end)
             at = stop.end()
+        # A marker outside of objects ends the value, and thereby the key.
         if behind > outer:
             return _taken(src, _end(text[:outer], "", quote))
+        # Without a colon the text may be a key or a truncated word.
         if src.closed:
             return _taken(src, _end_of_cut(text, quote)) if ":" in text else None
         if full:
             return ""
-        # The quote may be cut, and so may a marker. Patterns take a place before the text for its
-        # start.
+        # The last characters are searched again, because a quote or a marker may be incomplete.
+        # The index may be negative, and patterns treat it as 0.
         looked = min(outer, len(text) - len(quote) + 1)
         yield
 
 
 def _given_key(src: Window, given: Sequence[str]) -> Steps[str]:
-    """The longest of the given keys that stands here before a colon, "" if none does."""
+    """Return the longest known key at this position before a colon, or ""."""
     while True:
         waits = False
         for key in given:
             whole = f"{key}:"
             here = src.text[src.pos : src.pos + len(whole)]
+            # A longer known key may still match, so the shorter one has to wait.
             if here == whole and (src.closed or not waits):
                 return key
             waits |= whole.startswith(here)
@@ -88,17 +100,19 @@ def _stops(quote: str) -> re.Pattern[str]:
 
 
 def _taken(src: Window, end: int) -> str:
-    """Read up to `end`, and return it as a key."""
+    """Read up to `end`, and return the text as a key."""
+    # An empty key is not a key, so no text is read for it.
     key = src.text[src.pos : src.pos + end].strip()
     src.pos += end if key else 0
     return key
 
 
 def _end(text: str, stop: str, quote: str) -> int:
-    """Where the key ends in a text that `stop` follows; 0 if it is none, -1 if it goes on."""
+    """Return the end of the key in a text before `stop`; 0 if it is invalid, -1 if it continues."""
     colon = text.rfind(":")
     value = text[colon + 1 :].strip()
     here = colon if colon > 0 and not NO_KEY.search(text[:colon]) else 0
+    # A quotation mark is part of the key, unless a value begins with it.
     if stop in QUOTATION_MARKS:
         return here if here and not value else -1
     if stop in (quote, "{", "["):
@@ -107,8 +121,9 @@ def _end(text: str, stop: str, quote: str) -> int:
 
 
 def _end_of_cut(text: str, quote: str) -> int:
-    """The same where the input ends behind a colon."""
+    """Return the end of the key if the input ends after a colon, else 0."""
     colon = text.rfind(":")
     value = text[colon + 1 :].strip()
+    # A prefix of a value is enough, because the input was truncated.
     begun = any(whole.startswith(value) for whole in (quote, *WORDS))
     return colon if begun or NUMBER.fullmatch(value) else 0

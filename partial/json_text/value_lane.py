@@ -1,4 +1,4 @@
-"""The text that may bypass the reader of an open JSON value: all text that does not end it."""
+"""The text allowed to bypass the reader of an open JSON value, up to the end of the value."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
     """
     # bytes input raises TypeError here, as the lane contract requires.
     first, others = firsts[:1] or "\x00", firsts[1:]
+    # Bound once, because the lane runs for each chunk.
     scan = lexer.scan
     inside = 0
     seen = NOTHING
 
     def passes(text: str) -> str | None:
         nonlocal inside, seen
+        # Only the last tested text is known.
         seen = NOTHING
+        # Surrogates must be escaped and markers may prove an overrun, so the sub-parser reads both.
         if first in text or not (text.isascii() or is_whole(text)):
             return text
         if others and any(map(text.__contains__, others)):
@@ -52,6 +55,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
                     inside = 0
                     return None
         end, now = scan(text, pos), lexer.state
+        # The end of the text is an incomplete token, or the value has ended.
         if end < len(text):
             if now is not BROKEN:
                 seen = text, end, now, lexer.stack
@@ -60,14 +64,17 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
                 inside = 0
                 return None
             seen = text, end, now, ""
+        # The lane for strings pays off only after several chunks in one string.
         elif inside < LONG_STRING:
             inside += 1
             return None
+        # The text does not pass, so the lexer must not have read it.
         lexer.go_back(state, stack)
         return text
 
     def split(text: str) -> int:
         nonlocal inside, seen
+        # `split` may be called without a test of the same text before.
         if seen[0] is not text and inside < LONG_STRING and passes(text) is None:
             return len(text)
         known, end, now, stack = seen
@@ -75,6 +82,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
         if known is None:
             inside = 0
         elif now is DONE:
+            # The reader would otherwise scan the same text a second time.
             lexer.foreseen = text, end
         else:
             lexer.go_back(now, stack)

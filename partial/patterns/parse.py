@@ -21,6 +21,7 @@ from ..errors import UsageError
 
 __all__ = ["Atom", "Group", "Kind", "Node", "Repeat", "parse_pattern"]
 
+# The parser and the checks recurse once per group.
 MAX_NESTING = 50
 """The maximum depth of nested groups."""
 
@@ -28,6 +29,7 @@ FLAGS = {"a": regex.A, "i": regex.I, "m": regex.M, "s": regex.S, "u": regex.U, "
 ALLOWED = regex.A | regex.I | regex.M | regex.S | regex.U | regex.X | regex.V0
 
 QUANTIFIER = re.compile(r"([*+?]|\{(?:(\d+)(,?)(\d*)|,(\d+))\})([?+]?)")
+# Some braces are literal in `regex`, but others would begin a quantifier or a fuzzy match.
 PLAIN_BRACE = re.compile(r"\{(?![\w\s<>,:=+])")
 CLASS = re.compile(
     r"\[\^?+\]?+(?:\[:\^?\w+:\]|\\[pP]\{[^}]*\}|\\N\{[^}]*\}|\\[^NpP\d]|[^\\\[\]])*+\]", re.DOTALL
@@ -39,13 +41,16 @@ ESCAPE = re.compile(
     re.DOTALL,
 )
 BACK = re.compile(r"\\([1-9]\d?)(?!\d)|\\g<(\w+)>|\(\?P=(\w+)\)")
+# Only these groups are supported. Others begin with the same characters, so the list is explicit.
 OPENING = re.compile(r"\((?:\?(?:[:=!>]|<[=!]|P?<(?![=!])\w+>|([imsx]*)(?:-([imsx]+))?:)|(?![?*]))")
 COMMENT = re.compile(r"\(\?#[^)]*\)")
 BLANK = re.compile(r"(?:\s|#[^\n]*(?:\n|\Z))+")
 GLOBAL_FLAGS = re.compile(r"\(\?([aimsux]+)\)")
+# Common spellings of "any character". They may be repeated lazily, like a dot.
 ANY_CLASS = re.compile(r"\[(?:\\d\\D|\\D\\d|\\s\\S|\\S\\s|\\w\\W|\\W\\w)\]")
 
 WORD_EDGE = r"write (?<!\w) before a word, (?!\w) after it"
+# Each refusal names an alternative, because the syntax itself is valid.
 INSTEAD = {
     r"\b": WORD_EDGE,
     r"\B": r"write (?<=\w)(?=\w)",
@@ -141,12 +146,15 @@ def parse_pattern(pattern: str, flags: int = 0) -> tuple[int, Group]:
     Raises:
         UsageError: the pattern is invalid, or its syntax is not supported.
     """
+    # Patterns for bytes would have other indices than the text of a stream.
     if not isinstance(pattern, str):
         raise UsageError(f"a pattern is a str, not {type(pattern).__name__}")
+    # Other flags, e.g. REVERSE and BESTMATCH, change the way of searching.
     if flags & ~ALLOWED:
         names = regex.RegexFlag(flags & ~ALLOWED)
         raise UsageError(f"flags {names!r}: only ASCII, I, M, S, U, X and VERSION0 are supported")
     try:
+        # `regex` reports all syntax errors, so this parser sees only valid patterns.
         regex.compile(pattern, flags)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
         raise UsageError(f"{pattern!r} is not a pattern: {error}") from error
@@ -154,6 +162,7 @@ def parse_pattern(pattern: str, flags: int = 0) -> tuple[int, Group]:
     if found:
         for letter in found[1]:
             flags |= FLAGS[letter]
+    # Only these flags can change inside a pattern.
     letters = "".join(letter for letter in "imsx" if flags & FLAGS[letter])
     parser = Parser(pattern, found.end() if found else 0)
     return flags, Group("(?:", parser.branches(letters, 0))
@@ -170,11 +179,13 @@ class Parser:
 
     def branches(self, flags: str, depth: int) -> tuple[tuple[Node, ...], ...]:
         """Read branches up to the closing parenthesis, or to the end."""
+        # The recursion must not overflow the stack of the caller.
         if depth > MAX_NESTING:
             raise UsageError(f"a pattern with groups nested more than {MAX_NESTING} deep")
         branches: list[tuple[Node, ...]] = []
         branch: list[Node] = []
         while True:
+            # Comments may occur between all items.
             self._blanks(flags)
             char = self.pattern[self.pos : self.pos + 1]
             if char in ("", "|", ")"):
@@ -185,6 +196,7 @@ class Parser:
                 self.pos += 1
             else:
                 item = self._item(char, flags, depth)
+                # In a verbose pattern, whitespace may separate an item and its quantifier.
                 self._blanks(flags)
                 branch.append(self._quantified(item))
 
@@ -199,6 +211,7 @@ class Parser:
     def _item(self, char: str, flags: str, depth: int) -> Node:
         if found := BACK.match(self.pattern, self.pos):
             self.pos = found.end()
+            # In a group, because a digit after the reference would change its number.
             return Atom(Kind.BACK, f"(?:{found[0]})", flags)
         if char == "(":
             return self._group(flags, depth)
@@ -206,11 +219,13 @@ class Parser:
             found = CLASS.match(self.pattern, self.pos)
             if not found:
                 self._refuse("[", r"write \[ for a bracket in a class, and codes as \xHH")
+            # Classes of all characters count like a dot with the flag S.
             kind = Kind.ANY if ANY_CLASS.fullmatch(found[0]) else Kind.CHAR
             self.pos = found.end()
             return Atom(kind, found[0], flags)
         if char == "\\":
             return self._escape(flags)
+        # `regex` accepts some repeated quantifiers with an unusual meaning.
         if char in "*+?":
             self._refuse(char, "write one quantifier after the repeated item")
         if char == "{" and not PLAIN_BRACE.match(self.pattern, self.pos):
@@ -222,11 +237,13 @@ class Parser:
             return Atom(Kind.LINE_START if "m" in flags else Kind.START, char, flags)
         if char == "$":
             return Atom(Kind.LINE_END if "m" in flags else Kind.LAST_LINE_END, char, flags)
+        # Escaped, because the source is combined with other text in the probe.
         return Atom(Kind.CHAR, regex.escape(char), flags)
 
     def _escape(self, flags: str) -> Atom:
         two = self.pattern[self.pos : self.pos + 2]
         found = ESCAPE.match(self.pattern, self.pos)
+        # Some unsupported escapes look like an escaped character.
         if two in INSTEAD or not (found or two in (r"\A", r"\Z")):
             self._refuse(two, INSTEAD.get(two, r"write the character itself, or its code \xHH"))
         if not found:
@@ -239,6 +256,7 @@ class Parser:
         found = OPENING.match(self.pattern, self.pos)
         if not found:
             text = self.pattern[self.pos : self.pos + 3]
+            # Flags in the middle would apply to the complete pattern, also before them.
             if GLOBAL_FLAGS.match(self.pattern, self.pos):
                 self._refuse(text, "write flags at the start, or (?i:...) around the affected part")
             known = (INSTEAD[key] for key in (text, text[:2]) if key in INSTEAD)
@@ -251,6 +269,7 @@ class Parser:
                 ),
             )
         inside = set(flags) | set(found[1] or "")
+        # Flags of a group end with the group, so the outer set is not modified.
         inside -= set(found[2] or "")
         self.pos = found.end()
         branches = self.branches("".join(sorted(inside)), depth + 1)
@@ -263,9 +282,11 @@ class Parser:
             return item
         self.pos = found.end()
         text, low, comma, high, most, mode = found.groups()
+        # The short quantifiers have no digits.
         if text in "*+?":
             return Repeat(item, text, int(text == "+"), 1 if text == "?" else None, mode)
         fewest = int(low or 0)
+        # `{3}` means exactly three, and `{3,}` has no limit.
         limit = high or most or (None if comma else low)
         return Repeat(item, text, fewest, None if limit is None else int(limit), mode)
 

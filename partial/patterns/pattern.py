@@ -1,4 +1,4 @@
-r"""Patterns that can be searched in incomplete text.
+r"""Patterns for searches in incomplete text.
 
 There are three answers. `Found`: a match whose span and groups no further text can change. `Held`:
 the index from which the text may still become a match. `Absent`: no match. So the answer equals one
@@ -8,7 +8,7 @@ the text. So its answer depends on the chunks (`a+`, `dogsbody|dog`, `foo(?!bar)
 
 The search uses a second pattern, the probe: `(?:P)()`, then any text, then one impossible
 character. So the probe never matches, and `regex` makes its pass for partial matches. It tries all
-places, and at each place all paths in order, and stops at the first path that demands a missing
+places, and at each place all paths in order, and stops at the first path demanding a missing
 character. If the path is inside P, it may still become the match: `Held`. If P is complete, the
 empty group is set, and no earlier path can change the result: `Found`. In the probe `\Z` and `$`
 demand a character too. Patterns that do not fit this scheme are refused (see `check`). A match is
@@ -56,8 +56,9 @@ MAX_HOLD = 4096
 TIMEOUT = 1.0
 """The default limit of processor time for one search, in seconds."""
 
-# The end of the probe: a group that is set if P is complete, then all text in one step, then a
-# character that is always missing.
+# The end of the probe: a group set only after a complete P, then all text in one step, then an
+# impossible character.
+# `(?s:.*+)` is possessive, so the probe ends in one step at the end of the text.
 AFTER = rf"()(?s:.*+){MISSING}"
 
 # Alternatives of one literal character each, which `re` finds three times as fast.
@@ -66,7 +67,7 @@ LITERALS = re.compile(r"(?:\\\W|[^\\\[.(|])(?:\|(?:\\\W|[^\\\[.(|]))*")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A match that no further text can change.
+    """A certain match. Further text cannot change it.
 
     Attributes:
         start: the index of its first character; from a `PatternSearch`, the offset in the stream.
@@ -75,6 +76,7 @@ class Found:
         groupdict: as `re.Match.groupdict()` returns it.
     """
 
+    # Plain data, because a match object would keep the complete searched text alive.
     start: int
     text: str
     groups: tuple[str | None, ...]
@@ -93,7 +95,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """No match yet: the text from index `start` on may become one, no earlier text can."""
+    """No match yet. Only the text from index `start` on may become one."""
 
     start: int
 
@@ -105,7 +107,7 @@ class Absent:
     Attributes:
         start: the end of the searched text. After `match`, or after a timeout, the index at which
             the search started.
-        timed_out: True if the search exceeded its time; then the text is undecided.
+        timed_out: True if the search exceeded its time, so the text is undecided.
     """
 
     start: int
@@ -113,16 +115,16 @@ class Absent:
 
 
 class Pattern:
-    r"""A pattern that can be searched in incomplete text.
+    r"""A pattern for searches in incomplete text.
 
     Args:
         pattern: a pattern in the syntax of `regex`, version 0.
         flags: flags of `regex`.
-        max_hold: the maximum number of characters that a `PatternSearch` holds.
+        max_hold: the maximum number of characters held by a `PatternSearch`.
         timeout: the limit of processor time for one search, in seconds; None for no limit.
 
     Attributes:
-        behind: the number of characters before a match that the pattern examines.
+        behind: the number of characters examined before a match.
         lane: the `Lane` of text in which no match starts.
 
     Raises:
@@ -148,6 +150,7 @@ class Pattern:
         max_hold: int = MAX_HOLD,
         timeout: float | None = TIMEOUT,
     ) -> None:
+        # Zero would hold no text at all, so every match across chunks would be lost.
         if max_hold < 1 or (timeout is not None and timeout <= 0):
             raise UsageError(f"max_hold={max_hold} and timeout={timeout} must be positive")
         checked = check_pattern(pattern, flags)
@@ -156,8 +159,10 @@ class Pattern:
         self.max_hold = max_hold
         self.behind = checked.behind
         self._timeout = timeout
+        # For the final search the pattern itself is exact, because no text follows.
         self._final = regex.compile(pattern, flags)
         self._probe = regex.compile(checked.probe + AFTER, checked.flags)
+        # A plain search for first characters is much faster than a partial match.
         first: Callable[[str], object] = (
             re.compile(checked.first).search
             if LITERALS.fullmatch(checked.first)
@@ -169,7 +174,7 @@ class Pattern:
         return f"Pattern({self.pattern!r})"
 
     def search(self, text: str, pos: int = 0, *, final: bool = False) -> Found | Held | Absent:
-        r"""Find the first match in `text` that starts at index `pos` or later.
+        r"""Find the first match in `text` at index `pos` or later.
 
         Lookbehinds, `^` and `\A` see the text before `pos`. All indices of the answer are indices
         into `text`.
@@ -187,25 +192,30 @@ class Pattern:
 
     def _look(self, text: str, pos: int, final: bool, *, anchored: bool) -> Found | Held | Absent:
         compiled = self._final if final else self._probe
+        # A held place is tried alone, because earlier places are already decided.
         look = compiled.match if anchored else compiled.search
         try:
             found = look(text, pos, partial=not final, timeout=self._timeout)
+        # An exception would lose the text, so the caller decides how to continue.
         except TimeoutError:
             return Absent(pos, timed_out=True)
         if found:
             start, end = found.span()
             groups = found.groups()
+            # The last group of the probe marks the end of the pattern itself.
             if not final:
                 through = found.end(compiled.groups)
                 # Old versions of `regex` set the group to a place beyond an empty text.
                 if not start < through <= end:
                     return Held(start) if start < end or anchored else Absent(end)
                 end = through
+                # The additional group of the probe is not part of the result.
                 groups = groups[:-1]
             return Found(start, text[start:end], groups, found.groupdict())
         return Absent(pos if anchored else len(text))
 
 
+# Checking and compiling is slow, and callers repeat patterns.
 @lru_cache(maxsize=256)
 def _pattern(pattern: str, flags: int, timeout: float | None) -> Pattern:
     return Pattern(pattern, flags, timeout=timeout)
@@ -231,9 +241,7 @@ def search(
         timeout: the limit of processor time in seconds, if the pattern is given as source.
 
     Returns:
-        `Found` for a match that no further text can change, `Held` for the index from which the
-        text
-        may become a match, or `Absent`.
+        `Found` for a certain match, `Held` for the index of a possible match, or `Absent`.
 
     Raises:
         UsageError: the pattern cannot be searched exactly. The message has the reason and an
@@ -242,6 +250,7 @@ def search(
     >>> search("<tool_call>", "hello <tool")
     Held(start=6)
     """
+    # A compiled `Pattern` already has its flags and timeout.
     if isinstance(pattern, str):
         pattern = _pattern(pattern, flags, timeout)
     return pattern.search(text, pos, final=final)

@@ -18,15 +18,15 @@ class PatternSearch:
 
     `feed` and `finish` return the text in order: plain text as `str`, each match as `Found`, whose
     `start` is its offset in the stream. The joined results equal a loop of searches over the
-    complete text. Only the held tail is kept, and the text before it that the pattern examines.
+    complete text. Only the held tail and the examined text before it are kept.
 
-    A match that is not decided within `max_hold` characters is not a match: its first character is
-    plain text, and the search continues after it. After a search that exceeds the timeout, all text
-    is plain. Only this case depends on the machine.
+    A match undecided within `max_hold` characters is not a match. Its first character is plain
+    text, and the search continues after it. After a timeout, all text is plain. Only this case
+    depends on the machine.
 
     Attributes:
         pattern: the `Pattern`.
-        given_up: the number of matches that were not decided within `max_hold` characters.
+        given_up: the number of matches undecided within `max_hold` characters.
         timed_out: True if a search exceeded the timeout.
 
     >>> numbers = PatternSearch(Pattern("[0-9]+"))
@@ -49,8 +49,10 @@ class PatternSearch:
         self.pattern = pattern
         self.given_up = 0
         self.timed_out = False
+        # True if the search ended at a held place, so the next search continues there.
         self._held = False
         self._finished = False
+        # The examined text before the unread text, of bounded length.
         self._left = ""
         self._unread = ""
         self._offset = 0
@@ -63,6 +65,7 @@ class PatternSearch:
         """
         if self._finished:
             raise UsageError(AFTER_FINISH)
+        # Fast path: no match starts in this chunk and no text is held.
         if not self._unread and self.pattern.lane.exact(text) is None:
             self.read(text)
             self._offset += len(text)
@@ -82,12 +85,14 @@ class PatternSearch:
         `text`.
         """
         pattern, left, start = self.pattern, self._left, pos
+        # The caller may search another text next, so the flag is valid only once.
         held, self._held = self._held, False
         while not self.timed_out and start < len(text):
-            # A held place is tried alone, with all characters that it may see. Otherwise a step is
-            # enough to find the next place, because `regex` scans all text that it gets.
+            # A held place is tried alone, with all characters it may see. Otherwise a step is
+            # enough to find the next place, because `regex` scans all given text.
             size = pattern.max_hold if held else min(STEP, pattern.max_hold)
             stop = min(len(text), start + size)
+            # At the limit a match is undecided even at the end, so chunks make no difference.
             last = final and stop == len(text) and stop - start < pattern.max_hold
             look = pattern.match if held else pattern.search
             found = look(left + text[start:stop], len(left), final=last)
@@ -95,17 +100,20 @@ class PatternSearch:
             if isinstance(found, Found):
                 return Found(at, found.text, found.groups, found.groupdict)
             if isinstance(found, Held):
-                # No place sees more than `max_hold` characters, even if more are available, so
-                # that the places that are given up do not depend on the chunks.
+                # No place sees more than `max_hold` characters, even if more are available.
+                # Otherwise the given-up places would depend on the chunks.
                 held = stop - at < pattern.max_hold
+                # Only more text can decide the match.
                 if held and stop == len(text) and not final:
                     self._held = True
                     return Held(at)
+                # Waiting longer would let untrusted text fill the buffer.
                 if not held:
                     self.given_up += 1
                     at += 1
             else:
                 self.timed_out = found.timed_out
+                # A held place without a match is skipped, because `match` tried only this place.
                 at += held
                 held = False
             left = self._context(left + text[start:at])
@@ -128,6 +136,7 @@ class PatternSearch:
             found = self.find(text, pos, final=final)
             if found.start > pos:
                 segments.append(text[pos : found.start])
+            # Without a match, the text up to the held place is plain.
             end = found.start
             if isinstance(found, Found):
                 end = found.end
@@ -135,6 +144,7 @@ class PatternSearch:
                 segments.append(Found(offset, found.text, found.groups, found.groupdict))
             self.read(text[pos:end])
             pos = end
+            # The rest is held or absent, so it contains no further matches yet.
             if not isinstance(found, Found):
                 break
         self._unread = text[pos:]
@@ -147,16 +157,16 @@ def until_pattern(src: Window, search: PatternSearch, emit: Emit) -> Steps[Found
 
     Args:
         src: the window to read from.
-        search: the search, which keeps the text that the pattern examines between calls. Text read
-            by others must be passed to its `read`.
+        search: the search, which keeps the examined text between calls. Text read by others must
+            be passed to its `read`.
         emit: takes the text.
 
     Returns:
-        The match, which stays unread, with an index into `src.text` as `start`; None at the end of
-        the
-        input.
+        The match, which stays unread, with an index into `src.text` as `start`, or None at the end
+        of the input.
     """
 
+    # Bypassing text must be noted, because lookbehinds may examine it later.
     def plain(text: str) -> None:
         search.read(text)
         emit(text)

@@ -36,10 +36,11 @@ __all__ = ["HealedJson", "JsonPath", "closing", "heal_json"]
 JsonPath = tuple[str | int | None, ...]
 """Keys and indices from the outside in; None for an incomplete key."""
 
+# Only ASCII digits, because JSON has no others.
 DIGITS = frozenset("0123456789")
 S = JsonState
-# The spelling of a marker, "%", at the cut: before a key, before an element, and where the
-# container does not matter.
+# The spelling of a marker, "%", at the cut: before a key, before an element, and in states with
+# the same spelling for objects and arrays.
 AS_KEY = {S.AFTER_OPEN: '"%":1', S.AFTER_COMMA: '"%":1', S.AFTER_VALUE: ',"%":1'}
 AS_VALUE = {S.AFTER_OPEN: '"%"', S.AFTER_COMMA: '"%"', S.AFTER_VALUE: ',"%"'}
 ANYWHERE = {S.KEY: '%":1', S.AFTER_KEY: ':"%"', S.AFTER_COLON: '"%"', S.STRING: '%"'}
@@ -47,6 +48,7 @@ ANYWHERE = {S.KEY: '%":1', S.AFTER_KEY: ':"%"', S.AFTER_COLON: '"%"', S.STRING: 
 TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(")?|[][{}:,]|[^][{}:,"]++')
 
 
+# No slots, because cached properties need a `__dict__`.
 @dataclass(frozen=True, kw_only=True)
 class HealedJson:
     """Truncated JSON, completed by `heal_json`.
@@ -126,34 +128,43 @@ def heal_json(
     >>> healed.value, healed.args
     ({'name': 'f', 'args': {'n': 'x'}}, {('args',): '{"n":"x'})
     """
+    # The marker is inserted into strings and must be found again, so it cannot need escapes.
     if marker is not None and json.dumps(marker, ensure_ascii=False) != f'"{marker}"':
         raise UsageError(f"the marker {marker!r} needs escapes in JSON: take plain characters")
+    # A tracking lexer, because healing needs the last place completed by brackets alone.
     src, lexer = Window(text, closed=final), JsonLexer(max_depth=max_depth, tracks=True)
     emitted: list[str] = []
     repaired = Counter[str]()
     # The generator stops at the cut, where it would wait for more text.
     next(json_document(src, emitted.append, lexer, repairs, repaired), None)
     certain = "".join(emitted)
+    # The offset after reading, because repairs change the length of the emitted text.
     end = src.offset
     problem = lexer.problem if lexer.state is S.BROKEN else ""
     # A number is dropped if the next character is invalid, because that may belong to the number.
     # A slash may be invalid too, or start a comment.
     may_break = src.unread == "/" and lexer.state is not S.DONE
     in_doubt = src.previous in DIGITS and (bool(problem) or may_break)
+    # The certain text is scanned again, because the state before the error is needed.
     if problem or in_doubt:
         lexer = JsonLexer(max_depth=max_depth, tracks=True)
+        # The space completes a number at the end, and is not part of the text.
         passed = min(lexer.scan(certain if in_doubt else certain + " "), len(certain))
+        # The dropped text is a number, and no repair changes its length.
         end -= len(certain) - passed
         certain = certain[:passed]
     heals = args_paths is None
     args: dict[JsonPath, str] = {}
     if args_paths is not None:
         path, args = _walk(compact_json(certain), tuple(map(tuple, args_paths)))
+        # Only the string at the cut can be incomplete, so one path decides.
         heals = any(path[: len(at)] == tuple(at) for at in args_paths)
     number = NUMBER.match(src.unread) if eager_numbers and not problem else None
     closed = _closed(certain, lexer, number[0] if number else "", heals=heals)
     return HealedJson(
+        # A lone surrogate would raise later, when the text is encoded.
         text=escape_surrogates(closed if marker is None else _marked(certain, lexer, marker)),
+        # Without the marker, because it is only for readers of the text.
         value=_value(sound_json(closed)) if closed else None,
         state=lexer.state,
         stack=tuple(lexer.stack),
@@ -166,28 +177,31 @@ def heal_json(
 
 
 def _closed(certain: str, lexer: JsonLexer, number: str, *, heals: bool) -> str:
-    """Return the text with what stands open closed or left out; `number` is taken as whole."""
+    """Return the text with its open values closed or left out, and `number` as complete."""
     state, top = lexer.state, lexer.stack[-1:]
+    # A number is valid only in the place of a value.
     if number and top + state in ("[" + S.AFTER_OPEN, "[" + S.AFTER_COMMA, "{" + S.AFTER_COLON):
         head = certain + number
     elif number and state is S.START:
         return number
     elif state is S.STRING and heals:
+        # Half of a surrogate pair would become a different character.
         head = certain[: whole_end(certain)] + '"'
     else:
+        # An incomplete member is dropped completely, because its value is unknown.
         head = certain[: lexer.settled]
     return head + _closers(lexer)
 
 
 def closing(lexer: JsonLexer, held: str) -> str:
-    """Return what makes JSON of a text that ends where `lexer` stands, commas being held back.
+    """Return the text that completes JSON in the state of `lexer`, with commas buffered.
 
-    `held` is the text that was not passed: a number in it is taken as it is. A key without a value
-    and a literal that is cut get null; a key without quotes, behind a comma that was passed, is
-    what is held.
+    `held` is the text after the passed text. A number in it is kept. A key without a value, and an
+    incomplete literal, get null. After a passed comma in an object, `held` is an unquoted key.
     """
     broken = lexer.state is S.BROKEN
     state = lexer.broken_in if broken else lexer.state
+    # In a broken text the held characters are invalid, so they are not completed.
     number = None if broken else NUMBER.match(held)
     value = number[0] if number else "null"
     if state is S.AFTER_COMMA and lexer.stack[-1] == "{":
@@ -201,15 +215,18 @@ def closing(lexer: JsonLexer, held: str) -> str:
         S.STRING: '"',
         S.START: value if number else "",
     }
+    # Other states need only the closing brackets.
     return ends.get(state, "") + _closers(lexer)
 
 
 def _marked(certain: str, lexer: JsonLexer, marker: str) -> str:
     """Return the text with a marker at the cut, or unchanged if it is complete."""
     state = lexer.state
+    # A complete text has no cut, and before a value there is no place for a marker.
     if state is S.DONE or state is S.START:
         return certain
     in_object = bool(lexer.stack) and lexer.stack[-1] == "{"
+    # After a bracket or a comma, an object needs a complete member and an array only a value.
     here = ANYWHERE.get(state) or (AS_KEY if in_object else AS_VALUE)[state]
     if state is S.STRING or state is S.KEY:
         certain = certain[: whole_end(certain)]
@@ -224,17 +241,21 @@ def _closers(lexer: JsonLexer) -> str:
 def _walk(text: str, wanted: Sequence[JsonPath]) -> tuple[JsonPath, dict[JsonPath, str]]:
     """Return the path of the cut in compact JSON, and the texts of the values at `wanted` paths."""
     path: list[str | int | None] = []
+    # Comparing lengths first avoids building a tuple for each token.
     lengths = {len(at) for at in wanted}
     begun: dict[JsonPath, int] = {}
     found: dict[JsonPath, str] = {}
     for token in TOKEN.finditer(text):
         char, end = token[0][0], token.end()
+        # In an object the first string of a member is its key.
         if char == '"' and path and path[-1] is None:
+            # A key without its closing quote is unknown.
             path[-1] = json.loads(sound_json(token[0])) if token[1] else None
             continue
         if char not in ",:]}" and len(path) in lengths and tuple(path) in wanted:
             begun[tuple(path)] = token.start()
         if char in "{[":
+            # An array already has the index of its first element, and an object needs a key first.
             path.append(None if char == "{" else 0)
             continue
         if char in "}]":
@@ -242,6 +263,7 @@ def _walk(text: str, wanted: Sequence[JsonPath]) -> tuple[JsonPath, dict[JsonPat
         elif char == ",":
             path[-1] = path[-1] + 1 if isinstance(path[-1], int) else None
             continue
+        # A value ends with its token, except for an opening bracket.
         if begun and len(path) in lengths and tuple(path) in begun and char != ":":
             found[tuple(path)] = text[begun.pop(tuple(path)) : end]
     return tuple(path), found | {at: text[start:] for at, start in begun.items()}
@@ -252,6 +274,7 @@ def _value(text: str) -> Any:
 
     Python's parser recurses for each bracket, and may be called near the recursion limit.
     """
+    # Fast path: the C parser handles all normal depths.
     try:
         return json.loads(text)
     except RecursionError:
@@ -260,6 +283,7 @@ def _value(text: str) -> Any:
         from ijson.common import ObjectBuilder
 
         builder = ObjectBuilder()
+        # ijson keeps its own stack, so the depth is limited only by memory.
         for event, value in ijson.basic_parse(text.encode(errors="surrogatepass"), use_float=True):
             builder.event(event, value)
         return builder.value

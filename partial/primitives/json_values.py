@@ -79,14 +79,17 @@ class JsonValues:
     )
 
     def __init__(self, *, max_depth: int = MAX_DEPTH) -> None:
+        # The lexer finds the places between tokens, because ijson must get complete strings only.
         self._lexer = JsonLexer(max_depth=max_depth, tracks=True)
         self._held = ""
         self._finished = False
         self._string: list[str] = []
         self._shown: tuple[int, str] = (0, "")
+        # One list for all events, because ijson appends to it during `send`.
         self._events: Any = ijson.sendable_list()
         self._parser: Any = ijson.basic_parse_coro(self._events)
         self._path: list[str | int | None] = []
+        # The open containers are kept, so a value is added without a walk from the root.
         self._open: list[Any] = []
         self._root: Any = None
 
@@ -99,6 +102,7 @@ class JsonValues:
     def _stands(self) -> JsonState | None:
         """The state, or the state before BROKEN, because a started string is still shown."""
         lexer = self._lexer
+        # The start of the string was valid, so it remains part of the value.
         return lexer.broken_in if lexer.state is BROKEN else lexer.state
 
     @property
@@ -118,10 +122,11 @@ class JsonValues:
 
     @property
     def value(self) -> Any:
-        """The value so far, with the start of an incomplete string; None before the first value.
+        """The value so far, with the start of an incomplete string, or None before it.
 
         The same object is returned each time and grows. Copy it to keep a state.
         """
+        # Only an incomplete string is missing from the value built so far.
         if self._stands is not STRING:
             return self._root
         text = self._string_so_far()
@@ -136,8 +141,9 @@ class JsonValues:
         Raises:
             UsageError: the chunk is not a `str`, or follows `finish`.
         """
+        # Bytes may be cut inside a character, so decoding is the task of `TextDecoder`.
         if not isinstance(text, str):
-            raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
+            raise UsageError(f"feed() takes str, not {type(text).__name__} (see TextDecoder)")
         if self._finished:
             raise UsageError(AFTER_FINISH)
         return self._read(text, final=False)
@@ -150,8 +156,10 @@ class JsonValues:
     def _read(self, text: str, *, final: bool) -> list[JsonValue]:
         """Scan the next chunk, and parse the part that ends between tokens."""
         lexer = self._lexer
+        # Text after the value or after an error has no further values.
         if lexer.state is DONE or lexer.state is BROKEN:
             return []
+        # The held text is an incomplete token with a limited length.
         text = self._held + text
         begun = lexer.passed
         end = lexer.scan(text, final=final)
@@ -159,9 +167,11 @@ class JsonValues:
         text = text[:end]
         if self._stands in (STRING, KEY):
             start = lexer.opened - begun
+            # The string began in an earlier chunk, so the chunk contains only its text.
             if start < 0:
                 self._string.append(text)
                 return []
+            # ijson would read a growing string from its start with each chunk.
             found = self._parse(text[:start])
             self._string.append(text[start:])
             return found
@@ -170,25 +180,30 @@ class JsonValues:
     def _parse(self, text: str) -> list[JsonValue]:
         """Feed the parser text that ends between tokens, and return completed values."""
         if self._string:
+            # The chunks are joined once, when the string is complete.
             text = "".join(self._string) + text
             self._string.clear()
             self._shown = (0, "")
         if text:  # an empty chunk would mean the end of the input
             text = sound_json(text)
+            # A cheap test, because the substitution visits each string and number.
             if HUGE.search(text):
                 text = HUGE_NUMBER.sub(_tamed, text)
             self._parser.send(text.encode())
+        # ijson reports a top-level number only after the end of its input.
         if self._lexer.state is DONE:
             self._parser.close()
         found: list[JsonValue] = []
         for event, value in self._events:
             self._take(event, value, found)
+        # The list belongs to ijson, so it is emptied instead of replaced.
         self._events.clear()
         return found
 
     def _take(self, event: str, value: Any, found: list[JsonValue]) -> None:
-        """Build what an event of ijson adds; append what it completes to `found`."""
+        """Add an event of ijson to the value, and append completed values to `found`."""
         if event == "map_key":
+            # The key replaces None or the previous key of the same object.
             self._path[-1] = value
         elif event in ("start_map", "start_array"):
             value = {} if event == "start_map" else []
@@ -200,8 +215,10 @@ class JsonValues:
                 self._path.pop()
                 value = self._open.pop()
             else:
+                # `json.loads` returns floats, and both should agree.
                 value = float(value) if isinstance(value, Decimal) else value
                 self._put(value)
+            # After the path was shortened, because a container is reported at its own path.
             found.append(JsonValue(tuple(self._path), value))
             if self._path and isinstance(self._path[-1], int):
                 self._path[-1] += 1
@@ -218,13 +235,15 @@ class JsonValues:
             holder[key] = value
 
     def _string_so_far(self) -> str:
-        """Return the incomplete string; each chunk is decoded once."""
+        """Return the incomplete string. Each chunk is decoded only once."""
         chunks, (known, text) = self._string, self._shown
+        # Repeated access without new text needs no decoding.
         if len(chunks) > known:
             raw = "".join(chunks[known:])
             raw = raw[1:] if known == 0 else raw
             cut = whole_end(raw)
             text += json.loads(sound_json(f'"{raw[:cut]}"'))
+            # Half of a surrogate pair waits in a separate chunk and is decoded with the next text.
             chunks[known:] = [raw[:cut], raw[cut:]]
             if known == 0:
                 chunks[0] = '"' + chunks[0]
@@ -248,6 +267,7 @@ def argument_events(texts: Iterable[str], *, max_depth: int = MAX_DEPTH) -> Iter
     ('n',) [12]
     () {'path': 'a.txt', 'n': [12]}
     """
+    # A generator, so values can be used while the response is still arriving.
     values = JsonValues(max_depth=max_depth)
     for text in texts:
         yield from values.feed(text)
@@ -257,6 +277,8 @@ def argument_events(texts: Iterable[str], *, max_depth: int = MAX_DEPTH) -> Iter
 def _tamed(number: re.Match[str]) -> str:
     """Return the number within the range of floats, or a string unchanged."""
     sign, digit, exponent_sign = number.groups()
+    # The match is a string, whose digits are not a number.
     if sign is None:
         return number[0]
+    # Zero with any exponent is zero, and 1e999 is read as infinity like any larger number.
     return sign + ("0.0" if not digit or exponent_sign == "-" else "1e999")

@@ -41,9 +41,11 @@ def _backwards(branches: tuple[tuple[Node, ...], ...]) -> str:
 
 def _branch_backwards(branch: tuple[Node, ...]) -> str:
     parts: list[str] = []
+    # A repeat becomes several items, because the text may be cut between its copies.
     for node in branch:
         parts += _copies(node) if isinstance(node, Repeat) else [_item_backwards(node)]
     whole = ""
+    # From the last item on, because its option is nested most deeply.
     for part in reversed(parts):
         whole = f"(?:{whole})?{part}" if whole else part
     return whole
@@ -53,9 +55,11 @@ def _copies(node: Repeat) -> list[str]:
     """Return a repeat as a sequence of items."""
     low, high = node.low, node.high
     copies = _written_out(node)
+    # Nested repeats multiply, so a short pattern could exhaust the memory.
     if copies > MAX_COPIES:
         raise UsageError(f"the pattern needs {copies} copies of items, more than {MAX_COPIES}")
     text = _item_backwards(node.item)
+    # Without a limit the last copy is repeated, because it cannot be written out.
     if high is None:
         return [text] * (low - 1) + [text + ("+" if low else "*")]
     return [text] * low + [text + "?"] * (high - low)
@@ -73,6 +77,7 @@ def _written_out(node: Node) -> int:
 def _item_backwards(item: Node) -> str:
     if isinstance(item, Atom) and item.one:
         return item.source
+    # Lookarounds and atomic groups depend on the direction, so they cannot be reversed.
     if isinstance(item, Group) and not (item.ahead or item.behind or item.opening == "(?>"):
         return f"(?:{_backwards(item.branches)})"
     raise UsageError("only characters, groups and their repeats can be reversed")

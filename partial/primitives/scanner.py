@@ -55,12 +55,14 @@ class JsonScanner:
         keep: bool = True,
     ) -> None:
         self.repaired = Counter()
+        # A list, because appending to a string would copy all text with each chunk.
         self._kept: list[str] | None = [] if keep else None
         self._behind: list[str] = []
         self._out: list[str] = []
         self._src = Window()
         self._lexer = JsonLexer(max_depth=max_depth, hold_commas=True)
         emit = CompactJson(self._out.append).write if compact else self._out.append
+        # The generator is created once and resumed with each chunk, so no text is read twice.
         self._steps = json_document(self._src, emit, self._lexer, repairs, self.repaired)
 
     @property
@@ -80,12 +82,13 @@ class JsonScanner:
 
     @property
     def end(self) -> int | None:
-        """The number of characters up to the end of the value; None before its end."""
+        """The number of characters up to the end of the value, or None before it."""
         return self._src.offset if self.state is JsonState.DONE else None
 
     @property
     def unread(self) -> str:
         """The fed text that is buffered, follows the value, or is invalid."""
+        # Joined on access and stored, so repeated access does not join again.
         self._behind = ["".join(self._behind)]
         return self._src.unread + self._behind[0]
 
@@ -97,7 +100,8 @@ class JsonScanner:
             UsageError: the scanner was created with `keep=False`.
         """
         if self._kept is None:
-            raise UsageError("this scanner keeps no text; create it with keep=True")
+            raise UsageError("this scanner keeps no text: create it with keep=True")
+        # The joined text replaces its parts, so the memory is not doubled.
         self._kept = ["".join(self._kept)]
         return self._kept[0]
 
@@ -108,12 +112,14 @@ class JsonScanner:
             UsageError: the chunk is not a `str`, or follows `finish`.
         """
         if not isinstance(text, str):
-            raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
+            raise UsageError(f"feed() takes str, not {type(text).__name__} (see TextDecoder)")
         if self._src.closed:
             raise UsageError(AFTER_FINISH)
+        # Text after the end is not part of the value, but belongs to the caller.
         if self.state in ENDS:
             # A list avoids copying the rest with each chunk, as the window would.
             self._behind.append(text)
+        # Text inside a string usually bypasses the generator.
         elif self._src.receive(text):
             next(self._steps, None)
         return self._emitted()
@@ -128,6 +134,7 @@ class JsonScanner:
         self._src.closed = True
         next(self._steps, None)
         rest = self._emitted()
+        # The closers are based on the emitted text, so they follow after it.
         if heal:
             rest += closing(self._lexer, self.unread)
         return rest
@@ -142,6 +149,7 @@ class JsonScanner:
         """
         # A space after a value marks a number as complete.
         whole = self.state in (JsonState.AFTER_VALUE, JsonState.DONE)
+        # The kept text is read again, because the scanner itself builds no values.
         healed = heal_json(self.text + " " * whole, marker=marker)
         return replace(
             healed,
@@ -153,10 +161,12 @@ class JsonScanner:
     def _emitted(self) -> str:
         """Return the text that the sub-parser emitted since the last call."""
         out = self._out
+        # Many chunks make no text certain.
         if not out:
             return ""
         text = "".join(out)
         out.clear()
+        # Half characters may arrive in any chunk, and JSON spells them as escapes.
         if not text.isascii():
             text = escape_surrogates(text)
         if self._kept is not None:

@@ -41,13 +41,17 @@ __all__ = ["simple_tokens"]
 Match = Callable[[str, int], re.Match[str]]
 
 SPACE = r"[ \t\n\r\f]*+"
+# Only numbers with the same spelling in JSON. Others are converted by the general readers.
 NUMBER = r"-?(?:0|[1-9][0-9]{0,30}+)(?:\.[0-9]{1,30}+)?+"
+# The lookahead excludes longer words, calls and numbers with a sign after them.
 WORD = rf"({'|'.join(NAMES)}|{NUMBER})(?=[^-+.\w(])(?P<word>)"
 # A string is complete only if no other string can follow, because Python would join them.
 BEHIND_VALUE = rf"(?={SPACE}[,\]}})])"
 BEHIND_KEY = f"{SPACE}:"
+# Without quotes, backslashes and control characters, the text needs no escapes in JSON.
 PLAIN = rf"[^'\"\\\x00-\x1f{SURROGATES}]*+"
 BEFORE_SIGN = r"(?=[,\]})])(?P<space>)"
+# The length is bounded, because waiting text is matched again with each chunk.
 CUT_WORD = r"(?=[-+.\w]{0,128}+\Z)(?P<wait>)"
 CUT_STRING = r"(?=(?:{}[ \t\n\r\f]{{0,64}}+|\\(?:u[0-9a-fA-F]{{0,3}})?)?\Z)(?P<wait>)"
 
@@ -95,18 +99,20 @@ BEHIND_STRING: dict[Expects, tuple[str, Expects]] = {
 
 
 def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
-    """Return what reads tokens up to one that is not simple, or not all there.
+    """Return a step that reads tokens up to one that is not simple or not complete.
 
-    It returns what is to be emitted; if something else must read on, it has emitted that, and
+    The step returns the text to emit. If another reader must continue, it emits the text itself and
     returns None. A bracket must be open.
     """
     emit, frames, most = out.emit, out.frames, out.max_depth
+    # The number of consecutive chunks in the same string.
     inside = 0
 
     def step(src: Window) -> str | None:  # noqa: PLR0915 - calls cost more
         nonlocal inside
         frame = frames[-1]
         # Text in a possible tuple is buffered by the writer.
+        # Only the general writer omits the prompt's part of a text.
         if out.slots or frame.odd or (src.base < 0 and not src.emits_prompt):
             return None
         text, pos, begun, expects, comma = src.text, src.pos, out.quote, out.expects, out.comma
@@ -115,31 +121,38 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
         while pos < end:
             char = text[pos]
             if quote:
+                # Two quotes are an empty string or the start of a triple-quoted one.
                 if out.fresh and char == quote:
                     simple = False
                     break
+                # From here on a quote ends the string.
                 out.fresh = False
                 found = REST[expects][quote](text, pos)
                 pos, kind = found.end(), found.lastgroup
                 if kind != "string":
                     written += found[1]
+                    # An escape or an odd character needs the general reader.
                     simple = kind == "wait"
                     break
                 behind, expects = BEHIND_STRING[expects]
                 written += found[1] + behind
                 quote, begun = "", ""
+            # After a key and its sign, a closing bracket is an error.
             elif char == frame.closer and expects != "value":
                 written += frame.ends
                 pos, expects = pos + 1, "comma"
                 frames.pop()
+                # The value is complete, or a parenthesis with undecided meaning is open again.
                 if not frames or (frame := frames[-1]).odd:
                     simple = False
                     break
             elif char == "," and expects == "comma":
+                # The comma is written with the next element, because it may be a trailing one.
                 pos, comma, expects = pos + 1, ", ", "key" if frame.sign else "element"
             else:
                 found = PLACES[frame.sign if expects == "key" else expects](text, pos)
                 start, pos, kind = pos, found.end(), found.lastgroup
+                # The sign after the space is handled by the branches above.
                 if kind == "space" and pos > start:
                     continue
                 if kind == "string":
@@ -151,6 +164,7 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
                 elif kind == "word":
                     written += comma + NAMES.get(found[5], found[5])
                     expects = "comma"
+                # Beyond the limit, the general reader reports the error.
                 elif kind == "opener" and len(frames) < most:
                     frame = OPENERS[text[pos]]
                     frames.append(frame)
@@ -162,6 +176,7 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
                 comma = ""
         src.pos = pos
         out.quote, out.in_string, out.expects, out.comma = quote, bool(quote), expects, comma
+        # At the end of the input the general readers decide if the text is truncated.
         if not simple or src.closed:
             if written:
                 emit(written)

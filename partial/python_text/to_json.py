@@ -41,9 +41,12 @@ from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Stop, Writer, note_r
 
 __all__ = ["PythonReading", "python_arguments", "python_value"]
 
+# The call `float(...)` is read as one word, because it is the only spelling of some numbers.
 WORD = re.compile(r"[-+.\w]*+(?:(?<=float)\([-+\w'\"]*+\)?+)?+")
 NAME_OR_NUMBER = re.compile(r"[-+.\w\x80-\U0010ffff]*+")
+# Spaces and comments are included, because the sign after them decides about the key.
 KEY = re.compile(rf"{NAME_OR_NUMBER.pattern}(?:[ \t\n\r\f]++|#[^\n\r]*+)*+")
+# JSON has no notation for these numbers.
 NON_FINITE = re.compile(
     r"[-+]?(?:inf|nan|Infinity|NaN|float\(('|\")[-+]?(?i:inf|infinity|nan)\1\))"
 )
@@ -69,6 +72,7 @@ class PythonReading:
     held: str = field(default="", compare=False)
 
 
+# Shared, because it has no further data.
 DONE = PythonReading("done")
 ARGUMENTS = Frame(")", "{", "}", "=")
 
@@ -107,6 +111,7 @@ def python_arguments(
     """
     frame = ARGUMENTS if closer == ARGUMENTS.closer else Frame(closer, "{", "}", "=")
     out = Writer(src, emit, max_depth, [frame], "key")
+    # A bracket in the prompt is not emitted, because it is not part of the response.
     if src.offset >= 0 or src.emits_prompt:
         emit("{")
     return (yield from _reading(src, out, note))
@@ -114,20 +119,24 @@ def python_arguments(
 
 def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
     """Read until a value is complete and no bracket is open."""
+    # The step reads nearly all tokens, and the generators below read the rest.
     emit, step = out.emit, simple_tokens(out)
     try:
         while out.frames or out.expects != "comma":
             src.waiter = Waiter(emit, step, emit)
+            # At the top level a value may end without a sign, so the step cannot be used.
             if out.frames and (text := step(src)) is not None:
                 if text:
                     emit(text)
                 yield
                 continue
+            # The general readers set their own waiters.
             src.waiter = None
             if out.quote:
                 yield from _rest_of_string(src, out, note)
             elif out.frames or out.expects != "comma":
                 yield from _token(src, out, note)
+    # An exception ends all nested generators at once.
     except Stop as stop:
         problem = str(stop)
         state: Literal["broken", "cut"] = "broken" if problem else "cut"
@@ -138,13 +147,16 @@ def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
 def _token(src: Window, out: Writer, note: Note) -> Steps[None]:
     """Read the next bracket, comma, key or value."""
     frame = out.frames[-1] if out.frames else None
+    # At the top level, whitespace and comments belong to the caller.
     char = yield from (after_space(src) if frame else peek(src))
     if not char:
+        # The input ended before a value, so the text is truncated.
         raise Stop
     if frame and char == frame.closer and out.expects != "value":
         src.pos += 1
         out.close()
     elif out.expects == "comma":
+        # A long parenthesis was already written as a value, so a comma is too late.
         if char != "," or frame is LONG_VALUE:
             what = "so long a parenthesis" if frame in (LONG_VALUE, LONG_TUPLE) else "a value"
             raise Stop(f"{char!r} after {what}")
@@ -153,6 +165,7 @@ def _token(src: Window, out: Writer, note: Note) -> Steps[None]:
     elif out.expects == "key":
         yield from _key(src, out, note)
     elif char in OPENERS:
+        # The limit protects later recursive parsers of the JSON.
         if len(out.frames) >= out.max_depth:
             raise Stop(f"more than {out.max_depth} open brackets")
         src.pos += 1
@@ -164,13 +177,16 @@ def _token(src: Window, out: Writer, note: Note) -> Steps[None]:
 
 def _key(src: Window, out: Writer, note: Note) -> Steps[None]:
     """Read a key and the sign after it."""
+    # The sign distinguishes a dictionary (":") from arguments ("=").
     sign = out.frames[-1].sign
     held = yield from _whole(src, KEY)
     if sign == ":" and STRING.match(src.text, src.pos):
         yield from python_strings(src, out, note)
         yield from _colon(src, out)
     else:
+        # Without the spaces and comments before the sign.
         word = held[: match_end(NAME_OR_NUMBER, held, 0)]
+        # Argument names are identifiers, but keys of dictionaries may be numbers.
         name = is_python_name(word) and word if sign == "=" else python_key(word)
         if not name or not src.text.startswith(sign, src.pos + len(held)):
             raise Stop("a key must be a string or a number" if sign == ":" else "a name is missing")
@@ -200,18 +216,21 @@ def _rest_of_string(src: Window, out: Writer, note: Note) -> Steps[None]:
 
 def _scalar(src: Window, out: Writer, note: Note) -> Steps[None]:
     """Read a string, number or name."""
+    # A string prefix is matched as a word, too, so the word must be complete before the test for a
+    # string.
     word = yield from _whole(src, WORD, alone=not out.frames)
     if STRING.match(src.text, src.pos):
         yield from python_strings(src, out, note)
         return
     text = NAMES.get(word) or python_number(word)
+    # Reported, because null is a different value.
     if NON_FINITE.fullmatch(word):
         note_repair(note, "non_finite", src.offset)
         text = "null"
     if not text:
         # A literal that is terminated only by end-of-input may be incomplete.
         cut = src.pos + len(word) == len(src.text)
-        raise Stop("" if cut else f"{word[:50] or src.text[src.pos]!r} is no value")
+        raise Stop("" if cut else f"{word[:50] or src.text[src.pos]!r} is not a value")
     src.pos += len(word)
     out.begin(text)
 
@@ -223,6 +242,7 @@ def _whole(src: Window, pattern: re.Pattern[str], *, alone: bool = False) -> Ste
     """
     while True:
         end = match_end(pattern, src.text, src.pos)
+        # Words are buffered completely, so their length is limited.
         if end - src.pos > MAX_TOKEN:
             raise Stop(f"a word of more than {MAX_TOKEN} characters")
         if end < len(src.text) or (src.closed and alone):

@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 
+# Compared by identity, because some frames differ only in their meaning.
 @dataclass(slots=True, eq=False)
 class Frame:
     """An open bracket: its end in Python, its start and end in JSON, and the sign after a key.
@@ -36,6 +37,7 @@ class Frame:
     odd: bool = False
 
 
+# Shared constants, because frames have no state of their own.
 DICT = Frame("}", "{", "}", ":")
 TUPLE = Frame(")", "[", "]")
 PARENTHESIS = Frame(")", odd=True)
@@ -47,12 +49,14 @@ Expects = Literal["element", "key", "value", "comma"]
 """The expected token: an element or the end, a key or the end, a value, a comma or the end."""
 
 
+# An exception, because the readers are nested several generators deep.
 class Stop(Exception):
     """Ends the reading: the text is broken, for a reason, or without one the input has ended."""
 
 
 def note_repair(note: Note, name: str, offset: int) -> None:
     """Note a repair, and stop if it is refused."""
+    # A caller may refuse repairs, and then the text is not a literal.
     if note(name, offset) is False:
         raise Stop(f"not a Python literal ({name})")
 
@@ -62,10 +66,10 @@ class Writer:
     """Writes JSON and tracks the open brackets.
 
     Attributes:
-        held: the text in parentheses that may be tuples.
+        held: the text in parentheses with undecided meaning.
         slots: the indices in `held` of the brackets of these parentheses.
         size: the number of characters in `held`.
-        quote: the quote of a string that `simple_tokens` started.
+        quote: the quote of a string started by `simple_tokens`.
         fresh: True if no text after that quote was read.
     """
 
@@ -84,25 +88,30 @@ class Writer:
 
     def write(self, text: str) -> None:
         """Write more of a started value, unless all read text belongs to the prompt."""
+        # The prompt sets the state only, so its JSON is not written.
         if self.src.offset <= 0 and not self.src.emits_prompt:
             return
+        # Outside of undecided parentheses the text is certain.
         if not self.slots:
             self.emit(text)
             return
         self.held.append(text)
         self.size += len(text)
+        # A parenthesis may have any length, and the buffer must not.
         if self.size > MAX_TOKEN:
             self._guess()
 
     def begin(self, text: str) -> None:
         """Write the start of a key or a value, after the buffered comma."""
+        # Only now is it certain: the comma is not a trailing one.
         self.write(self.comma + text)
         self.comma = ""
 
     def open(self, frame: Frame) -> None:
-        """Write a bracket that was read, or buffer it if it may not be a tuple."""
+        """Write a bracket after reading it, or buffer it if it may not be a tuple."""
         if frame is PARENTHESIS:
             self.slots.append(len(self.held))
+            # The comma is buffered in the same slot, because the bracket follows it.
             self.held.append(self.comma)
             self.comma = ""
         else:
@@ -111,10 +120,12 @@ class Writer:
         self.expects = "key" if frame.sign else "element"
 
     def separate(self) -> None:
-        """Buffer a comma that was read until the next element."""
+        """Buffer a comma until the next element, after reading it."""
         frame = self.frames[-1]
+        # A comma proves a tuple.
         if frame is PARENTHESIS or frame is LONG_TUPLE:
             self.frames[-1] = TUPLE
+        # The bracket of a long tuple was already written.
         if frame is PARENTHESIS:
             self._decide("[")
         self.comma = ", "
@@ -124,6 +135,7 @@ class Writer:
         """Close the innermost bracket, whose end was read."""
         frame = self.frames[-1]
         if frame is PARENTHESIS:
+            # `()` is an empty tuple, but `(x)` is only x.
             empty = self.expects == "element"
             self._decide("[]" if empty else "")
         elif frame.ends:
@@ -132,19 +144,22 @@ class Writer:
         self.expects = "comma"
 
     def closers(self) -> str:
-        """Return the text that completes the emitted JSON; "" if no value was started."""
+        """Return the text to complete the emitted JSON, "" if no value was started."""
         frames, in_string = self.frames, self.in_string
         in_member = self.expects == ("key" if in_string else "value")
         if self.slots:
+            # Buffered text was not emitted, so it needs no closers.
             frames = frames[: frames.index(PARENTHESIS)]
             in_string, in_member = False, bool(frames and frames[-1].sign)
+        # A key without a value cannot be completed.
         if in_member:
             return ""
         return '"' * in_string + "".join(frame.ends for frame in reversed(frames))
 
     def _decide(self, bracket: str) -> None:
-        """Write the bracket of the innermost parenthesis; "" if it is not a tuple."""
+        """Write the bracket of the innermost parenthesis, "" if it is not a tuple."""
         self.held[self.slots.pop()] += bracket
+        # All outer parentheses are decided, so the text is in its final order.
         if not self.slots:
             held = "".join(self.held)
             self.held.clear()
@@ -159,4 +174,5 @@ class Writer:
             if self.frames[at] is PARENTHESIS:
                 self.frames[at] = LONG_VALUE if is_value else LONG_TUPLE
                 self._decide(self.frames[at].begins)
+            # Only parentheses directly around a value can be values themselves.
             is_value = self.frames[at] is LONG_VALUE

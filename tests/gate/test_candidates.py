@@ -1,4 +1,4 @@
-"""Phase one: candidates of text and of messages, and that nothing can be run with them."""
+"""Phase one: candidates of text and of messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GATE = ToolGate(TOOLS)
 CALL = ToolCall("id_1", "get_weather", CITY, True)
 
 
-def test_a_candidate_is_text_and_no_more():
+def test_candidate_has_only_text():
     for output in (tag(), BLOCK, BRACKET, Message([CALL])):
         candidates = GATE.extract(output, intent=True)
         assert len(candidates) == 1
@@ -54,18 +54,18 @@ def test_a_candidate_is_text_and_no_more():
             candidate.payload = "{}"
 
 
-def test_phase_one_knows_no_tool_and_logs_nothing():
+def test_extract_needs_no_tools_and_emits_no_telemetry():
     gate = ToolGate([], on_telemetry=pytest.fail)
     assert gate.extract(tag(), intent=True) == GATE.extract(tag(), intent=True)
     assert [candidate.name for candidate in gate.extract(tag("no JSON", "rm"))] == ["rm"]
 
 
-def test_spans_say_where():
+def test_spans_are_positions_in_the_text():
     text = f"So: {tag()} and {tag('{}', 'now')}"
     assert [text[slice(*found.span)] for found in GATE.extract(text)] == [tag(), tag("{}", "now")]
 
 
-def test_ids_are_deterministic_and_do_not_depend_on_the_prose():
+def test_ids_are_deterministic_and_independent_of_prose():
     def ids(text, **options):
         return [candidate.id for candidate in GATE.extract(text, **options)]
 
@@ -77,7 +77,7 @@ def test_ids_are_deterministic_and_do_not_depend_on_the_prose():
     assert ids(tag("\ud800")) != ids(tag("\udfff"))
 
 
-def test_a_hand_made_candidate_goes_through_the_same_gates():
+def test_handmade_candidate_passes_the_same_checks():
     [found] = candidates = GATE.extract(tag())
     for changes in ({"name": "rm"}, {"payload": "{}"}, {"payload": "?"}, {"flaw": "incomplete"}):
         forged = dataclasses.replace(found, **changes)
@@ -85,7 +85,7 @@ def test_a_hand_made_candidate_goes_through_the_same_gates():
         assert not GATE.validate(dataclasses.replace(candidates, found=(forged,))).calls
 
 
-def test_a_hand_made_block_that_is_no_object_is_refused():
+def test_handmade_block_must_be_an_object():
     [found] = candidates = GATE.extract('{"tool": "now", "arguments": {}}', intent=True)
     assert GATE.validate(candidates).executable
     forged = dataclasses.replace(found, payload='["tool", "arguments"]')
@@ -93,7 +93,7 @@ def test_a_hand_made_block_that_is_no_object_is_refused():
     assert decision.reason == "wrong_shape"
 
 
-def test_the_calls_of_a_message_are_of_the_primary_format():
+def test_calls_of_a_message_are_in_the_primary_format():
     decision = decided(Message([Reasoning("hm"), Content("Let me see."), CALL]))
     assert [call.normalized() for call in decision.calls] == [NORMAL]
     assert decision.calls[0].id == "id_1"
@@ -115,15 +115,15 @@ def test_the_calls_of_a_message_are_of_the_primary_format():
         (ToolCall("1", "any", f'{{"a": "{"x" * 70000}"}}', True), "too_large"),
     ],
 )
-def test_a_call_of_a_message_goes_through_the_same_gates(call, why):
+def test_call_of_a_message_passes_the_same_checks(call, why):
     assert reason(Message([call])) == why
-    # One that fails stops the others.
+    # One failed call stops the others.
     decision = decided(Message([CALL, call]))
     assert (decision.reason, decision.calls) == (why, ())
     assert [record.schema_validation for record in decision.records] == ["pass", "fail"]
 
 
-def test_the_content_of_a_message_is_read_like_text():
+def test_content_of_a_message_is_read_like_text():
     assert called(Message([Reasoning(f"draft {tag('{}')}"), Content(tag())])) == [NORMAL]
     assert called(Message([Content("\n"), Reasoning("x"), Content(f"CALL_TOOL {BLOCK}")])) == [
         NORMAL
@@ -133,7 +133,7 @@ def test_the_content_of_a_message_is_read_like_text():
     assert reason(Message([Reasoning("CALL_TOOL"), Content(BLOCK)])) == "no_intent"
 
 
-def test_what_reasoning_parts_is_not_joined():
+def test_content_around_reasoning_is_not_joined():
     for cut in (5, 25, len(tag()) - 3):
         parts = [Content(tag()[:cut]), Reasoning("hm"), Content(tag()[cut:])]
         assert not decided(Message(parts)).calls
@@ -143,14 +143,14 @@ def test_what_reasoning_parts_is_not_joined():
     assert called(Message([Content(tag()), Reasoning("hm"), Content(" \n")])) == [NORMAL]
 
 
-def test_two_formats_in_one_message():
+def test_calls_in_two_formats_are_ambiguous():
     decision = decided(Message([Content(tag()), CALL]))
     assert decision.reason == "ambiguous"
     assert decision.re_emit
     assert called(Message([Content(f"`{tag()}` it is"), CALL])) == [NORMAL]
 
 
-def test_with_a_format_a_tag_in_content_is_text():
+def test_tag_in_content_of_a_known_format_is_text():
     text = f'Not {tag()}: <tool_call>{{"name": "get_weather", "arguments": {CITY}}}</tool_call>'
     parser = StreamParser(get_format("hermes"), tools=TOOLS)
     parser.feed(text)
@@ -159,7 +159,7 @@ def test_with_a_format_a_tag_in_content_is_text():
     assert reason(parser.message) == "ambiguous"
 
 
-def test_with_a_format_an_output_without_a_call_has_none():
+def test_parsed_response_without_calls_has_no_candidate():
     for text in ("Hi.", "Hi.<|im_end|>\nSo.", f"Hi. {tag()}", f"CALL_TOOL {BLOCK}"):
         decision = GATE.decide(text, "hermes", finish_reason="stop")
         assert (decision.reason, decision.telemetry.parse_mode) == ("no_candidate", "none")
@@ -184,7 +184,7 @@ F = tool("f", {"type": "object", "properties": {"a": {"type": "integer"}}})
         ("It is 9.", "stop", "no_candidate"),
     ],
 )
-def test_what_the_stream_parser_read(text, end, why):
+def test_calls_of_the_stream_parser_are_decided(text, end, why):
     parser = StreamParser(TAGS, tools=[F])
     parser.feed(text)
     parser.finish(end)
@@ -205,7 +205,7 @@ def test_every_prefix_of_a_streamed_call_is_refused():
 
 
 @pytest.mark.parametrize("kind", ["repaired_arguments", "wrong_tool", "internal_error"])
-def test_an_issue_that_touches_the_call_stops_it(kind):
+def test_issue_about_a_call_stops_it(kind):
     issues = [Issue("text_after_tool_call", (0, 0), ""), Issue(kind, (0, 0), "")]
     decision = decided(Message([CALL]), issues=issues)
     assert decision.reason == "parser_issue"
@@ -214,7 +214,7 @@ def test_an_issue_that_touches_the_call_stops_it(kind):
     assert reason(Message([Content("hi")]), issues=issues) == "no_candidate"
 
 
-def test_a_repaired_call_is_refused_without_its_issues():
+def test_repaired_call_is_refused_without_its_issues():
     fmt = get_format("tool_tag")
     whole = parse('<tool name="get_weather">{"city": "Antwerp"}</tool>', fmt)
     assert called(whole) == [NORMAL]
@@ -235,7 +235,7 @@ def test_a_repaired_call_is_refused_without_its_issues():
         ('<call>{"name": "f", "arguments": {"a": 1', False),
     ],
 )
-def test_what_is_reported_of_a_call_and_still_says_what_was_meant(text, passes):
+def test_harmless_issues_do_not_stop_a_call(text, passes):
     parser = StreamParser(TAGS, tools=[F])
     parser.feed(text)
     parser.finish("stop")
@@ -249,58 +249,62 @@ def issue(kind, start, end):
 @pytest.mark.parametrize(
     ("output", "why", "detail"),
     [
-        (f"`{tag()}`", "quoted", "what looks like a call stands in code or in a quotation"),
+        (f"`{tag()}`", "quoted", "the call is inside code or a quotation"),
         (
             f"`{tag()}` means {tag()}",
             "ambiguous",
-            "there are calls, and quoted ones beside them",
+            "the response contains both calls and quoted calls",
         ),
-        (f"{tag()}</tool>", "malformed_call", "a closing marker closes nothing"),
+        (f"{tag()}</tool>", "malformed_call", "a closing marker has no opening marker"),
         (
             f"need_tool: no\n`{tag()}` means {tag()}",
             "intent_denied",
-            "the output says 'need_tool: no' and calls one all the same",
+            "the response begins with 'need_tool: no' but contains a call",
         ),
-        (Message([Content(tag()), CALL]), "ambiguous", "there are calls of two formats"),
+        (
+            Message([Content(tag()), CALL]),
+            "ambiguous",
+            "the response contains calls in two formats",
+        ),
         (
             Message([Content("So."), CALL, Reasoning("x"), Content("y</think>")]),
             "ambiguous",
-            "what ends reasoning stands behind a call",
+            "reasoning ends after a call",
         ),
         (
             Message([Content(tag()), Reasoning("x"), Content("Done.")]),
             "ambiguous",
-            "there is a call before reasoning, and text after it",
+            "a call precedes reasoning, and text follows it",
         ),
         (
             Message([CALL], (issue("wrong_tool", 0, 0), issue("extra_call", 0, 0))),
             "parser_issue",
-            "the parser reports extra_call, wrong_tool",
+            "the parser reported extra_call, wrong_tool",
         ),
         (
             Message([CALL], (), (Attempt("now", (0, 9), "truncated"),)),
             "parser_issue",
-            "the parser reports a call that was begun (truncated)",
+            "the parser reported an unfinished call (truncated)",
         ),
     ],
 )
-def test_what_stops_an_output_is_said_in_words(output, why, detail):
+def test_refusal_detail_for_each_flaw(output, why, detail):
     decision = decided(output)
     assert (decision.reason, decision.detail) == (why, detail)
     assert decision.telemetry.schema_validation_reason == f"{why}: {detail}"
 
 
-def test_what_is_quoted_is_no_candidate_and_a_closing_marker_is_none():
+def test_quoted_tags_and_stray_markers_are_not_candidates():
     for beside in (f"`{tag()}`", "`<tool>`", "`</tool>`", "</tool>"):
         for text in (f"{beside} {tag()}", f"{tag()} {beside}"):
             assert [found.payload for found in GATE.extract(text)] == [CITY]
 
 
-def test_one_call_is_told_all_that_the_parser_reports():
+def test_decide_call_reports_all_issues():
     call = dataclasses.replace(CALL, repaired=True, issues=frozenset(["unused_member"]))
     decision = GATE.decide_call(call, issues=[issue("text_after_end", 0, 0)])
     assert decision.detail == (
-        "the parser reports repaired_arguments, text_after_end, unused_member"
+        "the parser reported repaired_arguments, text_after_end, unused_member"
     )
     assert "in your own form" in decision.re_emit
     assert decision.telemetry.parse_mode == "primary"
@@ -313,7 +317,7 @@ PLACED = ["tool_in_reasoning", "orphan_marker", "invalid_text"]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "stream_error", "stream_cut"])
-def test_no_issue_about_a_call_is_harmless_but_these(kind):
+def test_only_listed_issues_about_a_call_are_harmless(kind):
     whole = dataclasses.replace(CALL, span=(10, 20))
     told = dataclasses.replace(whole, issues=frozenset([kind]))
     about = issue(kind, 10, 20)
@@ -324,8 +328,8 @@ def test_no_issue_about_a_call_is_harmless_but_these(kind):
 
 
 @pytest.mark.parametrize("kind", [*PLACED, "text_after_end", "unknown_tool"])
-def test_where_an_issue_stands(kind):
-    """Before, between and behind calls it is about none; where it is not known, it may be."""
+def test_issue_stops_a_call_depending_on_its_span(kind):
+    """Outside of all calls it is harmless, but with an unknown span it is not."""
     calls = [dataclasses.replace(CALL, span=span) for span in [(10, 20), (30, 40)]]
     apart = [(0, 10), (9, 10), (20, 30), (24, 25), (40, 50)]
     touching = [(0, 11), (10, 20), (12, 13), (19, 30), (20, 31), (39, 41), (0, 50), (35, 36)]
@@ -333,15 +337,15 @@ def test_where_an_issue_stands(kind):
     for span in [*apart, *touching, *nowhere]:
         stopped = {
             "text_after_end": True,
-            # One that is a call of the message is refused for its name, and no other for it.
+            # An unknown tool among the calls is refused only for its name.
             "unknown_tool": span in apart,
-            # What ends reasoning says of all before it that it was reasoning.
+            # The end of reasoning makes all text before it reasoning.
             "orphan_marker": span not in [(0, 10), (9, 10)],
         }.get(kind, span not in apart)
         found = (issue(kind, *span),)
         assert reason(Message(calls, found)) == ("parser_issue" if stopped else None), span
         assert reason(Message(calls[::-1]), issues=found) == ("parser_issue" if stopped else None)
-        # Where the place of one call is not known.
+        # The span of one call is unknown.
         lost = reason(Message([*calls, CALL], found))
         assert lost == (None if kind == "unknown_tool" else "parser_issue"), span
     assert reason(Message([Content(tag())], (issue(kind, 0, 5),))) == (
@@ -350,8 +354,8 @@ def test_where_an_issue_stands(kind):
 
 
 @pytest.mark.parametrize("status", ["not_a_call", "truncated", "in_reasoning", "complete"])
-def test_a_call_that_was_begun_and_is_none(status):
-    """Before an end of reasoning that nothing began it was a draft; so it may be in reasoning."""
+def test_unfinished_attempt_stops_the_calls(status):
+    """Before an unopened end of reasoning it was a draft, which is harmless."""
     call = dataclasses.replace(CALL, span=(60, 70))
     stops = status in ("not_a_call", "truncated")
     for at, ends, before in [
@@ -366,12 +370,12 @@ def test_a_call_that_was_begun_and_is_none(status):
         issues.append(issue("text_after_tool_call", 80, 90))
         message = Message([call], tuple(issues), attempts)
         assert reason(message) == ("parser_issue" if stops and not before else None), (at, ends)
-    # Where nothing is called, there is nothing to refuse.
+    # A response without calls cannot be refused for an issue.
     none = Message([Content("Hi.")], (), (Attempt("", (0, 1), status),))
     assert reason(none) == "no_candidate"
 
 
-def test_the_id_of_a_candidate_is_of_all_that_it_is():
+def test_id_depends_on_all_parts_of_a_candidate():
     ids = [
         GATE.extract(text, prompt=prompt, intent=True).found[-1].id
         for prompt in ("", "p")
@@ -379,6 +383,6 @@ def test_the_id_of_a_candidate_is_of_all_that_it_is():
     ]
     assert len({*ids}) == len(ids)
     assert all(len(found) == len("call_") + 24 for found in ids)
-    # Where one part ends and the next begins makes a difference.
+    # The boundary between two parts makes a difference.
     one, other = (GATE.extract(tag(*parts)).found[0].id for parts in [("bc", "a"), ("c", "ab")])
     assert one != other

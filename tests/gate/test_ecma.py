@@ -1,4 +1,4 @@
-"""Patterns of schemas: ECMA 262's, the same for the gate as for grammars, and no others."""
+"""Patterns of schemas follow ECMA 262, in the gate as in grammars."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         ("", "x", None),
     ],
 )
-def test_what_a_pattern_means(pattern, found, absent):
+def test_pattern_matches_as_in_ecma_262(pattern, found, absent):
     tools = [tool("f", {"properties": {"a": {"pattern": pattern}}})]
     assert decided(tag(json.dumps({"a": found}), "f"), tools=tools).executable
     if absent is not None:
@@ -115,14 +115,14 @@ def test_what_a_pattern_means(pattern, found, absent):
         *(f"{'(' * 51}{')' * 51}", "a" * 9 + "(?"),
     ],
 )
-def test_what_is_no_pattern(pattern):
+def test_invalid_patterns_are_rejected(pattern):
     for made in (compiled, is_pattern):
         with pytest.raises(NotAPattern):
             made(pattern)
-    with pytest.raises(UsageError, match=r"tool 'f'.*\$.properties.a.pattern.*is no pattern of"):
+    with pytest.raises(UsageError, match=r"tool 'f'.*\$.properties.a.pattern.*is not a pattern of"):
         ToolGate([tool("f", {"properties": {"a": {"pattern": pattern}}})])
     for dialect in ({}, {"$schema": DRAFT_4}):
-        with pytest.raises(UsageError, match=r"tool 'f'.*is no pattern of"):
+        with pytest.raises(UsageError, match=r"tool 'f'.*is not a pattern of"):
             ToolGate([tool("f", {"patternProperties": {pattern: {}}, **dialect})])
     tools = [tool("f", {"properties": {"a": {"format": "regex"}}})]
     assert reason(tag(json.dumps({"a": pattern}), "f"), tools=tools) == "schema"
@@ -131,7 +131,7 @@ def test_what_is_no_pattern(pattern):
 @pytest.mark.parametrize(
     ("pattern", "instead"), [(r"a\Z", r"write \$:"), (r"a\z", r"write \$:"), (r"\Aa", r"write \^:")]
 )
-def test_what_is_to_be_written_in_the_place_of_what_python_has(pattern, instead):
+def test_error_for_python_syntax_names_the_alternative(pattern, instead):
     with pytest.raises(UsageError, match=instead):
         ToolGate([tool("f", {"properties": {"a": {"pattern": pattern}}})])
 
@@ -140,7 +140,7 @@ EDGES = (0, 1, 2, 0x10FFFD, 0x10FFFE, 0x10FFFF)
 
 
 @pytest.mark.parametrize("negated", [False, True])
-def test_a_class_is_all_that_its_ranges_are(negated):
+def test_class_matches_exactly_its_ranges(negated):
     runs = list(combinations_with_replacement(EDGES, 2))
     for first, second in product(runs, runs):
         inside = "".join(rf"\u{{{low:X}}}-\u{{{high:X}}}" for low, high in (first, second))
@@ -151,7 +151,7 @@ def test_a_class_is_all_that_its_ranges_are(negated):
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", r"(?<n>a)\k<n>", "a{99999999999999999999}"])
-def test_what_is_a_pattern_that_cannot_be_translated(pattern):
+def test_untranslatable_patterns_are_rejected_in_schemas(pattern):
     assert is_pattern(pattern)
     with pytest.raises(NotTranslated):
         compiled(pattern)
@@ -162,7 +162,7 @@ def test_what_is_a_pattern_that_cannot_be_translated(pattern):
 
 
 @pytest.mark.parametrize("dialect", [{}, {"$schema": DRAFT_4}])
-def test_names_that_patterns_speak_of(dialect):
+def test_pattern_properties_match_as_in_ecma_262(dialect):
     closed = {"patternProperties": {r"^\d$": {"type": "integer"}}, "additionalProperties": False}
     for schema in (closed, {"patternProperties": closed["patternProperties"]}, {"allOf": [closed]}):
         tools = [tool("f", {**schema, **dialect})]
@@ -171,7 +171,7 @@ def test_names_that_patterns_speak_of(dialect):
             assert reason(tag(arguments, "f"), tools=tools) == "schema"
 
 
-def test_a_part_that_names_its_dialect_has_patterns_of_the_same_meaning():
+def test_subschema_may_only_repeat_the_dialect():
     part = {"$schema": "https://json-schema.org/draft/2020-12/schema", "pattern": "^[a-z]$"}
     tools = [tool("f", {"properties": {"a": part}})]
     assert decided(tag('{"a": "x"}', "f"), tools=tools).executable
@@ -197,20 +197,20 @@ TEXTS = st.text("ab1.]\\\n\u2028é٣😀", max_size=6)
 
 @given(WHOLE, TEXTS)
 @example("^[a-z]+$", "a\n")
-def test_a_pattern_means_to_the_gate_what_it_means_to_a_grammar(pattern, text):
+def test_pattern_matches_the_same_in_gate_and_grammar(pattern, text):
     found = compiled(pattern).search(text) is not None
     assert found is matches(pattern_text(pattern), text)
 
 
 @given(WHOLE | st.sampled_from(PATTERNS), st.integers(0, 2**32))
-def test_what_a_grammar_lets_a_model_write_passes_the_gate(pattern, seed):
-    assume("[]" not in pattern)  # which no text is
+def test_strings_generated_by_a_grammar_match_the_pattern(pattern, seed):
+    assume("[]" not in pattern)  # An empty class matches no text.
     text = Sampler(grammar_of(pattern_text(pattern))).text(random.Random(seed))
     assert compiled(pattern).search(text)
 
 
 @given(st.text("ab1[](){}|^$.*+?\\-,:<=!dwsbBpPLux0cAk", max_size=12))
-def test_what_a_grammar_takes_for_a_pattern_is_one(pattern):
+def test_patterns_accepted_by_a_grammar_are_valid(pattern):
     try:
         is_pattern(pattern)
         compiled(pattern)

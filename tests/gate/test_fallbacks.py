@@ -1,4 +1,4 @@
-"""Fallbacks A and B, and the five gates before them."""
+"""Fallbacks A and B, and their five checks."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ def test_intent_can_be_stated_elsewhere(body):
         "`CALL_TOOL`\n",
     ],
 )
-def test_gate_1_without_intent_nothing_is_executed(body, start):
+def test_gate_1_without_intent_no_call_is_executed(body, start):
     decision = decided(start + body)
     assert not decision.calls
     assert decision.reason in ("no_intent", "no_candidate")
     assert decision.re_emit is None
 
 
-def test_gate_1_an_output_that_says_no_is_believed():
+def test_gate_1_denied_intent_stops_the_calls():
     assert reason(f"need_tool: no\n{tag()}") == "intent_denied"
     assert reason(f"need_tool: no\n{BLOCK}", intent=True) == "no_call_found"
     assert reason("need_tool: no\nIt is 9.") == "no_candidate"
 
 
-def test_gate_1_the_markers_of_intent_are_the_operators():
+def test_gate_1_intent_markers_can_be_configured():
     assert called(f"<|call|>{BLOCK}", intents=["<|call|>", "<|call|>!"]) == [NORMAL]
     assert called(f"need tool {BLOCK}", intents=["need", "need tool"]) == [NORMAL]
     assert reason(f"CALL_TOOL {BLOCK}", intents=["<|call|>"]) == "no_candidate"
@@ -80,7 +80,7 @@ def padded(body, size):
 
 
 @pytest.mark.parametrize("body", [BLOCK, BRACKET])
-def test_gate_2_a_snippet_has_2_kb(body):
+def test_gate_2_snippet_is_limited_to_2_kb(body):
     assert decided(padded(body, 2048), intent=True).executable
     decision = decided(padded(body, 2049), intent=True)
     assert decision.reason == "too_large"
@@ -91,19 +91,19 @@ def test_gate_2_a_snippet_has_2_kb(body):
 
 
 @pytest.mark.parametrize("body", [BLOCK, BRACKET])
-def test_gate_2_half_of_a_surrogate_pair_has_three_bytes(body):
+def test_gate_2_lone_surrogate_counts_three_bytes(body):
     body = body.replace("Antwerp", "\ud800")
     assert reason(body, intent=True, max_snippet_bytes=len(body) + 2) == "not_text"
     assert reason(body, intent=True, max_snippet_bytes=len(body) + 1) == "too_large"
 
 
-def test_gate_2_is_not_for_the_primary_format():
+def test_gate_2_does_not_limit_the_primary_format():
     long = f'{{"city": "{"x" * 3000}"}}'
     assert decided(tag(long)).executable
     assert reason(tag(long), max_payload_bytes=3000) == "too_large"
 
 
-def test_gate_3_the_allow_list():
+def test_gate_3_tool_must_be_on_the_allow_list():
     assert reason(BLOCK.replace("get_", "put_"), intent=True) == "unknown_tool"
     assert reason(BRACKET.replace("get_", "put_"), intent=True) == "unknown_tool"
     decision = decided(tag(name="rm"))
@@ -126,7 +126,7 @@ def test_gate_3_the_allow_list():
         '{"city": "x", "town": 1}',
     ],
 )
-def test_gate_4_arguments_follow_the_schema(arguments):
+def test_gate_4_arguments_must_follow_the_schema(arguments):
     block = f'{{"tool": "get_weather", "arguments": {arguments}}}'
     pairs = arguments[1:-1].replace('"city": ', "city=").replace('"days": ', "days=")
     pairs = pairs.replace('"units": ', "units=").replace('"town": ', "town=")
@@ -149,7 +149,7 @@ def test_gate_4_arguments_follow_the_schema(arguments):
         ("[now(), now(), get_weather(city='a, b(')]", "bracket", 3),
     ],
 )
-def test_gate_5_more_than_one_candidate_is_asked_for_again(body, mode, count):
+def test_gate_5_several_candidates_are_requested_again(body, mode, count):
     decision = decided(body, intent=True)
     assert decision.reason == "several_candidates"
     assert decision.re_emit
@@ -178,7 +178,7 @@ def test_gate_5_more_than_one_candidate_is_asked_for_again(body, mode, count):
         "",
     ],
 )
-def test_a_fallback_is_the_whole_output(output):
+def test_fallback_must_be_the_complete_response(output):
     assert reason(output) == "no_candidate"
     decision = decided(output, intent=True)
     assert decision.reason == "no_call_found"
@@ -205,7 +205,7 @@ def test_a_fallback_is_the_whole_output(output):
         ('{{"tool": "now", "arguments": {}}}', "not_json"),
     ],
 )
-def test_fallback_a_is_exactly_this_object(block, why):
+def test_fallback_a_requires_exactly_two_keys(block, why):
     assert reason(block, intent=True) == why
 
 
@@ -268,17 +268,17 @@ def test_fallback_b_does_not_guess(call, why):
     assert reason(f"[{call}]", intent=True) == why
 
 
-def test_fallbacks_can_be_closed():
+def test_fallbacks_can_be_disabled():
     assert called(BLOCK, intent=True, fallbacks=["json"]) == [NORMAL]
     assert reason(BRACKET, intent=True, fallbacks="json") == "no_call_found"
     assert reason(BLOCK, intent=True, fallbacks=()) == "no_call_found"
     assert called(tag(), fallbacks=()) == [NORMAL]
-    with pytest.raises(UsageError, match="choose of"):
+    with pytest.raises(UsageError, match="fallbacks must be"):
         ToolGate(TOOLS, fallbacks=["xml"])
 
 
 @pytest.mark.parametrize("inner", [tag(), f"`{tag()}`", "</tool>"])
-def test_a_marker_of_the_primary_format_closes_the_fallbacks(inner):
+def test_marker_of_the_primary_format_disables_fallbacks(inner):
     inner = inner.replace('"', '\\"')
     block = f'{{"tool": "search_web", "arguments": {{"query": "{inner}"}}}}'
     assert reason(block, intent=True) in ("quoted", "ambiguous", "malformed_call")
@@ -301,7 +301,7 @@ def test_a_marker_of_the_primary_format_closes_the_fallbacks(inner):
         ("[any(a=1), x, now()]", ["any(a=1)", "? x", "now()"]),
         ("[now(), , now()]", ["now()", "? ", "now()"]),
         ("[now(),{,},(,),[,],now()]", ["now()", "?{,}", "?(,)", "?[,]", "now()"]),
-        # What is not made of blocks is taken as a whole.
+        # A body with text outside of blocks is one candidate.
         *(
             (body, [f"?{body}"])
             for body in [
@@ -321,12 +321,12 @@ def test_a_marker_of_the_primary_format_closes_the_fallbacks(inner):
         ),
     ],
 )
-def test_the_calls_that_a_body_in_bracket_style_consists_of(body, found):
+def test_bracket_style_body_is_split_into_calls(body, found):
     assert candidates(body, "bracket") == found
 
 
 def candidates(body, mode):
-    """The candidates of a body as they are written; "?" stands before those that are no call."""
+    """Return the candidates of a body, with "?" before malformed calls."""
     extracted = ToolGate([]).extract(body, intent=True)
     assert extracted.mode == mode
     if mode == "json":
@@ -347,7 +347,7 @@ def candidates(body, mode):
         ['{"tool": 1}', '{"tool": 2}'],
         ['{"tool": "}{"}', '{"tool": "\\"}{\\\\"}', "{}"],
         ['{"tool": [{}, {}]}', "[2]", '{"a": 3}'],
-        # What is not made of blocks is taken as a whole.
+        # A body with text outside of blocks is one candidate.
         ['{"tool": 1} x {"tool": 2}'],
         ['{"tool": 1}\u00a0{"tool": 2}'],
         ['{"tool": 1} "x" {"tool": 2}'],
@@ -357,12 +357,12 @@ def candidates(body, mode):
         ['{"tool": 1}"{"tool": 2}'],
     ],
 )
-def test_the_blocks_that_a_body_in_json_consists_of(blocks):
+def test_json_body_is_split_into_blocks(blocks):
     assert candidates("".join(blocks), "json") == blocks
     assert candidates(" " + " \r\n\t".join(blocks) + "\n", "json") == blocks
 
 
-def test_a_body_over_the_limit_is_one_candidate():
+def test_body_over_the_limit_is_one_candidate():
     for body in (f"{BLOCK}\n{BLOCK}", f"{BRACKET}\n{BRACKET}"):
         size = len(body)
         assert len(decided(body, intent=True, max_snippet_bytes=size).records) == 2
@@ -387,25 +387,25 @@ def test_a_body_over_the_limit_is_one_candidate():
         "x[now()]",
     ],
 )
-def test_what_has_no_shape_of_a_fallback(body):
+def test_body_without_fallback_syntax_has_no_candidate(body):
     assert reason(body, intent=True) == "no_call_found"
     for one in (f"[{'n' * 128}()]", f"[{' ' * 16}now(){' ' * 16}]", "[_n.1-2()]"):
         assert reason(one, intent=True) in (None, "unknown_tool")
 
 
 @pytest.mark.parametrize("body", [BLOCK, BRACKET])
-def test_a_marker_of_intent_that_another_begins(body):
+def test_intent_marker_may_be_a_prefix_of_another(body):
     intents = ["USE", "USE IT", "need_tool: no doubt"]
     assert called(f"USE IT\n{body}", intents=intents) == [NORMAL]
     assert called(f"USE{body}", intents=intents) == [NORMAL]
     assert reason(f"USE AT {body}", intents=intents) == "no_call_found"
     assert reason(f"USE: {body}", intents=intents) == "no_candidate"
     assert reason("USE", intents=intents) == "no_call_found"
-    # Who says no says nothing else.
+    # A denial has priority over all intent markers.
     assert reason(f"need_tool: no doubt {body}", intents=intents) == "intent_denied"
 
 
-def test_what_is_quoted_is_asked_for_again_after_intent_only():
+def test_quoted_call_is_requested_again_only_after_intent():
     quoted = f"```\n{tag()}\n```"
     for start in ("", "CALL_TOOL\n"):
         decision = decided(start + quoted)

@@ -1,4 +1,4 @@
-"""The class: its arguments, the contract, what it costs."""
+"""`ToolGate`: its arguments, its contract, and its cost."""
 
 from __future__ import annotations
 
@@ -33,78 +33,78 @@ GATE = ToolGate(TOOLS)
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"max_snippet_bytes": 0}, "max_snippet_bytes=0"),
-        ({"max_payload_bytes": -1}, "max_payload_bytes=-1"),
-        ({"max_calls": True}, "max_calls=True"),
-        ({"max_calls": 1.5}, "max_calls=1.5"),
-        ({"on_telemetry": "log"}, "on_telemetry is a function"),
-        ({"fallbacks": ["primary"]}, "choose of"),
-        ({"intents": "CALL_TOOL"}, "intents is a list"),
-        ({"intents": [""]}, "no marker of intent"),
-        ({"intents": [" CALL"]}, "no marker of intent"),
-        ({"intents": ["CALL_TOOL", 1]}, "intents is a list"),
-        ({"intents": ["need_tool: no"]}, "no marker of intent"),
+        ({"max_snippet_bytes": 0}, "max_snippet_bytes must be .* not 0"),
+        ({"max_payload_bytes": -1}, "max_payload_bytes must be .* not -1"),
+        ({"max_calls": True}, "max_calls must be .* not True"),
+        ({"max_calls": 1.5}, "max_calls must be .* not 1.5"),
+        ({"on_telemetry": "log"}, "on_telemetry must be a function"),
+        ({"fallbacks": ["primary"]}, "fallbacks must be"),
+        ({"intents": "CALL_TOOL"}, "intents must be a list"),
+        ({"intents": [""]}, "an intent must"),
+        ({"intents": [" CALL"]}, "an intent must"),
+        ({"intents": ["CALL_TOOL", 1]}, "intents must be a list"),
+        ({"intents": ["need_tool: no"]}, "an intent must"),
     ],
 )
-def test_an_argument_that_makes_no_sense(options, says):
+def test_invalid_options_are_rejected(options, says):
     with pytest.raises(UsageError, match=says):
         ToolGate(TOOLS, **options)
 
 
-def test_the_wrong_types_are_the_callers_fault():
+def test_wrong_argument_types_are_rejected():
     for output in (b"text", None, ["text"], GATE.extract("text")):
         with pytest.raises(UsageError, match=r"text .* or a Message"):
             GATE.extract(output)
     with pytest.raises(UsageError, match="prompt"):
         GATE.extract("text", prompt=b"")
     for candidates in ("text", None, list(GATE.extract(tag()))):
-        with pytest.raises(UsageError, match="what extract"):
+        with pytest.raises(UsageError, match="result of extract"):
             GATE.validate(candidates)
 
 
-def test_the_contract():
+def test_executable_call_is_normalized_and_immutable():
     [call] = decided(tag(' { "days" : 2, "city" : "Gent\\u00e9" } ')).calls
     assert call.normalized() == {
         "name": "get_weather",
         "arguments": {"city": "Genté", "days": 2},
     }
     assert call.arguments_json == '{"days": 2, "city": "Genté"}'
-    # What was validated cannot change.
+    # The validated arguments cannot change.
     call.arguments["city"] = 3
     assert call.arguments == {"days": 2, "city": "Genté"}
     with pytest.raises(dataclasses.FrozenInstanceError):
         call.arguments_json = "{}"
 
 
-def test_both_phases_are_one_call():
+def test_decide_equals_extract_and_validate():
     assert GATE.decide(tag(), prompt="p") == GATE.validate(GATE.extract(tag(), prompt="p"))
 
 
-def test_as_many_calls_as_are_allowed():
+def test_number_of_calls_is_limited():
     assert called(tag() * 16) == [NORMAL] * 16
     decision = decided(tag() * 17)
     assert decision.reason == "too_many_calls"
     assert decision.re_emit
 
 
-def test_what_the_model_is_told():
+def test_re_emit_contains_reason_form_and_tools():
     again = "If you want a tool to run, write the call again, outside of code and quotation marks, "
     schema = "with arguments that follow the schema of the tool"
     written = f'{again}in exactly this form, {schema}: <tool name="NAME">{{"KEY": VALUE}}</tool> '
-    unknown = "No tool was run (unknown_tool: the tool that is called is not on the allow-list). "
+    unknown = "No tool was run (unknown_tool: the called tool is not on the allow-list). "
     for tools, names in (([], "none"), ([tool("f"), tool("g")], "f, g")):
         assert decided(tag(), tools=tools).re_emit == f"{unknown}{written}Tools: {names}."
     early = ToolGate([tool("f")]).decide_call(ToolCall("1", "g", "{}", True))
     assert early.re_emit == f"{unknown}{again}in your own form for calls, {schema}. Tools: f."
 
 
-def test_what_the_model_is_told_of_a_call_in_doubt():
+def test_detail_of_an_ambiguous_call():
     decision = decided(f"So {tag()}</a>")
     assert decision.reason == "ambiguous"
-    assert decision.detail == "the call may stand in code or in a quotation that nothing closes"
+    assert decision.detail == "the call may be inside code or an unclosed quotation"
 
 
-def test_what_the_model_is_told_is_no_call_itself():
+def test_re_emit_is_not_a_call_itself():
     decision = decided(tag("{}"))
     assert "schema" in decision.re_emit
     for tools in (TOOLS, [{"name": "NAME"}]):
@@ -176,29 +176,29 @@ HUGE = [
 
 
 @pytest.mark.parametrize("chunk", HUGE)
-def test_no_text_takes_more_than_time_in_its_length(chunk):
+def test_decide_takes_linear_time(chunk):
     start = time.process_time()
     for at, before in enumerate(("", "CALL_TOOL\n", '<tool name="any">', f"{tag()} ")):
         for place, after in enumerate(("", "</tool>", '"}', ")]")):
-            # All of the pairs are tried with some text, each of the parts with much.
+            # Each part is tried with long text, and the other pairs with short text.
             size = 30_000 if at == place else 3_000
             many = chunk * (size // len(chunk))
             decision = GATE.decide(before + many + after, intent=True)
             assert len(decision.records) <= 16
             if before != f"{tag()} ":
                 assert not decision.calls
-    # What grows with the square of the length takes minutes.
+    # Quadratic time would take minutes.
     assert time.process_time() - start < 10
 
 
-def test_a_thousand_calls_are_counted_and_not_all_logged():
+def test_telemetry_of_many_calls_is_limited():
     decision = decided(tag() * 1000)
     assert decision.reason == "too_many_calls"
     assert len(decision.records) == 16
     assert decision.telemetry.candidate_count == 1000
 
 
-def test_a_large_call_is_read():
+def test_large_call_is_accepted():
     text = f'{{"city": "{"é" * 30000}"}}'
     assert called(tag(text))[0]["arguments"] == {"city": "é" * 30000}
     assert CITY in GATE.extract(f"{'prose ' * 100_000}{tag()}").found[0].payload
@@ -208,7 +208,7 @@ def test_every_reason_is_described():
     assert re.findall(r"^([a-z_]+)  ", getdoc(Decision), re.MULTILINE) == [*get_args(Reason)]
 
 
-def test_a_gate_in_another_process_decides_as_here():
+def test_pickled_gate_decides_the_same():
     seen, options = [], {"fallbacks": ("json",), "intents": ("USE", "USE_TOOL")}
     limits = {"max_snippet_bytes": 80, "max_payload_bytes": 30, "max_calls": 1}
     outputs = [tag(), tag() * 2, tag(json.dumps({"city": "x" * 40}))]
@@ -221,8 +221,8 @@ def test_a_gate_in_another_process_decides_as_here():
     assert decisions != [GATE.decide(output) for output in outputs]
 
 
-def test_a_gate_in_another_process_reads_a_schema_in_its_dialect():
-    # Both keywords mean something else in 2020-12, or nothing.
+def test_pickled_gate_keeps_the_dialect():
+    # Both keywords have another or no meaning in 2020-12.
     members = {"a": {"minimum": 0, "exclusiveMinimum": True}, "b": {}}
     asks = {"properties": members, "dependencies": {"b": ["a"]}}
     gate = ToolGate([tool("f", {"$schema": "http://json-schema.org/draft-04/schema#", **asks})])

@@ -1,4 +1,4 @@
-"""What the markers of all named formats are, and of those that were registered."""
+"""Markers of all named and registered formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltaparse.stream.wire.named import registry
 
 @pytest.fixture
 def known(monkeypatch):
-    """The markers that are known with a format of one's own."""
+    """Return the known markers after the registration of a format."""
     monkeypatch.setattr(registry.Registered, "entries", dict(registry._entries()))
 
     def register(**groups):
@@ -24,13 +24,13 @@ def known(monkeypatch):
 
 
 def begins(pattern, text):
-    """What a pattern takes of the beginning of a text."""
+    """Return the match of a pattern at the beginning of a text."""
     found = re.match(pattern, text)
     return found and found[0]
 
 
 @pytest.mark.parametrize("header", ["<|mine|>assistant", "\n<|mine|> "])
-def test_the_special_tokens_of_headers_and_round_content_are_known(known, header):
+def test_special_tokens_of_headers_and_content_are_known(known, header):
     own = {f"<|{name}|>" for name in ("mine", "go", "say", "said", "start", "ch", "msg", "end")}
     assert not own - {"<|start|>", "<|end|>"} & known_markers().specials
     channels = {"start": "<|start|>", "channel": "<|ch|>", "message": "<|msg|>"}
@@ -51,7 +51,7 @@ def test_the_special_tokens_of_headers_and_round_content_are_known(known, header
         ("<mine ai>", ["<mine ipython>", "<mine environment>"]),
     ],
 )
-def test_a_header_with_another_speaker_ends_the_turn(known, header, others):
+def test_header_of_another_speaker_ends_the_turn(known, header, others):
     assert not any(begins(known_markers().ends, other) for other in others)
     ends = known(turn={"headers": (header,)}).ends
     assert all(begins(ends, other) for other in others)
@@ -59,7 +59,7 @@ def test_a_header_with_another_speaker_ends_the_turn(known, header, others):
 
 
 @pytest.mark.parametrize("header", ["mine assistant:", "<mine>", "<mine maid>", "<mine>aide"])
-def test_a_header_in_which_nobody_speaks_or_without_a_marker_ends_nothing(known, header):
+def test_header_without_role_or_marker_does_not_end_the_turn(known, header):
     ends = known(turn={"headers": (header,)}).ends
     for other in (header, re.sub("assistant|ai", "user", header)):
         assert not begins(ends, other)
@@ -73,7 +73,7 @@ def test_a_header_in_which_nobody_speaks_or_without_a_marker_ends_nothing(known,
         ({"recipient": " to="}, "to=mine"),
     ],
 )
-def test_a_channel_of_reasoning_begins_reasoning(known, groups, opener):
+def test_reasoning_channel_begins_reasoning(known, groups, opener):
     opener = opener.replace("\n", "")
     assert not begins(known_markers().opens, opener)
     markers = known(channels=groups | {"message": "<|msg|>", "reasoning": ("mine",)})
@@ -81,7 +81,7 @@ def test_a_channel_of_reasoning_begins_reasoning(known, groups, opener):
     assert not begins(markers.opens, "@mine")
 
 
-def test_an_element_is_known_without_the_white_space_beside_it(known):
+def test_element_is_known_without_whitespace(known):
     reasoning = {"mode": "TAG_BASED", "start": "\n<mine>\n", "end": "\n</mine>\n"}
     markers = known(reasoning=reasoning)
     assert begins(markers.opens, "<mine a='b'>") == "<mine"
@@ -89,10 +89,10 @@ def test_an_element_is_known_without_the_white_space_beside_it(known):
 
 
 @pytest.mark.parametrize("family", ['"', "\uff02", "″", "“”„‟", "«»", "‹›"])
-def test_quotation_marks_that_may_open_or_close_are_of_one_family(family):
+def test_ambiguous_quotation_marks_form_families(family):
     assert {DOUBLE[mark] for mark in family} == {family}
     assert not set(family) & {*OPENS, *CLOSES, *CURLY}
 
 
-def test_single_quotation_marks_are_no_apostrophes():
+def test_single_quotation_marks_exclude_apostrophes():
     assert set(CURLY) == set("‘‚‛")

@@ -1,4 +1,4 @@
-"""Lines that show that somebody else speaks."""
+"""Detection of other speakers in lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deltaparse.gate.other_speech import begins_turn, begins_with_prompt, ends_i
         *("用户：x", "人类:", "사용자: x", "Пользователь: x", "Benutzer: x", "UTILISATEUR: x"),
     ],
 )
-def test_an_invented_turn_begins_with_who_speaks(line):
+def test_invented_turns_are_detected(line):
     assert begins_turn(line)
     assert begins_turn(f"x\n{line}", 2)
     assert not begins_turn(f"The {line}") or line[:1] in "[<>"
@@ -37,7 +37,7 @@ def test_an_invented_turn_begins_with_who_speaks(line):
         *("User asked: x", "| User | Role |", "Observations:", "systemd: x", "", "用户的问题：x"),
     ],
 )
-def test_a_line_that_only_mentions_a_role_begins_no_turn(line):
+def test_mention_of_a_role_is_not_a_turn(line):
     assert not begins_turn(line)
 
 
@@ -49,7 +49,7 @@ def test_a_line_that_only_mentions_a_role_begins_no_turn(line):
         *("In [1]:", "Out[12]:", ">>>", "...", "❯", "➜"),
     ],
 )
-def test_a_call_behind_a_prompt_was_typed_there(prompt):
+def test_text_ending_in_a_prompt_is_detected(prompt):
     assert ends_in_prompt(prompt)
     assert ends_in_prompt(f"{prompt} ")
 
@@ -80,11 +80,11 @@ def test_a_call_behind_a_prompt_was_typed_there(prompt):
         ),
     ],
 )
-def test_an_amount_an_element_an_arrow_and_a_heading_are_no_prompts(line):
+def test_amounts_elements_arrows_and_headings_are_not_prompts(line):
     assert not ends_in_prompt(line)
 
 
-def test_a_line_that_was_typed_at_a_prompt_begins_with_it():
+def test_lines_beginning_with_a_prompt_are_detected():
     for line in (
         "$ ls",
         ">>> f()",

@@ -1,4 +1,4 @@
-"""What gates get wrong, one by one, and what all of it must do: fail closed."""
+"""Common mistakes of gates. In each case this gate fails closed."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_pitfall_grabbing_json_from_long_text():
 
 
 @pytest.mark.parametrize("wrap", [tag, '{{"tool": "get_weather", "arguments": {}}}'.format])
-def test_pitfall_filling_in_what_is_missing(wrap):
-    # `city` is required; `days` has a default, which is not filled in either.
+def test_pitfall_filling_in_missing_arguments(wrap):
+    # `city` is required, and the default of `days` is not filled in.
     assert reason(wrap('{"days": 2}'), intent=True) == "schema"
     assert called(wrap('{"city": "Antwerp"}'), intent=True) == [NORMAL]
     for coerced in ('{"city": "x", "days": "2"}', '{"city": "x", "exact": "true"}'):
@@ -64,7 +64,7 @@ def test_pitfall_fallbacks_without_telemetry(body, start):
 
 
 def test_pitfall_a_parser_that_makes_models_look_better():
-    # Each of these a forgiving parser executes; the primary format stays strict.
+    # A lenient parser would execute all of these, but the primary format is strict.
     for text in (
         '<tool name=\'get_weather\'>{"city": "x"}</tool>',
         "<tool name=\"get_weather\">{'city': 'x'}</tool>",

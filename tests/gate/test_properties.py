@@ -1,4 +1,4 @@
-"""What holds for every text, every schema and every way in."""
+"""Properties for any text, any schema and any kind of input."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ QUIET = [
 
 @st.composite
 def set_in_text(draw):
-    """Sound calls in quiet prose, with at most one thing put in that may change what they are."""
+    """Generate valid calls in plain prose, with at most one insertion that may change them."""
     quiet = st.lists(st.sampled_from(QUIET), max_size=2)
     found = draw(st.lists(st.sampled_from(SOUND), min_size=1, max_size=2))
     parts = [*draw(quiet), *found, *draw(quiet)]
@@ -152,7 +152,7 @@ SUBSCHEMAS = st.recursive(
 
 @st.composite
 def schemas(draw):
-    """Schemas of arguments."""
+    """Generate schemas of arguments."""
     schema = {"properties": draw(st.dictionaries(KEYS, SUBSCHEMAS, max_size=3))}
     if draw(st.booleans()):
         schema["required"] = draw(st.lists(KEYS, unique=True, max_size=2))
@@ -165,7 +165,7 @@ ARGUMENTS = st.dictionaries(KEYS, SMALL | st.lists(SMALL, max_size=2) | VALUES, 
 
 
 @given(TEXTS, st.booleans(), st.text(max_size=3))
-def test_no_text_raises(text, intent, prompt):
+def test_text_never_raises(text, intent, prompt):
     decision = GATE.decide(text, intent=intent, prompt=prompt)
     assert decision == GATE.decide(text, intent=intent, prompt=prompt)
     assert decision.reason is None or decision.reason in get_args(Reason)
@@ -175,7 +175,7 @@ def test_no_text_raises(text, intent, prompt):
 
 
 @given(st.text(), st.booleans())
-def test_no_text_at_all_raises(text, intent):
+def test_arbitrary_text_never_raises(text, intent):
     for output in (text, tag(text), tag(text, text[:5]), f"[any({text})]", f'{{"tool"{text}}}'):
         assert isinstance(GATE.decide(output, intent=intent), Decision)
 
@@ -185,7 +185,7 @@ SOUND_CALLS = FITTING.map(lambda call: ToolCall("1", *call, True))
 
 
 def calls(complete):
-    """Calls, whole or not, and as often as not with arguments that fit."""
+    """Generate complete and incomplete calls, half of them with valid arguments."""
     names = st.sampled_from(["now", "any", "?"])
     odd = st.builds(ToolCall, st.text(max_size=2), names, TEXTS, complete)
     return odd | st.builds(lambda call, whole: ToolCall("1", *call, whole), FITTING, complete)
@@ -199,7 +199,7 @@ PARTS = st.lists(ODD_PARTS, max_size=3) | st.lists(
 
 
 def share_that_passes(drawn, **options):
-    """The share of what a strategy draws that has a call which may be executed."""
+    """Return the share of a strategy's examples with executable calls."""
     passed = []
 
     @settings(
@@ -213,23 +213,23 @@ def share_that_passes(drawn, **options):
     return sum(passed) / len(passed)
 
 
-def test_the_properties_are_about_calls_that_pass_too():
+def test_strategies_generate_enough_passing_calls():
     assert share_that_passes(TEXTS) >= 0.2
     assert share_that_passes(PARTS.map(Message), intent=True) >= 0.2
 
 
 @given(PARTS)
-def test_no_message_raises(parts):
+def test_message_never_raises(parts):
     assert isinstance(GATE.decide(Message(parts), intent=True), Decision)
 
 
 @given(PARTS, calls(st.just(False)), PARTS)
-def test_what_is_not_complete_never_passes(before, call, after):
+def test_incomplete_call_never_passes(before, call, after):
     assert not GATE.decide(Message([*before, call, *after]), intent=True).calls
 
 
 def independently_read(text, candidate):
-    """Name and arguments of a candidate, by other means than those of the gate."""
+    """Return the name and arguments of a candidate, independently of the gate's code."""
     if candidate.mode == "primary":
         found = re.fullmatch(
             r'<tool\s+name="(.*?)"\s*>(.*)</tool>', text[slice(*candidate.span)], re.DOTALL
@@ -251,7 +251,7 @@ WORDS = {"true": "True", "false": "False", "null": "None"}
 
 
 def assert_justified(text, gate, tools, *, intent=False):
-    """Whatever may be executed, jsonschema and json.loads allow too."""
+    """Check that jsonschema and json.loads also accept the executable calls."""
     candidates = gate.extract(text, intent=intent)
     decision = gate.validate(candidates)
     if not decision.calls:
@@ -273,12 +273,12 @@ def assert_justified(text, gate, tools, *, intent=False):
 
 
 @given(TEXTS, st.booleans())
-def test_nothing_is_executable_that_is_not_justified(text, intent):
+def test_executable_calls_are_justified_by_the_text(text, intent):
     assert_justified(text, GATE, TOOLS, intent=intent)
 
 
 @given(schemas(), ARGUMENTS, st.sampled_from(["f", "f", "f", "g"]), st.sampled_from(["", "x", "}"]))
-def test_nothing_invalid_is_executable_for_any_schema(schema, arguments, name, garbage):
+def test_invalid_arguments_are_never_executable(schema, arguments, name, garbage):
     tools = [tool("f", schema)]
     gate = ToolGate(tools)
     payload = json.dumps(arguments)
@@ -300,12 +300,12 @@ def test_nothing_invalid_is_executable_for_any_schema(schema, arguments, name, g
     if garbage or name != "f" or not_finite:
         assert None not in reasons
     else:
-        # All three formats agree, and nothing valid is refused.
+        # All three formats agree, and valid calls are not refused.
         assert reasons == ({None} if named and validator.is_valid(arguments) else {"schema"})
 
 
 @given(schemas(), TYPES.filter(lambda kind: kind != "object") | st.just("strin"))
-def test_what_is_no_schema_of_arguments_is_refused(schema, kind):
+def test_schema_must_allow_objects(schema, kind):
     with pytest.raises(UsageError):
         ToolGate([tool("f", schema | {"type": kind})])
 
@@ -318,10 +318,10 @@ PROSE = st.text("abc ,.;:-!?(){}[]=\n\\/0é😀", max_size=30)
     PROSE,
     st.lists(st.sampled_from([tag(), tag("{}", "now"), tag("?")]), min_size=1, max_size=3),
 )
-def test_prose_around_a_call_changes_nothing_but_its_place(before, after, tags):
-    # An end that nothing began puts in doubt what stands before it.
+def test_prose_around_a_call_does_not_change_the_decision(before, after, tags):
+    # An unopened end tag makes the text before it doubtful.
     assume("[/" not in before + after)
-    # Set off by its place at the start of a line, prose would be code; or a comment.
+    # Indented prose would be code, and some signs at the start of a line a comment.
     before = f"So {before.replace('  ', ' ')}".replace("\n ", "\n")
     before = re.sub(r"([-/])\1+", r"\1", before)
     alone = GATE.decide("".join(tags))
@@ -329,16 +329,16 @@ def test_prose_around_a_call_changes_nothing_but_its_place(before, after, tags):
 
 
 @given(TEXTS.filter(lambda text: text.strip(" \t\r\n")), st.sampled_from([BLOCK, BRACKET]))
-def test_prose_beside_a_fallback_closes_it(text, body):
+def test_prose_next_to_a_fallback_disables_it(text, body):
     for output in (f"CALL_TOOL\nSo {text}\n{body}", f"CALL_TOOL\n{body}\n{text} so"):
         decision = GATE.decide(output)
         fell_back = decision.telemetry.parse_mode in ("json", "bracket", "none")
-        # Of several blocks, as of text before the last end of reasoning, nothing is joined.
+        # Text before the last end of reasoning is not part of the body.
         assert not (fell_back and decision.calls) or "</think>" in text
 
 
 @given(TEXTS)
-def test_what_is_quoted_is_not_executed(text):
+def test_quoted_text_is_not_executed(text):
     text = text.replace("</", "")
     for quoted in (f"```\n{text.replace('`', '')}\n```", f"<pre>{text}</pre>"):
         assert not GATE.decide(quoted).calls
@@ -349,7 +349,7 @@ FORMATS = ["hermes", "qwen3_coder", "gpt_oss", "llama3_json", "pythonic", "mistr
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(data=st.data(), reason=st.sampled_from(["stop", "length", None]))
-def test_every_way_in_decides_alike(name, data, reason):
+def test_all_inputs_lead_to_the_same_decision(name, data, reason):
     text = data.draw(outputs(name, TOOLS, faults=True))
     assume("<tool " not in text and "</tool>" not in text)
     parser = StreamParser(name, tools=TOOLS)
@@ -363,7 +363,7 @@ def test_every_way_in_decides_alike(name, data, reason):
     decision, message = GATE.decide(parser), parser.message
     assert GATE.decide(text, name, finish_reason=reason) == decision
     if message.tool_calls:
-        # Only the form in which it is asked to write again differs.
+        # Only the form requested in `re_emit` differs.
         assert replace(GATE.decide(message), re_emit=decision.re_emit) == decision
     if decision.executable:
         assert all(early)

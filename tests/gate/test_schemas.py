@@ -1,4 +1,4 @@
-"""Schemas: refused at construction when bad, applied as jsonschema applies them, never fetched."""
+"""Schemas: errors at construction, agreement with jsonschema, no fetching."""
 
 from __future__ import annotations
 
@@ -39,35 +39,35 @@ DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
         ({"type": "string"}, "$.type"),
         ({"type": ["array", "null"]}, "$.type"),
         ({"$schema": "https://example.org/dialect"}, r"$.$schema"),
-        ({"$schema": 7}, "$.$schema: 7 is no known dialect; name a draft"),
+        ({"$schema": 7}, "$.$schema: unknown dialect 7, use a draft"),
         ({"$schema": DRAFT_3, "type": "objects"}, "$: it cannot be applied"),
         ({"$ref": "https://example.org/schema.json"}, "https://example.org/schema.json"),
         (
             {"properties": {"a": {"$ref": "file:///etc/passwd"}}},
-            "'file:///etc/passwd' leads to nothing in it: nothing is fetched; put",
+            "unresolvable $ref 'file:///etc/passwd': references are never fetched, put",
         ),
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "#/$defs/none"),
         ({"$defs": {"x": {"items": {"$dynamicRef": "#none"}}}}, "#none"),
         ({"$schema": DRAFT_2019, "items": {"$recursiveRef": "#none"}}, "#none"),
-        ({"$ref": "#"}, "without end"),
-        ({"unevaluatedProperties": False, "$ref": "#"}, "without end"),
-        ({"allOf": [{"anyOf": [{"$ref": "#"}]}]}, "without end"),
-        ({"not": {"$ref": "#"}, "$schema": DRAFT_7}, "without end"),
-        ({"anyOf": [{}, {"$ref": "#"}], "$schema": DRAFT_7}, "without end"),
-        ({"enum": [float("nan")]}, "no JSON"),
-        ({"enum": [object()]}, "no JSON"),
+        ({"$ref": "#"}, "endlessly"),
+        ({"unevaluatedProperties": False, "$ref": "#"}, "endlessly"),
+        ({"allOf": [{"anyOf": [{"$ref": "#"}]}]}, "endlessly"),
+        ({"not": {"$ref": "#"}, "$schema": DRAFT_7}, "endlessly"),
+        ({"anyOf": [{}, {"$ref": "#"}], "$schema": DRAFT_7}, "endlessly"),
+        ({"enum": [float("nan")]}, "not JSON"),
+        ({"enum": [object()]}, "not JSON"),
         ([], "not list"),
         (True, "not bool"),
     ],
 )
-def test_a_bad_schema_names_the_tool_and_the_place(parameters, place):
+def test_invalid_schema_error_names_tool_and_place(parameters, place):
     with pytest.raises(UsageError) as raised:
         ToolGate([tool("fine"), tool("broken", parameters)])
     assert "tool 'broken'" in str(raised.value)
     assert place in str(raised.value)
 
 
-def test_a_schema_that_nests_without_measure():
+def test_too_deep_schema_is_rejected():
     deep = {}
     for _ in range(900):
         deep = {"items": deep}
@@ -83,24 +83,24 @@ def test_a_schema_that_nests_without_measure():
         ([1], "a tool is"),
         ([{}], "a tool is"),
         ([{"function": {"name": 1}}], "a tool is"),
-        ([{"name": "a b"}], "cannot be written in a tag; a name is"),
-        ([{"name": 'a"b'}], "cannot be written"),
+        ([{"name": "a b"}], "does not fit into a tag: use 1 to 128 characters"),
+        ([{"name": 'a"b'}], "does not fit into a tag"),
         ([{"name": ""}], "a tool is"),
         ([{"name": "a"}, {"name": "a", "parameters": {}}], "twice"),
     ],
 )
-def test_tools_that_are_none(tools, says):
+def test_invalid_tools_are_rejected(tools, says):
     with pytest.raises(UsageError, match=says):
         ToolGate(tools)
 
 
-def test_nothing_is_fetched(monkeypatch):
+def test_references_are_never_fetched(monkeypatch):
     def refuse(*_):
         raise AssertionError("a connection was opened")
 
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    # A place that is no schema to the walk over references, but is one when it is referred to.
+    # The check of references does not visit this place, but the reference leads to it.
     hidden = {
         "properties": {"a": {"$ref": "#/x-own/s"}},
         "x-own": {"s": {"$ref": "http://127.0.0.1:1/schema.json"}},
@@ -109,7 +109,7 @@ def test_nothing_is_fetched(monkeypatch):
     assert called(tag("{}", "f"), tools=[tool("f", hidden)]) == [{"name": "f", "arguments": {}}]
 
 
-def test_references_within_the_schema_work():
+def test_references_within_the_schema_are_resolved():
     tree = {
         "$ref": "#/$defs/node",
         "$defs": {
@@ -123,25 +123,25 @@ def test_references_within_the_schema_work():
     tools = [tool("f", tree)]
     assert decided(tag('{"n": 1, "next": {"n": 2}}', "f"), tools=tools).executable
     decision = decided(tag('{"next": {"n": "2"}}', "f"), tools=tools)
-    assert decision.detail == 'at $.next.n: breaks "type": "integer"'
+    assert decision.detail == 'at $.next.n: violates "type": "integer"'
 
 
-def test_what_a_schema_of_false_allows_nowhere_is_said_in_words():
+def test_violation_of_a_false_schema_has_a_clear_detail():
     inner = {"properties": {"b": False}}
     tools = [tool("f", {"type": "object", "properties": {"a": False, "in": inner}})]
     for arguments, place in (('{"a": 1}', "$"), ('{"in": {"b": 1}}', "$.in")):
         decision = decided(tag(arguments, "f"), tools=tools)
         assert decision.reason == "schema"
-        assert decision.detail == f"at {place}, or in it: breaks false, which allows nothing"
+        assert decision.detail == f"at {place} or below: violates false, which allows no value"
 
 
-def test_without_jsonschema_it_says_what_to_install(monkeypatch):
+def test_missing_jsonschema_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "jsonschema", None)
     with pytest.raises(UsageError, match=r"pip install 'deltaparse\[gate\]'"):
         ToolGate([])
 
 
-def test_a_tool_without_parameters_takes_none():
+def test_tool_without_parameters_takes_no_arguments():
     object_or_null = tool("f", {"type": ["null", "object"]})
     none = ({"name": "f"}, {"name": "f", "parameters": None}, tool("f", {}), object_or_null)
     for description in none:
@@ -150,7 +150,7 @@ def test_a_tool_without_parameters_takes_none():
 
 
 @pytest.mark.parametrize("dialect", [None, DRAFT_7, DRAFT_4])
-def test_arguments_that_the_schema_does_not_name_are_refused(dialect):
+def test_unknown_arguments_are_refused(dialect):
     named = {"type": "object", "properties": {"a": {}}, "patternProperties": {"^x-": {}}}
     if dialect:
         named["$schema"] = dialect
@@ -164,7 +164,7 @@ def test_arguments_that_the_schema_does_not_name_are_refused(dialect):
     assert why('{"a": 1, "b": 2}', additionalProperties={"type": "string"}) == "schema"
     assert why('{"b": 2}', allOf=[{"properties": {"b": {}}}]) is None
     assert why('{"c": 2}', allOf=[{"properties": {"b": {}}}]) == "schema"
-    # What draft 7 does not know does not speak of them.
+    # Keywords unknown to draft 7 do not make arguments known.
     assert why('{"b": 2}', unevaluatedProperties=False) == "schema"
 
 
@@ -206,7 +206,7 @@ DEFS = {"a": {"properties": {"a": {}, "d": {}}}, "b": {"allOf": [{"properties": 
     ORACLE,
     st.dictionaries(st.sampled_from(["a", "b", "c", "d", "z"]), st.integers(0, 1) | st.just("")),
 )
-def test_draft_7_names_the_arguments_that_2020_12_does(schema, arguments):
+def test_drafts_7_and_2020_12_know_the_same_arguments(schema, arguments):
     whole = {**schema, "$defs": DEFS}
     reasons = [
         reason(tag(json.dumps(arguments), "f"), tools=[tool("f", {**whole, "$schema": dialect})])
@@ -220,7 +220,7 @@ def test_draft_7_names_the_arguments_that_2020_12_does(schema, arguments):
     st.sampled_from([{}, {"unevaluatedProperties": {"type": "integer"}}]),
     st.dictionaries(st.sampled_from(["a", "b", "c", "d", "z"]), st.integers(0, 1) | st.just("")),
 )
-def test_what_a_schema_names_is_what_jsonschema_has_evaluated(schema, rest, arguments):
+def test_known_arguments_equal_those_evaluated_by_jsonschema(schema, rest, arguments):
     whole = {**schema, **rest, "$defs": DEFS}
     closed = {} if "additionalProperties" in whole else {"unevaluatedProperties": False}
     stock = jsonschema.Draft202012Validator({**closed, **whole})
@@ -238,7 +238,7 @@ OTHER = {"$id": "https://x.example/o", **A, "$defs": {"part": {"$recursiveRef": 
     [
         ("37", {"$ref": "#/definitions/f"}, '{"a": 1}', '{"a": 1, "b": 1}'),
         ("790", {"allOf": [{"$ref": "#/definitions/f"}]}, '{"a": 1}', '{"z": 1}'),
-        # What stands beside a reference counts for nothing, until it does.
+        # Siblings of a reference are ignored in older drafts only.
         ("7", {"$ref": "#/definitions/f", "additionalProperties": True}, '{"a": 1}', '{"b": 1}'),
         ("37", {"$ref": "#/definitions/f", **B}, "{}", '{"b": 1}'),
         ("90", {"$ref": "#/definitions/f", **B}, '{"a": 1, "b": 1}', '{"z": 1}'),
@@ -266,11 +266,11 @@ OTHER = {"$id": "https://x.example/o", **A, "$defs": {"part": {"$recursiveRef": 
             '{"a": 1}',
             '{"b": 1}',
         ),
-        # What a draft does not know says nothing.
+        # Keywords unknown to the draft are ignored.
         ("790", {"extends": A}, "{}", '{"a": 1}'),
         ("34", {"if": {}, "then": A}, "{}", '{"a": 1}'),
         ("47", {"dependentSchemas": {"a": A}}, "{}", '{"a": 1}'),
-        # Of what a value within is, the schema says no more than it does.
+        # Members of nested objects are not restricted by default.
         ("790", {"properties": {"a": {"$ref": "#"}}}, '{"a": {"z": 1}}', '{"z": 1}'),
         (
             "790",
@@ -278,7 +278,7 @@ OTHER = {"$id": "https://x.example/o", **A, "$defs": {"part": {"$recursiveRef": 
             '{"a": 1}',
             '{"a": {"z": 1}}',
         ),
-        # What speaks of all others.
+        # Keywords for all remaining members.
         ("90", {"unevaluatedProperties": {"type": "string"}}, '{"z": ""}', '{"z": 1}'),
         ("90", {"allOf": [{"unevaluatedProperties": {"type": "string"}}]}, '{"z": ""}', '{"z": 1}'),
         (
@@ -289,7 +289,7 @@ OTHER = {"$id": "https://x.example/o", **A, "$defs": {"part": {"$recursiveRef": 
         ),
     ],
 )
-def test_what_a_schema_names_from_both_sides(dialects, schema, named, unnamed):
+def test_known_and_unknown_arguments_of_each_keyword(dialects, schema, named, unnamed):
     drafts = {"3": DRAFT_3, "4": DRAFT_4, "7": DRAFT_7, "9": DRAFT_2019, "0": DRAFT_2020}
     for draft in dialects:
         whole = {**schema, "$schema": drafts[draft], "definitions": {"f": A}}
@@ -298,7 +298,7 @@ def test_what_a_schema_names_from_both_sides(dialects, schema, named, unnamed):
 
 
 @pytest.mark.parametrize("member", ["schema", "args", "json_schema", "parameter"])
-def test_a_schema_that_is_not_recognised_is_refused(member):
+def test_schema_under_a_wrong_key_is_rejected(member):
     for inside in (True, False):
         described = {"name": "f", "description": "d", member: {"type": "object"}}
         described = {"type": "function", "function": described} if inside else described
@@ -320,20 +320,22 @@ FIELDS = {"fields": {"required": ["a"]}}
         {"type": "function", "function": {"name": "f"}, "parameters": {"required": ["a"]}},
     ],
 )
-def test_what_may_be_the_schema_of_a_tool_that_has_none_is_refused(described):
+def test_unknown_keys_of_a_tool_without_schema_are_rejected(described):
     member = "parameters" if "parameters" in described else "fields"
-    with pytest.raises(UsageError, match=rf"'f' has \['{member}'\] and no schema; write it under"):
+    with pytest.raises(
+        UsageError, match=rf"'f' has unknown keys \['{member}'\]. Put the schema under"
+    ):
         ToolGate([{"name": "g"}, described])
 
 
-def test_what_describes_a_tool_without_a_schema_is_none():
+def test_descriptive_keys_are_not_a_schema():
     told = {"name": "f", "description": "d", "title": "F", "strict": True, "fields": None}
     beside = {"name": "g", "parameters": {}, **FIELDS}
     for described in (told, {"type": "function", "function": told}, SimpleNamespace(name="f")):
         assert decided(tag("{}", "f"), tools=[beside, described]).executable
 
 
-def test_the_dialect_is_the_schemas_own():
+def test_schema_is_applied_in_its_own_dialect():
     exclusive = {"properties": {"a": {"minimum": 1, "exclusiveMinimum": True}}}
     draft_4 = {"$schema": DRAFT_4, **exclusive}
     assert reason(tag('{"a": 1}', "f"), tools=[tool("f", draft_4)]) == "schema"
@@ -348,7 +350,7 @@ def test_formats_are_asserted():
     assert reason(tag('{"ip": "1.2.3.256"}', "f"), tools=tools) == "schema"
 
 
-def test_a_validator_that_fails_has_passed_nothing(monkeypatch):
+def test_failing_validator_refuses_the_call(monkeypatch):
     gate = ToolGate([tool("f")])
 
     def fail(*_):
@@ -360,14 +362,14 @@ def test_a_validator_that_fails_has_passed_nothing(monkeypatch):
     assert (decision.reason, decision.calls) == ("validator_error", ())
 
 
-def test_a_schema_is_read_once():
+def test_later_changes_of_a_schema_have_no_effect():
     parameters = {"type": "object", "properties": {"a": {"type": "string"}}}
     gate = ToolGate([tool("f", parameters)])
     parameters["properties"]["a"]["type"] = "integer"
     assert gate.decide(tag('{"a": "x"}', "f")).executable
 
 
-def test_the_detail_names_no_value():
+def test_detail_contains_no_values_of_the_model():
     secret = "hunter2" * 100
     parameters = {
         "properties": {"a": {"enum": ["é" * 500]}},
@@ -379,10 +381,10 @@ def test_the_detail_names_no_value():
         assert "hunter2" not in decision.telemetry.schema_validation_reason
         assert len(decision.telemetry.schema_validation_reason) < 500
         assert ("ééé" in decision.detail) is ("a" in json.loads(arguments))
-    # The name of an argument that the model made up is no less its own.
+    # The name of an invented argument is a value of the model, too.
     for keyword in ("additionalProperties", "unevaluatedProperties"):
         decision = decided(tag('{"hunter2": 1}', "f"), tools=[tool("f", {keyword: False})])
-        assert decision.detail == f'at $: breaks "{keyword}": false'
+        assert decision.detail == f'at $: violates "{keyword}": false'
 
 
 @pytest.mark.parametrize(
@@ -397,7 +399,7 @@ def test_the_detail_names_no_value():
         {"multipleOf": 2},
     ],
 )
-def test_a_keyword_says_of_each_kind_of_value_what_jsonschema_has_it_say(part):
+def test_keywords_agree_with_jsonschema(part):
     gate = ToolGate([tool("f", {"properties": {"a": part}})])
     stock = jsonschema.Draft202012Validator(part)
     lists = ([], ["b"], [1, 1], [1, True], [[1], [True]], [{"b": 1}, {"b": 1.0}], [{}, []])
@@ -408,7 +410,7 @@ def test_a_keyword_says_of_each_kind_of_value_what_jsonschema_has_it_say(part):
 
 
 @given(st.lists(JSON, max_size=5))
-def test_unique_items_means_what_it_means_to_jsonschema(items):
+def test_unique_items_agrees_with_jsonschema(items):
     schema = {"properties": {"a": {"uniqueItems": True}}}
     gate = ToolGate([tool("f", schema)])
     stock = jsonschema.Draft202012Validator(schema)
@@ -416,7 +418,7 @@ def test_unique_items_means_what_it_means_to_jsonschema(items):
     assert ours is stock.is_valid({"a": items})
 
 
-def test_unique_items_takes_no_time_that_grows_with_its_square():
+def test_unique_items_takes_linear_time():
     items = ",".join(f'{{"n":{n}}}' for n in range(5000))
     tools = [tool("f", {"properties": {"a": {"uniqueItems": True}, "b": {"uniqueItems": True}}})]
     assert decided(tag(f'{{"a":[{items}]}}', "f"), tools=tools).executable
@@ -425,10 +427,10 @@ def test_unique_items_takes_no_time_that_grows_with_its_square():
 
 
 @given(st.integers(-(10**15), 10**15), st.integers(-4, 4), st.integers(1, 999), st.integers(-4, 4))
-def test_multiples_are_those_of_the_numbers_as_they_are_written(number, exponent, unit, unit_exp):
+def test_multiple_of_is_exact_in_decimal(number, exponent, unit, unit_exp):
     schema = {"properties": {"a": {"multipleOf": json.loads(f"{unit}e{unit_exp}")}}}
     decision = decided(tag(f'{{"a": {number}e{exponent}}}', "f"), tools=[tool("f", schema)])
-    # Both in the same small unit.
+    # Both numbers are converted to the same small unit.
     assert decision.executable is (
         number * 10 ** (exponent + 4) % (unit * 10 ** (unit_exp + 4)) == 0
     )
@@ -446,7 +448,7 @@ def test_multiples_are_those_of_the_numbers_as_they_are_written(number, exponent
         (1e308, ["1e308", "0"], ["5e-324", "1e307"]),
     ],
 )
-def test_multiples_of_the_smallest_and_the_largest(unit, multiples, others, dialect):
+def test_multiple_of_extreme_numbers(unit, multiples, others, dialect):
     keyword = "divisibleBy" if dialect and "draft-03" in dialect else "multipleOf"
     schema = {"properties": {"a": {keyword: unit}}, **({"$schema": dialect} if dialect else {})}
     gate = ToolGate([tool("f", schema)])

@@ -1,4 +1,4 @@
-"""Payloads: strict JSON, bounded, with nothing after it."""
+"""Payloads: strict and bounded JSON without text after it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from ..strategies.gate_samples import called, decided, reason, tag
         ("[" * 60000, "too_deep"),
     ],
 )
-def test_what_is_not_strict_json_is_refused(payload, why):
+def test_invalid_strict_json_is_refused(payload, why):
     assert reason(tag(payload, "any")) == why
 
 
@@ -71,18 +71,18 @@ def test_what_is_not_strict_json_is_refused(payload, why):
         '{"a": "' + '\\"' * 1000 + '"}',
     ],
 )
-def test_what_is_strict_json_is_the_value(payload):
+def test_strict_json_is_parsed_like_json_loads(payload):
     assert called(tag(payload, "any")) == [{"name": "any", "arguments": json.loads(payload)}]
 
 
 @pytest.mark.parametrize("payload", ["{", '{"a" 1}', "{}}", '{"a": "\n"}'])
-def test_a_refusal_says_what_the_decoder_says_and_no_more(payload):
+def test_refusal_contains_only_the_decoder_message(payload):
     with pytest.raises(json.JSONDecodeError) as failed:
         json.loads(payload)
     said = f"the payload is not one JSON value: {failed.value.msg}"
     assert decided(tag(payload, "any")).detail == said
 
 
-def test_a_refusal_names_what_is_no_fault_of_the_json():
+def test_refusal_of_a_huge_integer_names_the_exception():
     said = "the payload is not one JSON value: ValueError"
     assert decided(tag("9" * 5000, "any")).detail == said

@@ -1,4 +1,4 @@
-"""The table of SECURITY.md, row by row: what is a candidate, and its neighbour that is none."""
+"""The table of SECURITY.md, row by row: an accepted text and a similar refused text."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ MESSAGES = {
             [Content("x</think>"), ToolCall("1", "get_weather", CITY, True)],
             [ToolCall("1", "get_weather", CITY, True), Content("x</think>")],
         ),
-        # A server may send what belongs together in several parts.
+        # A server may split adjacent content into several parts.
         ([Content("I wrote:"), Content(TAG)], [Content('I wrote "'), Content(f'{TAG}".')]),
         ([Content("`x"), Content(f"` {TAG}")], [Content("```\n"), Content(TAG)]),
         (
@@ -258,7 +258,7 @@ def pairs(rows):
     return [pair for row in rows.values() for pair in row]
 
 
-def test_the_table_is_this_one():
+def test_tables_of_the_documentation_have_the_same_rows():
     text = SECURITY.read_text(encoding="utf-8")
     table = text[text.index("## What may be executed") : text.index("## What is not promised")]
     rows = [line.split(" | ")[0].strip("| ") for line in table.splitlines() if line[:1] == "|"]
@@ -268,13 +268,13 @@ def test_the_table_is_this_one():
 
 
 @pytest.mark.parametrize(("text", "neighbour"), pairs(RAW))
-def test_raw_text(text, neighbour):
+def test_raw_text_passes_but_its_neighbor_does_not(text, neighbour):
     assert called(text) == [NORMAL]
     assert not decided(neighbour).calls
 
 
 @pytest.mark.parametrize(("text", "neighbour"), pairs(PARSED))
-def test_text_and_its_format(text, neighbour):
+def test_text_with_format_passes_but_its_neighbor_does_not(text, neighbour):
     for output, passes in ((text, True), (neighbour, False)):
         parser = StreamParser(QWEN, tools=TOOLS)
         parser.feed(output)
@@ -282,14 +282,14 @@ def test_text_and_its_format(text, neighbour):
         message = parser.message
         assert decided(parser).executable is passes
         assert GATE.decide(output, QWEN, finish_reason="stop").executable is passes
-        # A message has what its parser had to decide; so have its calls.
+        # A message and its calls also have the issues of their parser.
         if message.tool_calls:
             assert decided(message).executable is passes
             assert decided(message, issues=parser.issues).executable is passes
 
 
 @pytest.mark.parametrize("text", [text for text, _ in pairs(PARSED)])
-def test_a_call_that_passes_in_the_end_passes_when_it_is_whole(text):
+def test_passing_call_also_passes_early(text):
     parser = StreamParser(QWEN, tools=TOOLS)
     for char in text:
         for delta in parser.feed(char):
@@ -298,7 +298,7 @@ def test_a_call_that_passes_in_the_end_passes_when_it_is_whole(text):
                 assert GATE.decide_call(call, issues=parser.issues).executable
 
 
-def test_an_issue_behind_the_head_of_a_call_that_is_read_is_about_that():
+def test_issue_after_the_start_of_an_unfinished_call_stops_it():
     calls = [ToolCall(str(at), "get_weather", CITY, True, span=(at, at)) for at in (0, 9)]
     issue = Issue("invalid_text", (20, 21), "")
     assert GATE.decide_call(calls[1], issues=[issue]).reason == "parser_issue"
@@ -310,7 +310,7 @@ CLOSED = ("quotation marks", "code", "a line", "struck out", "elements")
 
 
 @pytest.mark.parametrize("text", [text for row in CLOSED for text, _ in RAW[row]])
-def test_what_is_closed_before_a_call_sets_none_apart_in_its_format(text):
+def test_closed_delimiters_do_not_quote_a_parsed_call(text):
     assert GATE.decide(text.replace(TAG, CALL), QWEN, finish_reason="stop").executable
 
 
@@ -375,7 +375,7 @@ OTHER_FORMATS = {
 
 
 @pytest.mark.parametrize("name", OTHER_FORMATS)
-def test_text_and_other_formats(name):
+def test_other_formats_pass_but_their_neighbors_do_not(name):
     fmt = get_format(name)
     for text, neighbour in OTHER_FORMATS[name]:
         for output, passes in ((text, True), (neighbour, False)):
@@ -400,9 +400,9 @@ HEADS = [
 
 
 @pytest.mark.parametrize(("name", "call", "between", "head", "reasons"), HEADS)
-def test_a_call_that_is_cut_in_its_head_stops_those_before_it(name, call, between, head, reasons):
+def test_call_truncated_in_its_head_stops_earlier_calls(name, call, between, head, reasons):
     assert GATE.decide(call, name, finish_reason=reasons[0]).executable
-    start = 1 if between == ";" else 0  # by itself it says nothing at a natural end
+    start = 1 if between == ";" else 0  # A lone semicolon has no meaning at a natural end.
     for cut in range(start + 1, len(head) + 1):
         for ended in reasons:
             text = f"{call}{between}{head[:cut]}"
@@ -410,13 +410,13 @@ def test_a_call_that_is_cut_in_its_head_stops_those_before_it(name, call, betwee
 
 
 @pytest.mark.parametrize(("parts", "neighbour"), pairs(MESSAGES))
-def test_messages(parts, neighbour):
+def test_message_passes_but_its_neighbor_does_not(parts, neighbour):
     assert called(Message(parts)) == [NORMAL]
     assert not decided(Message(neighbour)).calls
 
 
 @pytest.mark.parametrize("name", list_formats())
-def test_the_markers_of_every_named_format_are_known(name):
+def test_markers_of_every_named_format_are_known(name):
     fmt = get_format(name)
     for start, end in fmt.reasoning.pairs if fmt.reasoning.end else ():
         assert called(f"{start}x{end}{TAG}") == [NORMAL]
@@ -429,13 +429,13 @@ def test_the_markers_of_every_named_format_are_known(name):
         for end in channels.ends:
             assert called(f"{header}{channels.message}x{end}{TAG}") == [NORMAL]
             assert reason(f"{header}{channels.message}{TAG}{end}") == "no_candidate"
-        # By itself it is a word.
+        # Alone it is a word.
         assert called(f"x {word} {TAG}") == [NORMAL]
     for mark in fmt.turn.ends:
         assert not decided(f"x{mark}{TAG}").calls
     for header in fmt.turn.headers:
         if role := re.search(r"(?<=[]>])(assistant|model|ai)\b", header, re.IGNORECASE):
-            # One that begins with the end of the turn before it ends the turn.
+            # A header beginning with the end of the previous turn ends the turn.
             ends = header.startswith(tuple(fmt.turn.ends))
             assert called(f"{header}{TAG}") == ([] if ends else [NORMAL])
             assert not decided(f"{header[: role.start()]}user{header[role.end() :]}{TAG}").calls
@@ -443,12 +443,12 @@ def test_the_markers_of_every_named_format_are_known(name):
 
 @pytest.fixture
 def registered(monkeypatch):
-    """Register a format until the test is over."""
+    """Register a format for the duration of the test."""
     monkeypatch.setattr(registry.Registered, "entries", dict(registry._entries()))
     return lambda **groups: register_format("mine", WireFormat().replace(**groups))
 
 
-def test_a_registered_format_is_known(registered):
+def test_markers_of_a_registered_format_are_known(registered):
     before = known_markers()
     draft = f"<<hm>>{TAG}<<ok>>"
     assert called(draft.replace("<<", "( ").replace(">>", " )")) == [NORMAL]
@@ -468,7 +468,7 @@ PAIRS = [
     (f"{{in}}draft{{text}}x{{out}}{TAG}", f"{{in}}draft{{text}}{TAG}{{out}}"),
     (f"{{in}}draft{{text}}x{{out 2}}{TAG}", f"{{in}}draft{{text}}{TAG}{{to}}"),
     (f"{{in}}draft{{text}}x{{next}}{TAG}", f"{TAG}{{next}}"),
-    # What ends a channel ends no more than that.
+    # The end of a channel ends only the channel.
     (f"{TAG}{{out}}", f"{{in}}draft {TAG}"),
     (f"{TAG}{{stop}}\n", f"{{stop}}{TAG}"),
     (f"{TAG}{{stop}}{{now}}", f"{TAG}{{stop}}{{no}}"),
@@ -476,7 +476,7 @@ PAIRS = [
 ]
 
 
-def test_the_markers_of_a_registered_format_are_known_without_white_space(registered):
+def test_registered_markers_are_known_without_whitespace(registered):
     registered(
         turn={
             "ends": ("\n{stop}\n", "{stop}{now}"),
@@ -501,14 +501,14 @@ def test_the_markers_of_a_registered_format_are_known_without_white_space(regist
         assert not decided(neighbour).calls, neighbour
 
 
-def test_reasoning_that_nothing_ends_goes_on(registered):
+def test_unclosed_reasoning_continues(registered):
     channels = {"channel": "{in}", "message": "{text}", "reasoning": ("draft",)}
     registered(channels=channels)
     assert called(f"{{in}}final{{text}}{TAG}") == [NORMAL]
     assert reason(f"{{in}}draft{{text}}x\n\n{TAG}") == "no_candidate"
 
 
-def test_a_format_types_what_stands_in_tags():
+def test_format_determines_types_of_arguments_in_tags():
     text = (
         "<tool_call>\n<function=get_weather>\n<parameter=city>\n12\n</parameter>\n"
         "</function>\n</tool_call>"
@@ -517,20 +517,20 @@ def test_a_format_types_what_stands_in_tags():
     assert decision.calls[0].arguments == {"city": "12"}
 
 
-def test_a_model_is_asked_in_the_form_that_is_read():
+def test_re_emit_asks_for_the_parsed_format():
     assert "<tool name=" in GATE.decide(tag("{}")).re_emit
     decision = GATE.decide(CALL.replace("city", "town"), QWEN, finish_reason="stop")
     assert decision.reason == "schema"
     assert "<tool name=" not in decision.re_emit
 
 
-def test_what_is_no_finished_parser():
+def test_unfinished_or_mismatched_parser_is_rejected():
     parser = StreamParser(QWEN)
     parser.feed(CALL)
     with pytest.raises(UsageError, match="finish"):
         GATE.decide(parser)
     parser.finish()
-    with pytest.raises(UsageError, match="parsed already"):
+    with pytest.raises(UsageError, match="already parsed"):
         GATE.decide(parser, QWEN)
     with pytest.raises(UsageError, match="WireFormat"):
         GATE.decide(CALL, 25)
@@ -541,7 +541,7 @@ KINDS = ["text_after_end", "tool_in_reasoning", "unused_member", "odd_header", "
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "a_kind_of_next_year"])
-def test_an_issue_that_is_not_known_to_be_harmless_stops_a_call(kind):
+def test_unknown_kind_of_issue_stops_a_call(kind):
     call = ToolCall("1", "get_weather", CITY, True)
     issue = Issue(kind, (0, 0), "")
     assert reason(Message([call]), issues=[issue]) == "parser_issue"
@@ -551,7 +551,7 @@ def test_an_issue_that_is_not_known_to_be_harmless_stops_a_call(kind):
     assert GATE.decide_call(odd).reason == reason(Message([odd])) == "parser_issue"
 
 
-def test_one_call_early():
+def test_decide_call_decides_before_the_end():
     logged = []
     gate = ToolGate(TOOLS, on_telemetry=logged.append)
     parser = StreamParser(QWEN, tools=TOOLS)
@@ -562,7 +562,7 @@ def test_one_call_early():
     assert decision.calls[0].id == first.id
     assert gate.decide_call(second).reason == "schema"
     assert [record.schema_validation for record in logged] == ["pass", "fail"]
-    # Of the whole output, none.
+    # For the complete response, no call passes.
     parser.finish("stop")
     assert not gate.decide(parser).calls
     with pytest.raises(UsageError, match="ToolCall"):
@@ -579,11 +579,11 @@ def test_one_call_early():
         (ToolCall("1", "any", '{"a": 1, "a": 2}', True), "duplicate_key"),
     ],
 )
-def test_one_call_early_is_held_to_the_same(call, why):
+def test_decide_call_applies_the_same_checks(call, why):
     assert GATE.decide_call(call).reason == why == reason(Message([call]))
 
 
-def test_a_draft_before_a_call_does_not_stop_it_early():
+def test_draft_before_a_call_does_not_stop_decide_call():
     message = parse(f"<think>{CALL}</think>{CALL}", QWEN)
     assert message.issues
     assert GATE.decide_call(message.tool_calls[0]).executable
@@ -593,7 +593,7 @@ CHUNKS = [CALL, TAG, "<think>", "</think>", "<|im_end|>", "x", " ", '"', "「", 
 
 
 @given(st.lists(st.sampled_from(CHUNKS), max_size=6).map("".join))
-def test_a_parser_says_no_less_than_its_message(text):
+def test_parser_is_at_least_as_permissive_as_its_message(text):
     parser = StreamParser(QWEN, tools=TOOLS)
     parser.feed(text)
     parser.finish("stop")
@@ -612,7 +612,7 @@ MARKS = ["“", "«", "「", "‘", '"', "〝", "~~", "<del>", "<a>", "/*"]
     st.lists(st.sampled_from(MARKS), min_size=1, max_size=3, unique=True),
     st.sampled_from(["", " ", "a "]),
 )
-def test_between_what_opens_and_its_mirror_image_nothing_is_executed(opened, gap):
+def test_tag_between_matching_delimiters_is_not_executed(opened, gap):
     mirror = str.maketrans("“«「‘〝", "”»」’〟")
     closed = " ".join(reversed(opened)).translate(mirror).replace("<", "</").replace("/*", "*/")
     assert not GATE.decide(f"so {''.join(opened)}{gap}{TAG} is{closed}").calls
@@ -623,39 +623,39 @@ QUIET = st.text("abc .\n", max_size=9).map(" ".join)
 
 
 @given(QUIET, st.lists(st.sampled_from(ENDS), min_size=1, max_size=3), QUIET)
-def test_before_an_end_that_nothing_began_nothing_is_executed(before, ends, after):
+def test_tag_before_an_unopened_end_is_not_executed(before, ends, after):
     assert GATE.decide(f"{' '.join(ends)}\n\nSo {TAG}").executable
     assert not GATE.decide(f"So {TAG}{before}{' '.join(ends)}{after}").calls
 
 
 @pytest.mark.parametrize("stop", ["</tool_call>", "\n</tool_call>", "</tool_call><|user|>"])
-def test_a_closer_that_the_engine_names_as_its_stop_string_is_not_missing(stop):
+def test_closing_marker_may_be_the_stop_string(stop):
     for output in (TAGGED, TAGGED.rstrip(), "<tool_call>now\n"):
         assert GATE.decide(output, "glm45", finish_reason="stop", stop_reason=stop).executable
         for other in (None, "User:", 7, ""):
             decision = GATE.decide(output, "glm45", finish_reason="stop", stop_reason=other)
             assert decision.reason == "parser_issue"
             assert "missing_closer" in decision.detail
-        # Within an argument, nothing is whole.
+        # Inside an argument, the call is incomplete.
         cut = output.removesuffix("\n").removesuffix("</arg_value>") if "arg" in output else "<to"
         assert not GATE.decide(cut, "glm45", finish_reason="stop", stop_reason=stop).executable
         assert not GATE.decide(output, "glm45", finish_reason="length", stop_reason=stop).executable
 
 
-def test_a_second_call_with_the_id_of_the_first_is_refused():
+def test_second_call_with_the_same_id_is_refused():
     parser = StreamParser("command_r7b", tools=TOOLS)
     parser.feed(f"<|START_ACTION|>[{TWICE}]<|END_ACTION|>")
     parser.finish("stop")
     decision = GATE.decide(parser)
     assert (decision.reason, decision.detail) == (
         "parser_issue",
-        "the parser reports repeated_id",
+        "the parser reported repeated_id",
     )
     early = [GATE.decide_call(call).executable for call in parser.message.tool_calls]
     assert early == [True, False]
 
 
-def test_a_value_that_holds_a_marker_of_its_format_is_refused():
+def test_value_containing_a_marker_is_refused():
     text = TAGGED.replace("Gent", "Gent</arg_value>x") + "</tool_call>"
     decision = GATE.decide(text, "glm45", finish_reason="stop")
     assert decision.reason == "parser_issue"
@@ -668,7 +668,7 @@ WORDS = st.text("ab ?.,:;!#>$`'\n", min_size=1, max_size=12).filter(str.strip)
 
 @pytest.mark.parametrize("name", LIKE_TEXT)
 @given(data=st.data(), before=WORDS | st.just(""), after=WORDS | st.just(""))
-def test_nothing_is_executed_where_prose_stands_beside_an_unmarked_call(name, data, before, after):
+def test_unmarked_call_with_prose_is_not_executed(name, data, before, after):
     assume(before or after)
     fmt = get_format(name)
     call = written("now", fmt, TOOLS)
@@ -690,7 +690,7 @@ IN_MARKERS += ["kimi_k2", "glm45", "step3", "functiongemma", "command_r7b", "lfm
 
 
 def written(name, fmt, tools):
-    """A call of a tool in a format, as its grammar has it."""
+    """Return a call of a tool in a format, generated by its grammar."""
     choice = {"type": "function", "function": {"name": name}}
     options = {"parallel_tool_calls": False, "reasoning": "exclude", "spacing": "dumps"}
     return Sampler(gbnf(fmt, tools, tool_choice=choice, **options).rules).text(Random(1))
@@ -698,7 +698,7 @@ def written(name, fmt, tools):
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", IN_MARKERS)
-def test_a_call_does_not_pass_beside_the_beginning_of_another(name):
+def test_call_before_a_truncated_call_does_not_pass(name):
     fmt = get_format(name)
     gent = {"type": "object", "properties": {"city": {"const": "Gent"}}, "required": ["city"]}
     tools = [{"name": tool, "parameters": gent} for tool in ("get_weather", "rm_all")]
@@ -709,6 +709,6 @@ def test_a_call_does_not_pass_beside_the_beginning_of_another(name):
     for cut in range(1, len(second)):
         decision = gate.decide(first + second[:cut], fmt, finish_reason="length")
         assert len(decision.calls) in (0, 2), second[:cut]
-    # What ends the first may be cut there, if there is such.
+    # The end marker of the first call may be truncated, too.
     closer = not first.endswith("}")
     assert gate.decide(first.rstrip()[:-1], fmt, finish_reason="stop").executable is closer

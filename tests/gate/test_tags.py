@@ -1,4 +1,4 @@
-"""The primary format: what is a tag, and whether the model speaks for itself where it stands."""
+"""The primary format: detection of tags and of quoting context."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ TAG = tag()
         '<tool \n name="get_weather" >\n\t{"city": "Antwerp"}\n</tool>',
     ],
 )
-def test_a_call_in_prose(text):
+def test_tag_in_prose_is_a_call(text):
     assert called(text) == [NORMAL]
 
 
@@ -121,7 +121,7 @@ def test_several_calls_of_the_primary_format():
         f'The 27" display. {TAG}',
     ],
 )
-def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
+def test_quoted_tag_is_not_requested_again(text):
     decision = decided(text)
     assert decision.reason == "quoted"
     assert decision.re_emit is None
@@ -178,7 +178,7 @@ def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
         f"{TAG} “x",
     ],
 )
-def test_doubt_is_refused_and_asked_for_again(text):
+def test_ambiguous_tag_is_refused_and_requested_again(text):
     decision = decided(text)
     assert decision.reason == "ambiguous"
     assert not decision.calls
@@ -208,7 +208,7 @@ MARKS += ["x <!a `> ", "<q>", "</q>", "x <q>`</q> ", "x <!--", "-->", "> "]
 
 @st.composite
 def lines_with_a_tag(draw):
-    """Lines of a few kinds; before and behind the tag the same, turned round, as often as not."""
+    """Generate lines of a few kinds, half of them mirrored around the tag."""
     begins = st.sampled_from(draw(st.lists(st.sampled_from(BEGINS), min_size=1, max_size=2)))
     marks = st.sampled_from(draw(st.lists(st.sampled_from(MARKS), min_size=1, max_size=3)))
     line = st.builds("{}{}{}".format, begins, marks, marks)
@@ -222,7 +222,7 @@ MARKDOWN = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 
 
 def is_set_apart(text):
-    """Whether a tag stands in code, in a block quote, in a table or struck out, to Markdown."""
+    """Return True if a tag is in code, a block quote, a table or strikethrough in Markdown."""
     depth = 0
     for block in MARKDOWN.parse(text):
         for token in (block, *(block.children or ())):
@@ -234,7 +234,7 @@ def is_set_apart(text):
 
 @settings(max_examples=1000)
 @given(lines_with_a_tag())
-def test_what_markdown_sets_apart_is_no_call(text):
+def test_tag_quoted_in_markdown_is_not_a_call(text):
     assert not (is_set_apart(text) and decided(text).calls)
 
 
@@ -249,11 +249,11 @@ def test_what_markdown_sets_apart_is_no_call(text):
         f"<think>{TAG}</thinking>{TAG}",
     ],
 )
-def test_a_draft_in_reasoning_is_no_candidate(text):
+def test_tag_in_reasoning_is_not_a_candidate(text):
     assert reason(text) == "no_candidate"
 
 
-def test_a_call_after_reasoning_is_one():
+def test_tag_after_reasoning_is_a_call():
     assert called(f'<think>perhaps `{tag("{}")} " or</think>\n{TAG}') == [NORMAL]
     assert called(f'perhaps "x {tag("{}")} or</think>\n{TAG}') == [NORMAL]
     assert called(f"<think>the <tool></think>{TAG}") == [NORMAL]
@@ -265,7 +265,7 @@ def test_a_call_after_reasoning_is_one():
     "draft",
     ["> x | y", "so 'x", "x ~~y", "~x", "` x\n", "<tool> </b>", '"x', "「x", "|-|\n", '27" x'],
 )
-def test_what_a_draft_leaves_open_ends_with_it(draft):
+def test_open_delimiters_in_reasoning_end_with_it(draft):
     assert called(f"{draft}</think>{TAG} y~") == [NORMAL]
     assert reason(f"{TAG}\n{draft}</think>{TAG} | y") == "ambiguous"
 
@@ -298,7 +298,7 @@ def test_what_a_draft_leaves_open_ends_with_it(draft):
         (f"{TAG}{tag('{}', 'no')}", "unknown_tool"),
     ],
 )
-def test_what_is_nearly_a_tag_stops_everything(text, why):
+def test_malformed_tag_stops_all_calls(text, why):
     decision = decided(text)
     assert decision.reason == why
     assert not decision.calls
@@ -306,23 +306,23 @@ def test_what_is_nearly_a_tag_stops_everything(text, why):
     assert decision.telemetry.parse_mode == "primary"
 
 
-def test_a_marker_that_is_escaped_is_text():
+def test_escaped_marker_in_arguments_is_text():
     text = tag(r'{"x": "\u003c/tool> \u003ctool>"}', "any")
     assert called(text) == [{"name": "any", "arguments": {"x": "</tool> <tool>"}}]
 
 
 @pytest.mark.parametrize("text", [TAG.upper(), TAG.replace("tool", "Tool"), TAG.replace("<", "＜")])
-def test_other_spellings_are_text(text):
+def test_other_spellings_of_a_tag_are_text(text):
     assert reason(text) == "no_candidate"
 
 
-def test_names_are_compared_letter_by_letter():
+def test_names_are_compared_exactly():
     for name in ("Get_weather", "get_weather\u200b", "get‐weather", "ｇet_weather", "get_weathe"):
         assert reason(tag(name=name)) == "unknown_tool"
     assert reason(tag(name="get_weather ")) == "malformed_call"
 
 
-def test_a_marker_in_the_marker_of_a_registered_format_is_no_tag(monkeypatch):
+def test_marker_inside_a_registered_marker_is_not_a_tag(monkeypatch):
     monkeypatch.setattr(registry.Registered, "entries", dict(registry._entries()))
     register_format("mine", WireFormat().replace(turn={"ends": ("{end}</tool>",)}))
     assert reason(f"x{{end}}</tool>{TAG}") == "ambiguous"

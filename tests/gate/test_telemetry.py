@@ -1,4 +1,4 @@
-"""The mandatory fields, for every outcome; where they go; what running a call gave."""
+"""Telemetry: mandatory fields, destinations, and the results of running calls."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MANDATORY = (
         ),
     ],
 )
-def test_the_mandatory_fields_for_each_outcome(output, options, fields, why):
+def test_mandatory_fields_for_each_outcome(output, options, fields, why):
     decision = decided(output, **options)
     record = decision.telemetry
     assert tuple(getattr(record, name) for name in MANDATORY) == fields
@@ -58,7 +58,7 @@ def test_the_mandatory_fields_for_each_outcome(output, options, fields, why):
     assert set(MANDATORY) <= record.to_dict().keys()
 
 
-def test_a_record_has_the_name_that_was_called_as_far_as_it_is_known():
+def test_record_has_the_called_name_if_known():
     for output in (tag(), tag() * 17, tag("?"), tag("{}"), f"CALL_TOOL {BLOCK}", tag()[:-1]):
         assert decided(output).telemetry.tool == "get_weather"
     assert decided(f"CALL_TOOL {BLOCK[:-1]},}}").telemetry.tool == ""
@@ -72,12 +72,12 @@ def test_a_record_has_the_name_that_was_called_as_far_as_it_is_known():
         assert decided(Message([call])).telemetry.tool == "n" * 128
 
 
-def test_a_record_is_frozen():
+def test_record_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         decided(tag()).telemetry.parse_mode = "none"
 
 
-def test_what_running_a_call_gave_is_logged():
+def test_report_emits_the_result_of_a_call():
     logged = []
     gate = ToolGate(TOOLS, on_telemetry=logged.append)
     decision = gate.decide(tag() + tag("{}", "now"))
@@ -99,7 +99,7 @@ def test_what_running_a_call_gave_is_logged():
         gate.report(one, "ok", call=decision.calls[1])
 
 
-def test_without_its_telemetry_nothing_is_decided():
+def test_error_in_telemetry_prevents_the_decision():
     def full(_):
         raise OSError("disk full")
 
@@ -125,7 +125,7 @@ class Span:
 
 @pytest.fixture
 def fresh():
-    """Whether OpenTelemetry is there is asked once; here, once for each test."""
+    """Clear the cached import of OpenTelemetry for each test."""
     telemetry._opentelemetry.cache_clear()
     yield
     telemetry._opentelemetry.cache_clear()
@@ -140,7 +140,7 @@ def span(monkeypatch, fresh):
     return span
 
 
-def test_the_span_has_the_decision_and_an_event_for_each_candidate(span):
+def test_span_has_the_decision_and_an_event_per_candidate(span):
     gate = ToolGate(TOOLS)
     decision = gate.decide(tag() + tag("{}"))
     prefix = "deltaparse.tool_gate"
@@ -155,20 +155,20 @@ def test_the_span_has_the_decision_and_an_event_for_each_candidate(span):
     assert span.attributes[f"{prefix}.tool_result_status"] == "empty"
 
 
-def test_a_span_that_does_not_record_is_left_alone(span):
+def test_span_without_recording_is_unchanged(span):
     span.recording = False
     assert ToolGate(TOOLS).decide(tag()).executable
     assert not span.events
     assert not span.attributes
 
 
-def test_opentelemetry_is_no_dependency(monkeypatch, fresh):
+def test_opentelemetry_is_optional(monkeypatch, fresh):
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
     assert ToolGate(TOOLS).decide(tag()).executable
 
 
-def test_the_real_api_takes_it(fresh):
+def test_real_opentelemetry_api_accepts_the_records(fresh):
     trace = pytest.importorskip("opentelemetry.trace")
 
     class Recording(trace.NonRecordingSpan):
@@ -184,6 +184,6 @@ def test_the_real_api_takes_it(fresh):
     assert seen["deltaparse.tool_gate.parse_mode"] == "primary"
 
 
-def test_every_field_is_an_attribute_or_unknown():
+def test_every_known_field_is_a_span_attribute():
     names = {field.name for field in dataclasses.fields(Telemetry)}
     assert set(MANDATORY) | {"schema_validation_reason"} <= names

@@ -1,4 +1,4 @@
-"""What is done for an output: it grows with the arguments, and has a bound whatever they are."""
+"""The work for one response is limited, and linear in the arguments for usual schemas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
 
 @pytest.fixture
 def taken(monkeypatch):
-    """The steps of each decision."""
+    """Record the steps of each decision."""
     counted = []
 
     @contextmanager
@@ -65,7 +65,7 @@ SELF = {
 
 
 def nested(kind, leaf, depth):
-    """Arguments that nest so deep."""
+    """Return arguments nested to a depth."""
     value = leaf
     for _ in range(depth):
         if kind == "unevaluatedItems":
@@ -78,9 +78,7 @@ def nested(kind, leaf, depth):
 @pytest.mark.parametrize("dialect", [None, DRAFT_2019, DRAFT_7])
 @pytest.mark.parametrize("leaf", ["v", 1])
 @pytest.mark.parametrize("kind", SELF)
-def test_a_schema_that_refers_to_itself_takes_steps_in_the_depth_of_the_arguments(
-    kind, leaf, dialect, taken
-):
+def test_recursive_schema_takes_steps_linear_in_the_depth(kind, leaf, dialect, taken):
     gate = ToolGate([tool("f", {**SELF[kind], **({"$schema": dialect} if dialect else {})})])
     decisions = [gate.decide(tag(nested(kind, leaf, depth), "f")) for depth in (10, 20, 30)]
     assert {decision.reason for decision in decisions} <= {None, "schema"}
@@ -89,19 +87,19 @@ def test_a_schema_that_refers_to_itself_takes_steps_in_the_depth_of_the_argument
     assert third - second == second - first < 500
 
 
-def test_arguments_that_fit_one_of_many_alternatives_at_any_depth():
+def test_deep_arguments_match_one_of_many_alternatives():
     gate = ToolGate([tool("f", union("anyOf", 0))])
     assert gate.decide(tag(nested("anyOf 0", "v", 31), "f")).executable
     assert gate.decide(tag(nested("anyOf 0", 1, 31), "f")).reason == "schema"
 
 
-def test_what_was_found_out_of_a_value_says_the_same_wherever_it_is_asked_for():
+def test_cached_errors_keep_their_places():
     part = {"properties": {"a": {"type": "integer"}}}
     schema = {"anyOf": [{"$ref": "#/$defs/p"}, True], "allOf": [{"$ref": "#/$defs/p"}]}
     gate = ToolGate([tool("f", {**schema, "$defs": {"p": part}})])
     decision = gate.decide(tag('{"a": "x"}', "f"))
-    assert decision.detail == 'at $.a: breaks "type": "integer"'
-    # Equal values have places of their own.
+    assert decision.detail == 'at $.a: violates "type": "integer"'
+    # Equal values have different places.
     gate = ToolGate([tool("f", {"properties": {key: {"type": "integer"} for key in "abc"}})])
     for place in "abc":
         arguments = {key: "x" if key == place else 1 for key in "abc"}
@@ -119,7 +117,7 @@ DYNAMIC = {
 }
 
 
-def test_references_that_depend_on_who_refers_to_them():
+def test_dynamic_references_are_not_cached():
     whole = {"$id": "https://x.example/l", **DYNAMIC}
     text = {"$id": "t", "$defs": {"any": {"$dynamicAnchor": "T", "type": "string"}}, "$ref": "l"}
     schema = {
@@ -128,13 +126,13 @@ def test_references_that_depend_on_who_refers_to_them():
         "$defs": {"l": whole, "t": text},
     }
     gate = ToolGate([tool("f", schema)])
-    # One value, so that what was found out of it for one reader were at hand for the other.
+    # One value, so that a cached result of one schema would be used for the other.
     assert gate.decide(tag('{"a": {"one": 1}, "b": {"one": "1"}}', "f")).executable
     for arguments in ('{"a": {"one": 1}, "b": {"one": 1}}', '{"a": {"one": ""}, "b": {"one": ""}}'):
         assert gate.decide(tag(arguments, "f")).reason == "schema"
 
 
-def test_recursive_references_that_depend_on_who_refers_to_them():
+def test_recursive_references_are_not_cached():
     member = {"$recursiveRef": "#"}
     one = {"$id": "https://x.example/l", "$recursiveAnchor": True, "properties": {"one": member}}
     strict = {"$recursiveAnchor": True, "$ref": "l", "additionalProperties": False, **one}
@@ -145,7 +143,7 @@ def test_recursive_references_that_depend_on_who_refers_to_them():
         "$defs": {"l": one, "t": strict},
     }
     gate = ToolGate([tool("f", schema)])
-    # What the strict one says of the member within is not what the other says of it.
+    # The two schemas have different results for the inner member.
     assert gate.decide(tag('{"a": {"one": {"z": 1}}}', "f")).executable
     assert gate.decide(tag('{"a": {"one": 1}}', "f")).executable
     del schema["properties"]["a"]["anyOf"][1]
@@ -153,8 +151,8 @@ def test_recursive_references_that_depend_on_who_refers_to_them():
     assert gate.decide(tag('{"a": {"one": {"z": 1}}}', "f")).reason == "schema"
 
 
-def test_what_a_schema_names_is_looked_for_in_bounds(monkeypatch):
-    # Each part stands in the one before it twice.
+def test_search_for_known_arguments_is_limited(monkeypatch):
+    # Each part occurs twice in the previous one.
     twice = {f"p{n}": {"allOf": [{"$ref": f"#/$defs/p{n + 1}"}] * 2} for n in range(10)}
     gate = ToolGate([tool("f", {"$ref": "#/$defs/p0", "$defs": {**twice, "p10": {}}})])
     assert gate.decide(tag("{}", "f")).executable
@@ -162,14 +160,14 @@ def test_what_a_schema_names_is_looked_for_in_bounds(monkeypatch):
     assert "more than 1000 steps" in gate.decide(tag("{}", "f")).detail
 
 
-def test_nothing_is_counted_or_kept_behind_an_output():
+def test_steps_are_discarded_after_a_response():
     with work_budget.counting():
         assert work_budget.found(regex.compile("a"), "a")
     with pytest.raises(LookupError):
         work_budget.found(regex.compile("a"), "a")
 
 
-def test_there_is_a_bound_for_all_calls_of_an_output(monkeypatch):
+def test_limit_applies_to_all_calls_of_a_response(monkeypatch):
     gate = ToolGate([tool("f", {"properties": {"a": {"items": {"type": "integer"}}}})])
     text = tag(json.dumps({"a": [*range(100)]}), "f")
     monkeypatch.setattr(work_budget, "MAX_STEPS", 150)
@@ -181,7 +179,7 @@ def test_there_is_a_bound_for_all_calls_of_an_output(monkeypatch):
     decision = gate.decide(text)
     assert (decision.reason, decision.calls) == ("validator_error", ())
     assert "more than 90 steps" in decision.detail
-    # Nothing of it is left for the next.
+    # The next decision starts from zero.
     assert gate.decide(tag("{}", "f")).executable
     monkeypatch.setattr(work_budget, "MAX_STEPS", 1)
     with pytest.raises(UsageError, match="more than 1 steps"):
@@ -197,7 +195,7 @@ def test_there_is_a_bound_for_all_calls_of_an_output(monkeypatch):
         {"allOf": [{"patternProperties": {"^(a|aa|b)+$": {}}}], "additionalProperties": True},
     ],
 )
-def test_a_pattern_that_backtracks_without_end_is_given_up(schema, monkeypatch):
+def test_catastrophic_pattern_is_stopped(schema, monkeypatch):
     monkeypatch.setattr(work_budget, "SECONDS", 0.02)
     gate = ToolGate([tool("f", schema)])
     key = "a" * 60 + "!"
@@ -208,7 +206,7 @@ def test_a_pattern_that_backtracks_without_end_is_given_up(schema, monkeypatch):
     assert gate.decide(tag('{"a": "aab"}', "f")).executable
 
 
-def test_searches_have_their_time_together(monkeypatch):
+def test_searches_share_the_time_limit(monkeypatch):
     found, times = work_budget.Steps(), []
 
     class Slow:
@@ -223,7 +221,7 @@ def test_searches_have_their_time_together(monkeypatch):
     assert found.taken == 5
 
 
-def test_each_of_many_threads_counts_its_own():
+def test_threads_count_steps_separately():
     gate = ToolGate([tool("f", union("anyOf", 0))])
     text = tag(nested("anyOf 0", "v", 20), "f")
     decisions = []
@@ -239,8 +237,8 @@ def test_each_of_many_threads_counts_its_own():
     assert decisions == [True] * 80
 
 
-def test_a_circle_that_only_some_arguments_meet_is_no_overflow():
-    # Deep in a stack, an overflow were one in the middle of code that is not Python.
+def test_conditional_cycle_is_detected_without_overflow():
+    # Deep in a stack, an overflow would happen in compiled code.
     circle = {"if": {"required": ["a"]}, "then": {"$ref": "#"}}
     gate = ToolGate([tool("f", {"properties": {"a": {}}, **circle})])
     assert gate.decide(tag("{}", "f")).executable

@@ -1,4 +1,4 @@
-"""What a sub-parser leaves behind while it waits."""
+"""Waiters of sub-parsers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exceptions: the tree that the module shows is the tree that there is."""
+"""The exceptions: the documented tree equals the real one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLASSES = {name: getattr(errors, name) for name in errors.__all__}
 
 
 def documented_parents():
-    """The tree in the module's docstring: each name and the name that it stands under."""
+    """Return each name in the tree of the module's docstring, with its parent."""
     parents, above = {}, []
     for line in inspect.cleandoc(errors.__doc__).splitlines():
         name = line.split()[0] if line.strip() else ""

@@ -1,6 +1,6 @@
-"""Texts that no model should have written, for each primitive by itself.
+"""Malicious text for each primitive.
 
-None raises, each is linear in what it is fed, and none keeps what it has emitted.
+No primitive raises, each takes linear time, and emitted text is not kept.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def written(name, size=SIZE):
 
 
 def fed(reader, text, size=7):
-    """What a reader returns for a text in chunks of `size`, up to where its value ends."""
+    """Return the results of a reader for chunks of `size`, up to the end of its value."""
     returned = []
     for at in range(0, len(text), size):
         returned.append(reader.feed(text[at : at + size]))
@@ -183,7 +183,7 @@ def test_python_is_linear_and_the_same_for_all_chunks(work, name, reader):
 
 
 def test_numbers_that_collide_are_texts():
-    """As numbers, these keys would all have one hash; nothing makes numbers of them."""
+    """As numbers, these keys would have the same hash, but they are never converted."""
     keys = [str(at * (2**61 - 1)) for at in range(500)]
     driver = Driver(lambda src, emit: python_value(src, emit, lambda *_: None))
     driver.feed("{" + ", ".join(f"{key}: 1" for key in keys) + "}")

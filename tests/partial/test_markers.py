@@ -1,4 +1,4 @@
-"""Markers in text that is not all there yet, against a search that tries every place."""
+"""Markers in incomplete text, compared with a search of every place."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from deltaparse.partial import (
 
 from ..support import Driver, cuts, drive
 
-# Few letters make overlaps; the third alphabet means something in a pattern or a character class.
+# Few letters cause overlaps. The third alphabet has special characters of patterns.
 ALPHABETS = ["ab", "<|a>", "[]^-\\.*+?{}()|$&~# \n", "é｜▁😀\ud83d\u0301"]
 METACHARACTERS = [*"[]^-\\$#.*", "a|b", "(?:", "[a-z]", "{2}", "&&", "~~", "||", "--"]
 
 
 @st.composite
 def cases(draw):
-    """A set of markers and a text made of them, of parts of these and of other characters."""
+    """Generate a set of markers, and a text of them, their parts and other characters."""
     alphabet = st.sampled_from(draw(st.sampled_from(ALPHABETS)))
     word = st.text(alphabet, max_size=4)
     literals = draw(st.sets(word, max_size=4))
@@ -37,7 +37,7 @@ def cases(draw):
 
 
 def first(text, pos, literals, *, final):
-    """The oracle of `find`: try each place, and there each literal."""
+    """Find the first marker by testing each place and each literal, as an oracle."""
     for place in range(pos, len(text)):
         rest = text[place:]
         if not final and any(mark.startswith(rest) and mark != rest for mark in literals):
@@ -49,7 +49,7 @@ def first(text, pos, literals, *, final):
 
 
 def offline(text, literals):
-    """The oracle of a whole search: every marker of `text` with the text before it."""
+    """Return every marker of `text` with the text before it, as an oracle."""
     found, gap = [], ""
     while text:
         mark = max((m for m in literals if text.startswith(m)), key=len, default="")
@@ -61,7 +61,7 @@ def offline(text, literals):
 
 
 def online(chunks, literals):
-    """Every marker with the text before it, taken from `find` as it gives them."""
+    """Return every marker with the text before it, by repeated calls of `find`."""
     look_for, found, gap, text = Markers(literals), [], "", ""
     for chunk in (*chunks, None):
         text += chunk or ""
@@ -155,21 +155,21 @@ def test_escaped_text_fails_the_quick_test(case, char):
         (["<a>"], "x<b", (3, 3)),
         (["<a>"], "<<a", (1, 1)),
         (["<a>"], "<<<", (2, 2)),
-        (["aab"], "aaa", (1, 1)),  # the longest tail that may become one, no longer
+        (["aab"], "aaa", (1, 1)),  # Only the longest possible prefix is buffered.
         (["abab"], "ababa", (0, 4)),
-        (["abab", "ababab"], "abab", (0, 0)),  # a marker, but it may become the longer one
+        (["abab", "ababab"], "abab", (0, 0)),  # A marker, but possibly the prefix of a longer one.
         (["abab", "ababab"], "ababx", (0, 4)),
-        (["abcd", "bc"], "abc", (0, 0)),  # a marker within what may become one that begins before
+        (["abcd", "bc"], "abc", (0, 0)),  # A marker inside the possible prefix of an earlier one.
         (["abcd", "bc"], "abcx", (1, 3)),
         (["abcd", "bc"], "abcd", (0, 4)),
-        (["x"], "ax", (1, 2)),  # one character is decided at once
+        (["x"], "ax", (1, 2)),  # A marker of one character is certain at once.
         (["x", "xy"], "ax", (1, 1)),
         (["<|end|>"], "<|end", (0, 0)),
         ([".*"], "a.*", (1, 3)),
         (["é", "é\u0301"], "é", (0, 0)),
         (["b", "acd"], "xb", (1, 2)),
-        (["<anna"], "x<anu", (5, 5)),  # begun like one, and as short as the beginning of one
-        (["😀"], "\ud83d", (1, 1)),  # half of a pair is another character
+        (["<anna"], "x<anu", (5, 5)),  # A text with the start and the length of a prefix.
+        (["😀"], "\ud83d", (1, 1)),  # Half of a surrogate pair is a different character.
         ([], "anything", (8, 8)),
         ([""], "anything", (8, 8)),
     ],
@@ -234,7 +234,7 @@ def test_the_same_literals_give_the_same_object():
 
 
 class CountingMarkers(Markers):
-    """Counts the characters that it is asked to search."""
+    """A pattern that counts the searched characters."""
 
     def __init__(self, literals):
         super().__init__(literals)

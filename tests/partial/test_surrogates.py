@@ -1,4 +1,4 @@
-"""Halves of characters: found, escaped and replaced, and nothing else touched."""
+"""Surrogates are found, escaped and replaced, and other text is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text from chunks that were cut anywhere, against Python's own decoding of the whole."""
+"""Decoded chunks, compared with Python's decoding of the complete input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltaparse.partial import text_decoder as decode
 
 from ..support import cuts
 
-# Beginnings, middles and ends of characters, and what is never UTF-8.
+# Beginnings, middles and ends of characters, and invalid bytes.
 BYTES = [b"a", b"\x80", b"\x9f", b"\xa0", b"\xbd", b"\xbf", b"\xc0", b"\xc3", b"\xe0", b"\xed"]
 BYTES += [b"\xef", b"\xf0", b"\xf4", b"\xff", "é€😀\ufffd".encode(), b"\xef\xbf\xbd", b"\xed\xa0"]
 SPOILED = st.lists(st.sampled_from(BYTES), max_size=8).map(b"".join) | st.binary(max_size=12)
@@ -25,20 +25,20 @@ KINDS = st.sampled_from([bytes, bytearray, memoryview])
 
 
 def decoded(chunks):
-    """The decoder after all chunks, and what it returned for each and at the end."""
+    """Return the decoder after all chunks, and its results."""
     decoder = TextDecoder()
     return decoder, [*map(decoder.feed, chunks), decoder.finish()]
 
 
 def replacements(decoder):
-    """What the decoder counts that it replaced: how many, the first and the last."""
+    """Return the decoder's number of replacements, and the offsets of the first and last."""
     return decoder.replaced, decoder.first_replaced, decoder.last_replaced
 
 
 def places(marked, text):
-    """The same, from a text in which surrogates stand where `text` has something replaced.
+    """Return the same, from a text with surrogates in place of the replacements in `text`.
 
-    Of what was replaced by one character, `marked` may have several.
+    For one replacement, `marked` may have several surrogates.
     """
     is_bad = ["\ud800" <= char <= "\udfff" for char in marked]
     if True not in is_bad:
@@ -48,7 +48,7 @@ def places(marked, text):
 
 
 def paired(text):
-    """The text with its pairs of surrogates joined, one by one."""
+    """Return the text with its pairs of surrogates joined."""
     whole = []
     for char in text:
         if whole and "\ud800" <= whole[-1] <= "\udbff" and "\udc00" <= char <= "\udfff":
@@ -60,7 +60,7 @@ def paired(text):
 
 
 def replaced(text):
-    """The text with a U+FFFD for each surrogate."""
+    """Return the text with U+FFFD for each surrogate."""
     return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
 
 
@@ -96,7 +96,7 @@ def test_strings_cut_anywhere(text, data):
 
 @given(st.lists(SPOILED | HALVES, max_size=6), st.data())
 def test_strings_and_bytes_in_turn(parts, data):
-    """Each run of chunks of one kind is a whole: what waits at its end is alone."""
+    """Return the text of each run of chunks of one kind, decoded separately."""
     runs = [(kind, list(run)) for kind, run in itertools.groupby(filter(None, parts), type)]
     expected = marked = ""
     for kind, run in runs:
@@ -213,11 +213,11 @@ def test_other_chunks_are_refused(wrong):
     assert decoder.feed(b"\xa9") == "é"
 
 
-# Cost, as work that is counted.
+# Cost, as a number of function calls.
 
 
 def calls(feed, chunk):
-    """How many functions, of Python or of C, one feed calls."""
+    """Return the number of Python and C functions called by one feed."""
     count = 0
 
     def profile(frame, event, arg):
@@ -225,7 +225,7 @@ def calls(feed, chunk):
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
-    gc.disable()  # what it finds is finished by calls too
+    gc.disable()  # The counting itself also ends with calls.
     sys.setprofile(profile)
     try:
         feed(chunk)
@@ -259,7 +259,7 @@ def test_a_byte_is_decoded_a_fixed_number_of_times(monkeypatch):
         decoder = TextDecoder()
         for at in range(0, len(data), size):
             decoder.feed(data[at : at + size])
-        # Three times, with up to three bytes that had waited.
+        # Three times, including up to three waiting bytes.
         assert sum(sizes) <= 3 * (len(data) + 3 * -(-len(data) // size))
 
 

@@ -1,4 +1,4 @@
-"""Sub-parsers over plain text: each three ways, and `until` at every cut against a search."""
+"""Sub-parsers for plain text in three chunkings, and `until` at every cut."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def up_to(markers):
 
 
 def skipped(src, space):
-    """A marker, and white space after it."""
+    """Generate a marker, and whitespace after it."""
     marker = yield from peek_marker(src, CALL)
     return (yield from consume_marker(src, marker, space))
 

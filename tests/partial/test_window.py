@@ -1,4 +1,4 @@
-"""The window, against a model that keeps the whole text and a position."""
+"""The window, compared with a model of the complete text and a position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LANE = Lane(AT, AT)
 
 
 class WindowAndModel(RuleBasedStateMachine):
-    """`whole` is all that was ever fed, the prompt first; `read` how much of it was read."""
+    """A model of the window: `whole` is all fed text with the prompt, `read` the position."""
 
     @initialize(prompt=TEXT, text=TEXT)
     def start(self, prompt, text):
@@ -247,7 +247,7 @@ def test_who_gives_up_goes_back_to_the_first_mark(cuts, marks, prompt):
     assert src.previous == "abcdef"[: src.offset + prompt][-1:]
     rest = src.consume(len(src.text))
 
-    # What was the prompt's is never the model's.
+    # Text of the prompt never belongs to the model.
     assert rest == "abcdef"[max(1 if marks else 4, prompt) :]
     assert src.end == src.offset == end
     src.feed("g")

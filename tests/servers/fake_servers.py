@@ -1,7 +1,7 @@
-"""What the plugins are plugged into: stand-ins for vLLM and SGLang, made of their signatures.
+"""Fakes of vLLM and SGLang with the same signatures, to test the plugins.
 
-Nothing here parses. `serve` calls vLLM's two parsers in the order that its `DelegatingParser` has
-(vllm/parser/abstract_parser.py, `parse_delta`, vLLM 0.33), and `fold` joins what comes out.
+`serve` calls vLLM's two parsers in the order of its `DelegatingParser`
+(vllm/parser/abstract_parser.py, `parse_delta`, vLLM 0.33), and `fold` joins the results.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..support import joined
 
 
 class Tokens:
-    """A tokenizer with a token for each character."""
+    """A tokenizer with one token per character."""
 
     chat_template = "a template"
 
@@ -32,12 +32,12 @@ def ids(text):
 
 
 def request(**fields):
-    """A request as the server hands it over, duck-typed."""
+    """Return a duck-typed request of a server."""
     return SimpleNamespace(**{"tools": None, "tool_choice": "auto"} | fields)
 
 
 def as_deltas(message):
-    """The deltas that a `DeltaMessage` stands for."""
+    """Yield the deltas of a `DeltaMessage`."""
     if message is None:
         return []
     found = [ReasoningDelta(message.reasoning)] if message.reasoning else []
@@ -53,12 +53,12 @@ def as_deltas(message):
 
 
 def fold(messages):
-    """What the `DeltaMessage`s add up to; names and ids come once, or it fails."""
+    """Join `DeltaMessage`s, and check that names and ids occur only once."""
     return joined([delta for message in messages for delta in as_deltas(message)])
 
 
 def streamed(parser, texts, given=None):
-    """All that a tool parser gives for an output, as `fold` has it."""
+    """Return the joined results of a tool parser for a streamed response."""
     got = [
         parser.extract_tool_calls_streaming("", text, text, [], [], ids(text), given or request())
         for text in texts
@@ -67,7 +67,7 @@ def streamed(parser, texts, given=None):
 
 
 def serve(reasoning, tool, texts, given):
-    """What vLLM's server makes of an output with both parsers, in a stream."""
+    """Return the result of vLLM's server with both parsers, for a streamed response."""
     got, thinking = [], True
     for text in texts:
         if thinking:
@@ -92,7 +92,7 @@ def serve(reasoning, tool, texts, given):
 
 
 def serve_whole(reasoning, tool, text, given):
-    """The same of a whole output: `DelegatingParser.parse`."""
+    """Return the same for a complete response, as in `DelegatingParser.parse`."""
     thought, rest = reasoning.extract_reasoning(text, given)
     info = tool.extract_tool_calls(rest or "", given)
     calls = [(call.id, call.function.name, call.function.arguments) for call in info.tool_calls]
@@ -101,7 +101,7 @@ def serve_whole(reasoning, tool, text, given):
 
 
 class Manager:
-    """vLLM's `ToolParserManager` and `ReasoningParserManager`, as far as plugins use them."""
+    """The part of vLLM's `ToolParserManager` and `ReasoningParserManager` used by plugins."""
 
     def __init__(self, base):
         self.base = base
@@ -133,7 +133,7 @@ class ReasoningParser:
 
 
 class Fields:
-    """A pydantic object, as far as results need: its fields, and which were set."""
+    """A simplified pydantic object with its fields and the set of fields given."""
 
     def __init__(self, **fields):
         unknown = fields.keys() - self.model_fields
@@ -149,7 +149,7 @@ def fields(name, *names):
 
 
 def put(monkeypatch, name, **attributes):
-    """A module in `sys.modules`, with the packages above it."""
+    """Put a module and its parent packages into `sys.modules`."""
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
         above = ".".join(parts[:count])
@@ -160,7 +160,7 @@ def put(monkeypatch, name, **attributes):
 
 
 def install_vllm(monkeypatch, *, reasoning="reasoning", where="entrypoints.openai.engine.protocol"):
-    """A vLLM that has what the plugins look for; returns its two managers."""
+    """Install a fake vLLM, and return its two managers."""
     tools, thoughts = Manager(ToolParser), Manager(ReasoningParser)
     base = "vllm.tool_parsers.abstract_tool_parser"
     put(monkeypatch, base, ToolParser=ToolParser, ToolParserManager=tools)
@@ -203,7 +203,7 @@ class BaseFormatDetector(ABC):
 
 
 def install_sglang(monkeypatch, *, item=("tool_index", "name", "parameters")):
-    """An SGLang that has what the plugins look for; returns its table of detectors."""
+    """Install a fake SGLang, and return its table of detectors."""
     top = "sglang.srt.function_call"
     table = {}
     put(monkeypatch, f"{top}.base_format_detector", BaseFormatDetector=BaseFormatDetector)

@@ -1,4 +1,4 @@
-"""What every plugin does."""
+"""Shared parts of the plugins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..strategies.wire_named import WIRES
 from .fake_servers import put
 
 
-def test_nothing_of_a_server_is_imported_with_the_plugins():
+def test_plugins_import_no_server_packages():
     code = (
         "from deltaparse.servers import sglang_detector, vllm_tool_parser\n"
         "vllm_tool_parser('hermes'), sglang_detector('hermes')\n"
@@ -28,7 +28,7 @@ def test_nothing_of_a_server_is_imported_with_the_plugins():
     assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_the_first_place_that_has_all_the_names_is_taken(monkeypatch):
+def test_first_module_with_all_names_is_used(monkeypatch):
     put(monkeypatch, "server.old", a=1)
     put(monkeypatch, "server.new", a=2, b=3)
     places = ["server.none", "server.old", "server.new"]
@@ -38,13 +38,13 @@ def test_the_first_place_that_has_all_the_names_is_taken(monkeypatch):
     assert imported([], "c") is None
 
 
-def test_a_part_that_does_not_import_is_not_there(monkeypatch):
+def test_unimportable_module_is_skipped(monkeypatch):
     monkeypatch.setitem(sys.modules, "server", None)
     assert imported(["server"], "a") is None
 
 
 @pytest.mark.parametrize("name", sorted(list_formats()))
-def test_every_named_format_starts_behind_its_reasoning(name):
+def test_every_named_format_can_start_after_reasoning(name):
     fmt = get_format(name)
     parser = Options().parser(fmt, whole=False)
     assert not parser.in_reasoning
@@ -55,7 +55,7 @@ def test_every_named_format_starts_behind_its_reasoning(name):
     assert parser.message.content == "Hi"
 
 
-def test_an_unknown_option_is_refused():
+def test_unknown_option_is_rejected():
     with pytest.raises(TypeError):
         vllm_tool_parser("hermes", wholly=True)
     with pytest.raises(UsageError):
@@ -63,14 +63,13 @@ def test_an_unknown_option_is_refused():
 
 
 @pytest.mark.parametrize(("server", "words"), [("vllm", "vLLM"), ("sglang", "SGLang")])
-def test_what_does_not_find_its_place_names_the_version_it_is_made_for(monkeypatch, server, words):
+def test_registration_error_names_the_supported_version(monkeypatch, server, words):
     made_for = SERVERS[server][1]
     assert made_for in (Path(__file__).parents[2] / "docs" / "servers.md").read_text("utf-8")
-    said = not_there("register()", server)
-    assert f"{words} is installed" in said
-    assert said.endswith(made_for)
+    message = not_there("register()", server)
+    assert message == f"register() requires {words} {made_for}, which is not installed"
     monkeypatch.setattr(plugin, "version", lambda name: "9.9")
-    assert f"{words} 9.9: it is made for {made_for}" in not_there("register()", server)
+    assert f"{words} {made_for}, but {words} 9.9 has" in not_there("register()", server)
 
 
 OPENED = [
@@ -82,7 +81,7 @@ OPENED = [
 
 
 @pytest.mark.parametrize("name", OPENED)
-def test_without_a_prompt_no_answer_is_lost_in_reasoning_that_nobody_opened(name):
+def test_response_without_prompt_is_not_lost_in_reasoning(name):
     fmt = get_format(name)
     calls = WIRES[name].one.rpartition(fmt.reasoning.end.strip())[2].lstrip()
     for text, content, count in (("Hi", "Hi", 0), (WIRES[name].says, "Hi", 0), (calls, "", 1)):
@@ -93,8 +92,8 @@ def test_without_a_prompt_no_answer_is_lost_in_reasoning_that_nobody_opened(name
         assert len(parser.message.tool_calls) == count
 
 
-def test_the_recipe_has_both_plugin_flags():
-    # The engine's own process imports only the second.
+def test_documentation_shows_both_plugin_flags():
+    # The process of the engine imports only the second plugin file.
     recipe = (Path(__file__).parents[2] / "docs" / "servers.md").read_text("utf-8")
     assert "--tool-parser-plugin plugin.py --reasoning-parser-plugin plugin.py" in recipe
 
@@ -107,7 +106,7 @@ ENDED = (
 
 @pytest.mark.parametrize("templates", [ENDED, {"default": ENDED, "rag": "{{ messages }}"}])
 @pytest.mark.parametrize("file", ["docs/servers.md", "examples/engines/vllm_plugin.py"])
-def test_the_recipe_finds_what_only_the_tokenizer_knows(file, templates):
+def test_documented_recipe_uses_the_tokenizer(file, templates):
     recipe = (Path(__file__).parents[2] / file).read_text("utf-8")
     (source,) = re.findall(r'register_vllm_parsers\("mine", (.*)\)', recipe)
     tokenizer = SimpleNamespace(chat_template=templates, bos_token="<s>", eos_token="<eos>")

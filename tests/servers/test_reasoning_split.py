@@ -1,4 +1,4 @@
-"""An output in two: what servers with two parsers need."""
+"""Splitting a response for servers with two parsers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..strategies.wire_json_and_tags import written
 
 
 @given(case=written())
-def test_the_reasoning_is_that_of_the_engine(case):
+def test_reasoning_equals_that_of_the_parser(case):
     fmt, turn, text = case
     split = ReasoningSplit(fmt)
     fed, ended = split.feed(text), split.finish()
@@ -32,7 +32,7 @@ def test_the_reasoning_is_that_of_the_engine(case):
         ("<|start|>model\n<think>a</think>\n\n", "Hi", (0, 0), 0),
     ],
 )
-def test_places_are_in_characters_of_the_output(prompt, text, span, rest_at):
+def test_spans_are_in_characters_of_the_response(prompt, text, span, rest_at):
     split = ReasoningSplit(TAGS, prompt=prompt)
     for char in text:
         split.feed(char)
@@ -40,7 +40,7 @@ def test_places_are_in_characters_of_the_output(prompt, text, span, rest_at):
     assert (split.span, split.rest_at) == (span, rest_at)
 
 
-def test_long_reasoning_is_not_kept():
+def test_long_reasoning_is_not_buffered():
     split = ReasoningSplit(TAGS)
     split.feed("<think>\n")
     for _ in range(1000):
@@ -51,7 +51,7 @@ def test_long_reasoning_is_not_kept():
 
 
 @given(text=st.text(" \n<think>/a", max_size=40), at=st.integers(0, 40))
-def test_nothing_is_lost(text, at):
+def test_text_is_never_lost(text, at):
     split = ReasoningSplit(TAGS)
     chunks = split.feed(text[:at]), split.feed(text[at:]), split.finish(), split.finish()
     reasoning, rest = ("".join(parts) for parts in zip(*chunks, strict=True))

@@ -1,4 +1,4 @@
-"""Prompts of short conversations, under the switches of a request."""
+"""Prompts of short conversations with the switches of a request."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ TOKENIZER = SimpleNamespace(chat_template=SOURCE, bos_token="", eos_token="")
         ({"deep": {5}}, ""),
     ],
 )
-def test_a_prompt_is_rendered_under_switches_of_any_name(switches, prompt):
+def test_prompt_is_rendered_with_any_switches(switches, prompt):
     assert rendered_prompt(TOKENIZER, switches) == prompt

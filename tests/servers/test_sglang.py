@@ -45,12 +45,12 @@ def made(source, **options):
 
 
 def as_calls(calls):
-    """The same without ids, which SGLang makes itself."""
+    """Return calls without ids, because SGLang creates them itself."""
     return [call[1:] for call in calls]
 
 
 def streamed(detector, texts, tools=None):
-    """All that a detector gives for an output: text, and name and parameters of each call."""
+    """Return the text, and the name and parameters of each call, for a streamed response."""
     deltas = []
     results = [detector.parse_streaming_increment(text, tools) for text in texts]
     for result in [*results, detector.finish(tools)]:
@@ -70,13 +70,13 @@ def whole(detector, text, tools=None):
 
 
 @pytest.mark.parametrize("method", PARAMETERS)
-def test_the_signatures_are_those_of_sglang(method):
+def test_signatures_equal_those_of_sglang(method):
     found = inspect.signature(getattr(SglangDetector, method)).parameters
     assert list(found) == PARAMETERS[method]
 
 
 @given(case=any_text, data=st.data(), tools=st.sampled_from([None, [], TOOLS]), start=st.booleans())
-def test_every_cut_gives_the_message_of_the_engine(case, data, tools, start):
+def test_result_equals_the_parser_for_all_chunkings(case, data, tools, start):
     fmt, text = case
     used, prompt = (fmt, "") if start else behind_reasoning(fmt)
     engine = StreamParser(used, tools=tools, prompt=prompt, reasoning="inline")
@@ -97,7 +97,7 @@ def test_every_cut_gives_the_message_of_the_engine(case, data, tools, start):
     assert detector.incomplete_tool_call_indices == unfinished
 
 
-def test_the_name_comes_first_and_alone():
+def test_first_item_of_a_call_has_only_the_name():
     detector = made(TAGS)
     assert detector.incomplete_tool_call_indices == set()
     result = detector.parse_streaming_increment(f"Hi\n{CALL}\n{OTHER}", [TOOL])
@@ -111,7 +111,7 @@ def test_the_name_comes_first_and_alone():
     assert detector.current_tool_name_sent
 
 
-def test_arguments_come_as_they_come():
+def test_arguments_are_streamed():
     detector = made(TAGS)
     chunks = ("Hi <ca", 'll>\n{"name": "f", "argu', 'ments": {"a": "b', 'c"', "}}\n</call>")
     results = [detector.parse_streaming_increment(chunk, [TOOL]) for chunk in chunks]
@@ -137,26 +137,26 @@ HAS = [
 
 
 @pytest.mark.parametrize(("fmt", "text", "has"), HAS)
-def test_a_marker_is_enough_to_look_for_calls(fmt, text, has):
+def test_has_tool_call_if_a_marker_occurs(fmt, text, has):
     assert made(fmt).has_tool_call(text) is has
 
 
-def test_calls_in_channels_are_known():
+def test_calls_in_channels_are_detected():
     wire = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
     assert made("gpt_oss").has_tool_call(wire)
-    # What stands round content is not content: SGLang would emit it.
+    # Markers around content need parsing, because SGLang would emit them.
     assert made("gpt_oss").has_tool_call("<|channel|>final<|message|>Hi")
     assert not made("hermes").has_tool_call("Hi")
 
 
 @pytest.mark.parametrize("tools", [[TOOL], [{"name": "f"}], None])
-def test_tools_may_be_of_any_make(tools):
+def test_tools_may_have_any_type(tools):
     for texts in chunkings(CALL):
         assert streamed(made(TAGS), texts, tools) == ("", [("f", '{"a": 1}')])
     assert whole(made(TAGS), CALL, []) == (CALL, [])
 
 
-def test_parsing_a_whole_output_leaves_the_stream_alone():
+def test_parsing_a_complete_response_keeps_the_stream_state():
     detector = made(TAGS)
     detector.parse_streaming_increment(CALL[:30], [TOOL])
     assert whole(detector, OTHER)[1] == [("g", '{"b": [true, "x"]}')]
@@ -165,19 +165,19 @@ def test_parsing_a_whole_output_leaves_the_stream_alone():
     assert detector.prev_tool_call_arr == [{"name": "f", "arguments": '{"a": 1}'}]
 
 
-def test_a_call_that_is_cut_off_is_reported():
+def test_truncated_call_is_reported_as_incomplete():
     detector = made(TAGS)
     assert streamed(detector, [CALL[: CALL.index("1}")]]) == ("", [("f", '{"a": ')])
     assert detector.incomplete_tool_call_indices == {0}
 
 
-def test_the_models_own_ids_are_reported():
+def test_ids_of_the_model_are_reported():
     text = '[CALLS][{"name": "f", "arguments": {}, "id": "abc"}]'
     assert made(LIST).detect_and_parse(text).calls[0].tool_call_id == "abc"
     assert made(TAGS).detect_and_parse(CALL).calls[0].tool_call_id is None
 
 
-def test_what_stands_round_arguments_is_told_where_it_can_be():
+def test_structure_info_is_limited_to_json_formats():
     detector = made(TAGS)
     assert not detector.parses_required_natively()
     with pytest.raises(NotImplementedError):
@@ -192,7 +192,7 @@ def test_what_stands_round_arguments_is_told_where_it_can_be():
 
 
 @pytest.mark.parametrize("name", ["hermes", "qwen3", "granite", "functionary_v31", "jamba"])
-def test_what_stands_round_arguments_is_what_the_parser_reads(name):
+def test_structure_info_round_trips_through_the_parser(name):
     detector = made(name)
     around = detector.structure_info()("f")
     (call,) = detector.detect_and_parse(around.begin + '{"a": 1}' + around.end).calls
@@ -200,12 +200,12 @@ def test_what_stands_round_arguments_is_what_the_parser_reads(name):
     assert around.begin.startswith(around.trigger)
 
 
-def test_without_xgrammar_there_is_no_structural_tag(monkeypatch):
+def test_structural_tag_requires_xgrammar(monkeypatch):
     monkeypatch.setitem(sys.modules, "xgrammar", None)
     assert not made(TAGS).supports_structural_tag()
 
 
-def test_with_xgrammar_a_tag_holds_to_strict_tools_and_one_call(monkeypatch):
+def test_structural_tag_respects_strict_tools_and_one_call(monkeypatch):
     tag = type("StructuralTag", (), {"model_validate": staticmethod(lambda made: made)})
     put(monkeypatch, "xgrammar", StructuralTag=tag)
     detector = made(TAGS)
@@ -223,11 +223,11 @@ def test_with_xgrammar_a_tag_holds_to_strict_tools_and_one_call(monkeypatch):
     assert "strictly" in str(detector.get_structural_tag(tools, "required"))
 
 
-def test_a_call_that_was_cut_is_no_call_of_a_whole_answer(caplog):
+def test_truncated_call_is_omitted_from_a_complete_response(caplog):
     cut = CALL[: CALL.index("1}")]
     result = made(TAGS).detect_and_parse(f"{OTHER}\n{cut}")
     assert [one.name for one in result.calls] == ["g"]
-    assert "cut off" in caplog.text
+    assert "truncated" in caplog.text
     detector = made(TAGS)
     assert streamed(detector, [OTHER, "\n", cut])[1][1] == ("f", '{"a": ')
     assert detector.incomplete_tool_call_indices == {1}
@@ -235,7 +235,7 @@ def test_a_call_that_was_cut_is_no_call_of_a_whole_answer(caplog):
 
 @pytest.mark.parametrize("forced", [True, False, None])
 @pytest.mark.parametrize("active", [True, False])
-def test_reasoning_is_split_off(forced, active):
+def test_reasoning_is_split_from_content(forced, active):
     for text in ("<think>\nhm\n</think>\n\nHi", "hm\n</think>\n\nHi"):
         detector = sglang_reasoning_detector(TAGS)
         for texts in chunkings(text):
@@ -251,7 +251,7 @@ def test_reasoning_is_split_off(forced, active):
             assert got == (("hm", "Hi") if opened else ("", text))
 
 
-def test_an_answer_that_is_all_reasoning_may_be_content():
+def test_response_of_reasoning_only_may_become_content():
     detector = sglang_reasoning_detector(TAGS)(force_reasoning=True, force_nonempty_content=True)
     result = detector.detect_and_parse("hm")
     assert (result.reasoning_text, result.normal_text) == ("", "hm")
@@ -259,14 +259,14 @@ def test_an_answer_that_is_all_reasoning_may_be_content():
     assert (result.reasoning_text, result.normal_text) == ("hm", "Hi")
 
 
-def test_an_answer_that_goes_on_is_in_the_state_of_its_beginning():
+def test_continued_response_starts_in_the_state_of_its_prefix():
     made_for = {"force_reasoning": False, "continue_final_message": True}
     kind = sglang_reasoning_detector(TAGS.replace(turn={"headers": ("<|start|>model\n",)}))
     result = kind(**made_for, previous_content="<think>\nI kn").detect_and_parse("ow</think>Hi")
     assert (result.reasoning_text, result.normal_text) == ("ow", "Hi")
 
 
-def test_sglang_gives_its_tokenizer_to_those_that_name_it():
+def test_detector_accepts_the_tokenizer():
     kind = sglang_detector(lambda tokenizer: TAGS if tokenizer.chat_template else UNMARKED)
     assert "tokenizer" in inspect.signature(kind).parameters
     assert kind(tokenizer=Tokens()).wire_format is TAGS
@@ -274,8 +274,8 @@ def test_sglang_gives_its_tokenizer_to_those_that_name_it():
 
 
 @pytest.mark.parametrize("extra", [(), ("tool_call_id",)])
-def test_with_sglang_the_classes_are_its_own(monkeypatch, extra):
-    with pytest.raises(UsageError, match="SGLang is installed"):
+def test_results_use_the_classes_of_sglang(monkeypatch, extra):
+    with pytest.raises(UsageError, match=r"requires SGLang .* not installed"):
         register_sglang_detector("mine", TAGS)
     table = install_sglang(monkeypatch, item=("tool_index", "name", "parameters", *extra))
     register_sglang_detector("mine", LIST)
@@ -289,7 +289,7 @@ def test_with_sglang_the_classes_are_its_own(monkeypatch, extra):
     assert result.calls[0].fields_set == {"tool_index", "name", "parameters", *extra}
 
 
-def test_objects_share_nothing():
+def test_objects_share_no_state():
     kind = sglang_detector(TAGS)
     one, two = kind(), kind()
     for first, second in zip(CALL + "  ", OTHER, strict=False):
@@ -308,7 +308,7 @@ def test_objects_share_nothing():
         ({"mode": "FORCED_OPEN", "verified": True}, "always"),
     ],
 )
-def test_sglang_learns_whether_a_prompt_opens_reasoning(changes, default):
+def test_reasoning_default_of_each_format(changes, default):
     changes = dict(changes)
     fmt = TAGS
     if mode := changes.pop("mode", None):

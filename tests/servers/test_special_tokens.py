@@ -1,4 +1,4 @@
-"""Which special tokens a server's tokenizer drops, held against the decoding of transformers."""
+"""Special tokens removed by a tokenizer, compared with the decoding of transformers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MARKER, STRAY = "<tool_call>", "<|reserved|>"
 
 
 def tokenizer(flags, named):
-    """A tokenizer with these added tokens, flagged as special or not; some it also names."""
-    # Large: it is imported where a test needs it.
+    """Return a tokenizer with added tokens, some of them flagged as special or also listed."""
+    # Imported lazily, because the package is large.
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     made = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0}, []))
     added = [tokenizers.AddedToken(text, special=flag) for text, flag in flags.items()]
@@ -27,7 +27,7 @@ def tokenizer(flags, named):
 
 
 @given(st.booleans(), st.booleans(), st.sets(st.sampled_from([MARKER, STRAY])))
-def test_what_decoding_drops_is_asked_for(marker, stray, named):
+def test_tokens_removed_by_decoding_are_requested(marker, stray, named):
     flags = {MARKER: marker, STRAY: stray}
     words = tokenizer(flags, [text for text in sorted(named) if flags[text]])
     text = MARKER + STRAY
@@ -37,7 +37,7 @@ def test_what_decoding_drops_is_asked_for(marker, stray, named):
     assert (STRAY in strays.feed(text) + strays.finish()) == (STRAY in decoded)
 
 
-def test_a_token_that_is_flagged_and_not_named_is_special():
+def test_flagged_token_is_special_without_being_listed():
     words = tokenizer({MARKER: True}, [])
     assert MARKER not in words.all_special_tokens
     assert needs_special_tokens(FMT, words)

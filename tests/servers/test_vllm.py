@@ -1,4 +1,4 @@
-"""vLLM's `ToolParser`, alone and behind a reasoning parser."""
+"""vLLM's `ToolParser`, alone and after a reasoning parser."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def made(source, **options):
 
 
 def whole(parser, text, given=None):
-    """What a whole output gives, as `fold` has it."""
+    """Return the result for a complete response in the form of `fold`."""
     info = parser.extract_tool_calls(text, given or request())
     assert info.tools_called == bool(info.tool_calls)
     assert all(call.type == "function" for call in info.tool_calls)
@@ -61,13 +61,13 @@ def whole(parser, text, given=None):
 
 
 @pytest.mark.parametrize("method", PARAMETERS)
-def test_the_signatures_are_those_of_vllm(method):
+def test_signatures_equal_those_of_vllm(method):
     found = inspect.signature(getattr(VllmToolParser, method)).parameters
     assert list(found) == PARAMETERS[method]
 
 
 @given(case=any_text, data=st.data(), tools=st.sampled_from([None, [], TOOLS]), start=st.booleans())
-def test_every_cut_gives_the_message_of_the_engine(case, data, tools, start):
+def test_result_equals_the_parser_for_all_chunkings(case, data, tools, start):
     fmt, text = case
     asked = request(tools=tools)
     used, prompt = (fmt, "") if start else behind_reasoning(fmt)
@@ -87,7 +87,7 @@ def test_every_cut_gives_the_message_of_the_engine(case, data, tools, start):
 
 
 @given(case=written(), data=st.data())
-def test_behind_its_reasoning_parser_it_gives_the_turn(case, data):
+def test_tool_parser_after_reasoning_parser_yields_the_turn(case, data):
     fmt, _, text = case
     engine = StreamParser(fmt, tools=TOOLS)
     engine.feed(text)
@@ -107,12 +107,12 @@ def test_behind_its_reasoning_parser_it_gives_the_turn(case, data):
 
 
 @pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "deepseekv31", "glm45", "kimi_k2"])
-def test_a_name_is_enough(name):
+def test_format_can_be_given_by_name(name):
     assert vllm_tool_parser(name)(Tokens()).wire_format == get_format(name)
     assert vllm_tool_parser(name).__name__.endswith("VllmToolParser")
 
 
-def test_the_tokenizer_may_say_the_format():
+def test_format_can_be_derived_from_the_tokenizer():
     seen = []
 
     def find(tokenizer):
@@ -128,14 +128,14 @@ def test_the_tokenizer_may_say_the_format():
     ("source", "says"),
     [("hermess", "did you mean 'hermes'"), ("{% if x %}", "analyze"), (7, "WireFormat")],
 )
-def test_what_is_no_format_is_refused_at_once(source, says):
+def test_invalid_source_is_rejected_early(source, says):
     with pytest.raises(UsageError, match=says):
         vllm_tool_parser(source)
     with pytest.raises(UsageError, match="NoneType"):
         vllm_tool_parser(lambda tokenizer: None)(Tokens())
 
 
-def test_a_call_begins_with_id_type_and_name_and_goes_on_without():
+def test_only_the_first_delta_has_id_type_and_name():
     parser = made(TAGS)
     got = [
         parser.extract_tool_calls_streaming("", chunk, chunk, [], [], [], request())
@@ -150,7 +150,7 @@ def test_a_call_begins_with_id_type_and_name_and_goes_on_without():
     assert got[4] is None
 
 
-def test_one_chunk_with_several_calls_has_one_entry_for_each():
+def test_chunk_with_several_calls_has_one_entry_per_call():
     parser = made(TAGS)
     text = f"Hi\n{CALL}\n{OTHER}"
     message = parser.extract_tool_calls_streaming("", text, text, [], [], [], request())
@@ -160,13 +160,13 @@ def test_one_chunk_with_several_calls_has_one_entry_for_each():
     assert (parser.current_tool_id, parser.current_tool_name_sent) == (1, True)
 
 
-def test_what_is_held_back_comes_at_the_end():
+def test_buffered_text_is_emitted_at_the_end():
     parser = made(TAGS)
     assert streamed(parser, ["a <cal"]) == ("a <cal", "", [])
     assert made(TAGS).finish_streaming() is None
 
 
-def test_nothing_has_begun_before_the_first_call():
+def test_attributes_before_the_first_call():
     parser = made(TAGS)
     assert (parser.current_tool_id, parser.current_tool_name_sent) == (-1, False)
     assert (parser.prev_tool_call_arr, parser.streamed_args_for_tool) == ([], [])
@@ -189,14 +189,14 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("fields", "names"), CHOICES)
-def test_a_request_may_be_of_any_make(fields, names):
+def test_request_may_have_any_type(fields, names):
     content, _, calls = streamed(made(TAGS), [CALL], request(**fields))
     assert [name for _, name, _ in calls] == names
     assert content == ("" if names else CALL)
     assert whole(made(TAGS), CALL, request(**fields)) == (content, "", calls)
 
 
-def test_the_constructor_takes_the_tools_where_the_request_has_none():
+def test_tools_may_be_passed_to_the_constructor():
     wire = "<tool_call>\n<function=f>\n<parameter=n>\n2\n</parameter>\n</function>\n</tool_call>"
     tool = {"name": "f", "parameters": {"properties": {"n": {"type": "string"}}}}
     kind = vllm_tool_parser("qwen3_coder")
@@ -208,13 +208,13 @@ def test_the_constructor_takes_the_tools_where_the_request_has_none():
         assert call.function.arguments == '{"n": "2"}'
 
 
-def test_policies_are_those_of_the_engine():
+def test_policies_are_passed_to_the_parser():
     asked = request(tools=[{"name": "g"}])
     parser = made(TAGS, policies=Policies(unknown_tool="text"))
     assert streamed(parser, [CALL], asked) == (CALL, "", [])
 
 
-def test_ids_are_new_in_each_turn_and_the_models_own_are_kept():
+def test_ids_are_unique_per_turn_and_ids_of_the_model_are_kept():
     kind = vllm_tool_parser(TAGS)
     first, second = (whole(kind(Tokens()), CALL)[2][0][0] for _ in range(2))
     assert first != second
@@ -222,14 +222,14 @@ def test_ids_are_new_in_each_turn_and_the_models_own_are_kept():
     assert whole(vllm_tool_parser(LIST)(Tokens()), text)[2] == [("abc", "f", "{}")]
 
 
-def test_reasoning_that_nobody_took_off_is_content():
+def test_remaining_reasoning_is_content():
     text = f"<think>\nhm\n</think>\n\nHi\n{CALL}"
     for got in (streamed(made(TAGS), list(text)), whole(made(TAGS), text)):
         assert got[0] == "<think>hm</think>Hi"
         assert [call[1] for call in got[2]] == ["f"]
 
 
-def test_vllm_says_whether_the_output_comes_whole():
+def test_skip_reasoning_parsing_reads_the_complete_response():
     text = f"hm\n[FINAL]\n{CALL}"
     behind, alone = made(DELIMITED), made(DELIMITED)
     alone.skip_reasoning_parsing = True  # as vLLM does without a reasoning parser
@@ -239,19 +239,19 @@ def test_vllm_says_whether_the_output_comes_whole():
     assert made(DELIMITED, whole=True).skip_reasoning_parsing
 
 
-def test_a_delimiter_that_no_prompt_can_show():
+def test_delimited_format_without_headers():
     fmt = DELIMITED.replace(turn={"headers": ()})
     assert len(streamed(made(fmt), [CALL])[2]) == 1
 
 
-def test_a_call_that_is_cut_off_is_emitted_as_it_is():
+def test_truncated_call_is_emitted_unchanged():
     text = CALL[: CALL.index("1}")]
     got = streamed(made(TAGS), list(text))
     assert got == whole(made(TAGS), text)
     assert got[2][0][2] == '{"a": '
 
 
-def test_objects_share_nothing():
+def test_objects_share_no_state():
     kind = vllm_tool_parser(TAGS, id_factory=call_id)
     one, two = kind(Tokens()), kind(Tokens())
     got = {one: [], two: []}
@@ -265,10 +265,10 @@ def test_objects_share_nothing():
 
 
 @pytest.mark.parametrize("fmt", [TAGS, UNMARKED, LIST, DELIMITED])
-def test_tokens_and_earlier_texts_are_not_looked_at(fmt):
+def test_tokens_and_earlier_texts_are_ignored(fmt):
     text = f"[CALLS][{CALL[7:-8]}]" if fmt is LIST else CALL
     if fmt is UNMARKED:
-        # No request says which tools there are: only a call in the format's own spelling is one.
+        # Without tools in the request, only the format's own spelling is a call.
         text = CALL[7:-8].replace("arguments", "parameters")
     for texts in chunkings(text):
         parser, so_far, got = made(fmt), "", []
@@ -281,7 +281,7 @@ def test_tokens_and_earlier_texts_are_not_looked_at(fmt):
         assert fold([*got, parser.finish_streaming()])[2][0][1:] == ("f", '{"a": 1}')
 
 
-def test_a_request_is_asked_to_keep_special_tokens(monkeypatch):
+def test_request_is_set_to_keep_special_tokens(monkeypatch):
     tools = [{"type": "function", "function": {"name": "f"}}]
     asked = request(skip_special_tokens=True, tools=tools)
     assert made(TAGS).adjust_request(asked) is asked
@@ -298,7 +298,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("field", "where"), PLACES)
-def test_with_vllm_the_classes_are_its_own(monkeypatch, field, where):
+def test_results_use_the_classes_of_vllm(monkeypatch, field, where):
     install_vllm(monkeypatch, reasoning=field, where=where)
     protocol = __import__(f"vllm.{where}", fromlist=["DeltaMessage"])
     parser = made(TAGS)
@@ -316,14 +316,14 @@ def test_with_vllm_the_classes_are_its_own(monkeypatch, field, where):
 
 
 def test_plugins_are_registered_under_a_name(monkeypatch):
-    with pytest.raises(UsageError, match="vLLM is installed"):
+    with pytest.raises(UsageError, match=r"requires vLLM .* not installed"):
         register_vllm_parsers("mine", TAGS)
     tools, thoughts = install_vllm(monkeypatch)
     register_vllm_parsers("mine", TAGS, call_ends_reasoning=True)
     register_vllm_parsers("channels", "gpt_oss")
     register_vllm_parsers("found", lambda tokenizer: TAGS)
     assert list(tools.registered) == ["mine", "channels", "found"]
-    # vLLM reads gpt-oss's reasoning itself, and no parser can split it off.
+    # vLLM reads the reasoning of gpt-oss itself, because it cannot be split off.
     assert list(thoughts.registered) == ["mine", "found"]
     assert thoughts.registered["mine"].call_ends_reasoning
     parser = tools.registered["mine"](Tokens())
@@ -332,13 +332,13 @@ def test_plugins_are_registered_under_a_name(monkeypatch):
     assert streamed(tools.registered["found"](Tokens()), [CALL])[2][0][1] == "f"
 
 
-def test_a_format_that_users_registered_has_a_parser_too():
+def test_registered_format_has_a_parser():
     register_format("adapters-own", TAGS, replace=True)
     assert vllm_tool_parser("adapters-own").__name__ == "AdaptersOwnVllmToolParser"
 
 
 @pytest.mark.parametrize("name", sorted(name for name, wire in WIRES.items() if wire.one))
-def test_every_named_format_is_served(name):
+def test_every_named_format_is_supported(name):
     wire, fmt = WIRES[name], get_format(name)
     thinks = wire.thinks.endswith("Hi") and not fmt.channels.message
     text = wire.thinks.removesuffix("Hi") + wire.one if thinks else wire.one

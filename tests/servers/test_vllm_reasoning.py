@@ -1,4 +1,4 @@
-"""vLLM's `ReasoningParser`: answers in text and in tokens."""
+"""vLLM's `ReasoningParser` for text and tokens."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def made(fmt, **options):
 
 
 def streamed(parser, texts):
-    """Reasoning and rest of an output, in a stream."""
+    """Return the reasoning and the rest of a streamed response."""
     got = [parser.extract_reasoning_streaming("", text, text, [], [], ids(text)) for text in texts]
     content, reasoning, calls = fold([*got, parser.finish_streaming()])
     assert not calls
@@ -53,13 +53,13 @@ def streamed(parser, texts):
 
 
 @pytest.mark.parametrize("method", PARAMETERS)
-def test_the_signatures_are_those_of_vllm(method):
+def test_signatures_equal_those_of_vllm(method):
     found = inspect.signature(getattr(VllmReasoningParser, method)).parameters
     assert list(found) == PARAMETERS[method]
 
 
 @given(case=any_text, data=st.data(), ends=st.booleans())
-def test_every_cut_gives_the_same_and_nothing_of_the_rest_is_touched(case, data, ends):
+def test_result_is_independent_of_chunks_and_rest_is_unchanged(case, data, ends):
     fmt, text = case
     whole = made(fmt, call_ends_reasoning=ends).extract_reasoning(text, request())
     reasoning, rest = (part or "" for part in whole)
@@ -90,14 +90,14 @@ OUTPUTS = [
 
 
 @pytest.mark.parametrize(("fmt", "text", "parts"), [row[1:] for row in OUTPUTS], ids=lambda v: "")
-def test_an_output_in_two(fmt, text, parts):
+def test_response_is_split_into_reasoning_and_rest(fmt, text, parts):
     assert made(fmt).extract_reasoning(text) == parts
     assert made(fmt).extract_reasoning_content(text) == parts
     for texts in chunkings(text):
         assert streamed(made(fmt), texts) == parts
 
 
-def test_a_call_may_end_reasoning():
+def test_call_may_end_reasoning():
     text = f"<think>\na{CALL}"
     for texts in chunkings(text):
         parser = made(TAGS, call_ends_reasoning=True)
@@ -105,7 +105,7 @@ def test_a_call_may_end_reasoning():
         assert parser.has_engine_confirmed_reasoning_end()
 
 
-def test_the_end_is_confirmed_when_it_is_certain():
+def test_reasoning_end_is_confirmed_once_certain():
     parser = made(TAGS)
     steps = []
     assert not parser.has_engine_confirmed_reasoning_end()
@@ -116,7 +116,7 @@ def test_the_end_is_confirmed_when_it_is_certain():
     assert parser.finish_streaming() is None
 
 
-def test_it_is_confirmed_too_where_an_answer_has_no_reasoning():
+def test_reasoning_end_is_confirmed_without_reasoning():
     parser = made(TAGS)
     message = parser.extract_reasoning_streaming("", "Hi", "Hi", [], [], [])
     assert message.content == "Hi"
@@ -150,12 +150,12 @@ PROMPTS = [
 
 
 @pytest.mark.parametrize(("fmt", "text", "over"), PROMPTS)
-def test_tokens_say_whether_reasoning_is_over(fmt, text, over):
+def test_reasoning_end_is_detected_in_tokens(fmt, text, over):
     assert made(fmt).is_reasoning_end(ids(text)) is over
     assert made(fmt).reasoning_ended_in_prompt(ids(text)) is over
 
 
-def test_the_last_step_of_an_output_may_end_reasoning():
+def test_last_step_may_end_reasoning():
     text = "<think>\nhm\n</think>\n\nHi"
     end = text.index("</think>") + len("</think>")
     for count in (1, 3):
@@ -171,7 +171,7 @@ def test_the_last_step_of_an_output_may_end_reasoning():
     assert not made(TAGS).is_reasoning_end_streaming(ids("<think>a<call>"), ids(">"))
 
 
-def test_a_prompt_sets_the_state_to_start_in():
+def test_prompt_determines_the_initial_state():
     parser = made(TAGS)
     parser.adjust_initial_state_from_prompt(ids(OLD + "<think>\n"))
     assert streamed(parser, list("hm\n</think>\n\nHi")) == ("hm", "Hi")
@@ -194,13 +194,13 @@ def test_a_prompt_sets_the_state_to_start_in():
         (NONE, "Hi", "Hi", 0),
     ],
 )
-def test_tokens_are_counted_and_parted(fmt, text, content, count):
+def test_reasoning_tokens_are_counted_and_content_extracted(fmt, text, content, count):
     parser = made(fmt)
     assert parser.extract_content_ids(ids(text)) == ids(content)
     assert parser.count_reasoning_tokens(ids(text)) == count
 
 
-def test_a_prompt_that_opens_or_closes_reasoning_need_not_be_known():
+def test_unknown_prompt_may_open_or_close_reasoning():
     closed = {
         "headers": ("<|start|>model\n",),
         "generation_prompt": "<|start|>model\n<think></think>",
@@ -216,25 +216,25 @@ def test_a_prompt_that_opens_or_closes_reasoning_need_not_be_known():
         assert streamed(parser, list("hm</think>Hi")) == ("hm", "Hi")
 
 
-def test_markers_are_reported():
+def test_reasoning_markers_are_attributes():
     assert made(TAGS).reasoning_start_str == "<think>"
     assert made(TAGS).reasoning_end_str == "</think>"
     assert (made(NONE).reasoning_start_str, made(NONE).reasoning_end_str) == (None, None)
 
 
-def test_special_tokens_are_asked_for():
+def test_special_tokens_are_requested():
     asked = request(skip_special_tokens=True)
     assert made(LIST).adjust_request(asked).skip_special_tokens is False
 
 
-def test_what_cannot_be_done_is_refused():
+def test_unsupported_use_is_rejected():
     with pytest.raises(UsageError, match="StreamParser"):
         made("gpt_oss")
     with pytest.raises(UsageError, match="tokenizer"):
         vllm_reasoning_parser(TAGS)().is_reasoning_end([1])
 
 
-def test_objects_share_nothing():
+def test_objects_share_no_state():
     kind = vllm_reasoning_parser(TAGS)
     one, two = kind(Tokens()), kind(Tokens())
     one.extract_reasoning_streaming("", "", "<think>a", [], [], [])

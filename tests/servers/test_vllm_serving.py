@@ -1,4 +1,4 @@
-"""What vLLM's serving asks of the plugins, each point where it went wrong once."""
+"""Regression tests for the use of the plugins in vLLM's serving code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMED = {"type": "function", "function": {"name": "f"}}
 
 
 class Special(Tokens):
-    """A tokenizer with special tokens, and a token for each other character."""
+    """A tokenizer with special tokens, and one token per other character."""
 
     special = ("<call>", "<|pad|>")
     all_special_tokens = special
@@ -46,7 +46,7 @@ def both(fmt, **options):
         (PROMPT, f"Hi\n{CALL}", "", "Hi"),
     ],
 )
-def test_a_whole_answer_starts_where_its_prompt_ends(prompt, text, reasoning, content):
+def test_complete_response_starts_in_the_state_of_its_prompt(prompt, text, reasoning, content):
     forced = TAGS.replace(reasoning={"mode": "FORCED_OPEN"}, turn={"generation_prompt": OPENED})
     for fmt in (TAGS, forced):
         thinking, calling = both(fmt)
@@ -64,7 +64,7 @@ def test_a_whole_answer_starts_where_its_prompt_ends(prompt, text, reasoning, co
         (NAMED, '{"a": 1}', [("f", '{"a": 1}')]),
     ],
 )
-def test_forced_calls_in_json_are_read_streamed_and_whole(fmt, choice, text, calls):
+def test_forced_calls_in_json_are_parsed(fmt, choice, text, calls):
     schema = {"type": "array"} if choice == "required" else {"type": "object"}
     tools = [{"name": name} for name in ("f", "g")]
     outputs = SimpleNamespace(json=schema, structural_tag=None)
@@ -76,12 +76,12 @@ def test_forced_calls_in_json_are_read_streamed_and_whole(fmt, choice, text, cal
     assert [(one.function.name, one.function.arguments) for one in info.tool_calls] == calls
 
 
-def test_vllm_reads_no_forced_call_itself():
+def test_forced_calls_are_left_to_the_plugin():
     assert vllm_tool_parser(TAGS).supports_required_and_named is False
     assert vllm_tool_parser(TAGS).structural_tag_model
 
 
-def test_a_schema_that_the_user_gave_is_not_that_of_calls():
+def test_schema_of_the_user_is_not_a_schema_of_calls():
     outputs = SimpleNamespace(json={"type": "array"}, structural_tag=None)
     assert calls_of(request(tools=[NAMED], structured_outputs=outputs)) == "format"
     outputs = SimpleNamespace(json='{"type": "object"}', structural_tag=None)
@@ -89,7 +89,7 @@ def test_a_schema_that_the_user_gave_is_not_that_of_calls():
     assert calls_of(asked) == "format"
 
 
-def test_where_no_tag_can_be_had_forced_calls_are_held_to_json(monkeypatch):
+def test_forced_calls_without_a_tag_are_constrained_to_json(monkeypatch):
     put(
         monkeypatch,
         "vllm.tool_parsers.utils",
@@ -115,8 +115,8 @@ def test_where_no_tag_can_be_had_forced_calls_are_held_to_json(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["hermes", "kimi_k2", "mistral"])
-def test_arguments_of_a_tool_that_says_it_is_not_strict_are_free(monkeypatch, name):
-    """`False` is what the SDKs send; all but empty arguments were refused."""
+def test_arguments_of_explicitly_nonstrict_tools_are_free(monkeypatch, name):
+    """SDKs send `False`, and all arguments except empty ones were refused."""
     tag = type("StructuralTag", (), {"model_validate": staticmethod(lambda made: made)})
     put(monkeypatch, "xgrammar", StructuralTag=tag)
     tool = {"name": "f", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}
@@ -128,7 +128,7 @@ def test_arguments_of_a_tool_that_says_it_is_not_strict_are_free(monkeypatch, na
     assert "f-other" in str(free)
 
 
-def test_structural_tags_hold_to_strict_tools_and_to_one_call(monkeypatch):
+def test_structural_tag_respects_strict_tools_and_one_call(monkeypatch):
     tag = type("StructuralTag", (), {"model_validate": staticmethod(lambda made: made)})
     put(monkeypatch, "xgrammar", StructuralTag=tag)
     schema = {"type": "object", "properties": {"strictly": {"type": "string"}}}
@@ -153,9 +153,7 @@ TAGGED = [name for name in WIRES if get_format(name).tools.format in SEPARATE]
 
 
 @pytest.mark.parametrize("name", TAGGED)
-def test_a_tool_that_is_not_strict_keeps_its_arguments_where_each_stands_for_itself(
-    monkeypatch, name
-):
+def test_nonstrict_tool_keeps_argument_names_in_tagged_formats(monkeypatch, name):
     tag = type("StructuralTag", (), {"model_validate": staticmethod(lambda made: made)})
     put(monkeypatch, "xgrammar", StructuralTag=tag)
     properties = {"city": {"type": "string"}, "days": {"enum": ["overmorrow"]}}
@@ -167,7 +165,7 @@ def test_a_tool_that_is_not_strict_keeps_its_arguments_where_each_stands_for_its
     assert "city" in free
     assert "days" in free
     assert "overmorrow" not in free
-    # Arguments of any name cannot be said: then calls are forced as JSON.
+    # A tag cannot express arguments with any names, so calls are forced as JSON.
     tool["parameters"] = {"type": "object"}
     assert parser.get_structural_tag(asked) is None
 
@@ -192,14 +190,14 @@ SEARCH = {"type": "web_search"}
         ([NAMED], {"type": "allowed_tools", "mode": "required", "tools": [SEARCH]}, []),
     ],
 )
-def test_tools_that_are_no_functions_are_no_crash(tools, choice, names):
+def test_tools_other_than_functions_are_ignored(tools, choice, names):
     asked = request(tools=tools, tool_choice=choice)
     got = streamed(vllm_tool_parser(TAGS)(Tokens()), list(CALL), asked)
     assert [call[1] for call in got[2]] == names
     assert got[0] == ("" if names else CALL)
 
 
-def test_custom_tools_and_namespaces_are_called_as_functions():
+def test_custom_tools_and_namespaces_become_functions():
     wire = (
         "<tool_call>\n<function={}>\n<parameter=input>\n12\n</parameter>\n</function>\n</tool_call>"
     )
@@ -211,7 +209,7 @@ def test_custom_tools_and_namespaces_are_called_as_functions():
     assert not parser.extract_tool_calls(wire.format("f"), asked).tools_called
 
 
-def test_a_grammar_begins_where_an_answer_does_not_reason():
+def test_reasoning_is_over_in_a_response_without_it():
     for before in ("", PROMPT, CLOSED):
         parser, text = vllm_reasoning_parser(TAGS)(Tokens()), before + "Hi, you"
         steps = [
@@ -221,7 +219,7 @@ def test_a_grammar_begins_where_an_answer_does_not_reason():
         assert all(steps)
 
 
-def test_drafts_of_tokens_that_are_taken_back_change_nothing():
+def test_withdrawn_draft_tokens_have_no_effect():
     parser, text = vllm_reasoning_parser(TAGS)(Tokens()), PROMPT + "<think>\nhm"
     for end in range(len(PROMPT) + len("<think>"), len(text) + 1):
         draft = text[:end] + "</think>"
@@ -230,7 +228,7 @@ def test_drafts_of_tokens_that_are_taken_back_change_nothing():
 
 
 @pytest.mark.parametrize("name", ["gemma4"])
-def test_behind_a_tool_response_the_turn_may_reason_anew(name):
+def test_turn_may_reason_again_after_a_tool_response(name):
     fmt = get_format(name)
     prompt = fmt.turn.headers[0] + WIRES[name].thinks.removesuffix("Hi") + WIRES[name].one
     prompt += "<|tool_response>response:f{n:1}<tool_response|>"
@@ -243,7 +241,7 @@ def test_behind_a_tool_response_the_turn_may_reason_anew(name):
         assert (got[0] or "", got[1]) == (message.reasoning_content, "Hi")
 
 
-def test_switches_of_the_template_say_how_a_prompt_ends_that_is_not_known():
+def test_template_switches_determine_an_unknown_prompt():
     tokenizer = Tokens()
     tokenizer.chat_template = (
         "{% for message in messages %}<|start|>{{ message.role }}\n{{ message.content }}<|end|>"
@@ -256,7 +254,7 @@ def test_switches_of_the_template_say_how_a_prompt_ends_that_is_not_known():
         assert parser.extract_reasoning("hm</think>Hi") == expected
 
 
-def test_reasoning_that_was_left_open_may_be_content_too():
+def test_unclosed_reasoning_may_be_copied_to_content():
     for policies, copied in ((Policies(unclosed_reasoning="copy"), "hm"), (Policies(), None)):
         kind = vllm_reasoning_parser(TAGS, policies=policies)
         for texts in chunkings("<think>\nhm"):
@@ -266,17 +264,17 @@ def test_reasoning_that_was_left_open_may_be_content_too():
             assert parser.get_streaming_fallback_content("", None) == copied
             parser.finish_streaming()
         assert kind(Tokens()).extract_reasoning("<think>\nhm") == ("hm", copied)
-        # A draft is no call: nothing that the tool parser could take for one.
+        # A draft is not copied, because the tool parser could read it as a call.
         assert kind(Tokens()).extract_reasoning(f"<think>\nhm{CALL}")[1] is None
 
 
 def owner(**parsers):
-    """vLLM's `Parser`, as far as it has classes of parsers."""
+    """A fake of vLLM's `Parser` with the classes of its parsers."""
     return type("Parser", (), {"reasoning_parser_cls": None, "tool_parser_cls": None} | parsers)
 
 
 @pytest.mark.parametrize("name", ["ernie45", "granite", "hunyuan_a13b", "command_r7b", "qwen3"])
-def test_a_reasoning_parser_alone_leaves_no_markers(name):
+def test_reasoning_parser_without_tool_parser_leaves_no_markers(name):
     fmt, text = get_format(name), WIRES.get(name, WIRES["qwen25"]).thinks
     kind = vllm_reasoning_parser(fmt)
     assert owner(reasoning_parser_cls=kind, tool_parser_cls=object).reasoning_parser_cls is kind
@@ -295,7 +293,7 @@ def test_a_reasoning_parser_alone_leaves_no_markers(name):
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_special_tokens_of_no_meaning_are_dropped(known):
+def test_stray_special_tokens_are_removed(known):
     text = "a<|pad|>b<|pa"
     for texts in ([text], list(text), ["a<|p", "ad|>b<|pa"]):
         parser = vllm_tool_parser(TAGS)(Special())
@@ -312,13 +310,13 @@ def test_special_tokens_of_no_meaning_are_dropped(known):
     assert kept.extract_tool_calls(text, None).content == text
 
 
-def test_text_that_looks_like_a_special_token_stays_where_tokens_are_known():
+def test_text_like_a_special_token_is_kept_with_token_ids():
     parser, text = vllm_tool_parser(TAGS)(Special()), "a<|pad|>b"
     got = parser.extract_tool_calls_streaming("", "", text, [], [], ids(text), request())
     assert got.content == text
 
 
-def test_special_tokens_are_asked_for_only_where_a_marker_is_one():
+def test_special_tokens_are_requested_only_if_needed():
     tools = [{"type": "function", "function": {"name": "f"}}]
     for fmt, needed in ((TAGS, True), (LIST, False)):
         asked = request(skip_special_tokens=True, tools=tools)
@@ -329,7 +327,7 @@ def test_special_tokens_are_asked_for_only_where_a_marker_is_one():
         assert asked.skip_special_tokens is not needed
 
 
-def test_both_parsers_behind_each_other_give_the_same_streamed_and_whole():
+def test_both_parsers_agree_streamed_and_complete():
     for prompt, text in ((OPENED, f"hm</think>Hi{CALL}"), (PROMPT, f"<think>hm</think>{CALL}")):
         for texts in chunkings(text):
             thinking, calling = both(TAGS)
@@ -342,18 +340,18 @@ def test_both_parsers_behind_each_other_give_the_same_streamed_and_whole():
             assert [call[1:] for call in got[2]] == [call[1:] for call in whole[2]] != []
 
 
-def test_special_tokens_are_left_alone_where_nothing_can_be_called():
+def test_special_tokens_are_not_requested_without_callable_tools():
     tools = [{"type": "function", "function": {"name": "f"}}]
     for fields in ({"tools": None}, {"tools": tools, "tool_choice": "none"}):
         asked = request(skip_special_tokens=True, **fields)
         assert vllm_tool_parser(TAGS)(Special()).adjust_request(asked).skip_special_tokens
-        # Without a reasoning parser this one reads reasoning too.
+        # Without a reasoning parser, the tool parser reads reasoning, too.
         alone = vllm_tool_parser(TAGS)(Special())
         alone.skip_reasoning_parsing = True
         assert not alone.adjust_request(asked).skip_special_tokens
 
 
-def test_no_spaces_are_written_round_special_tokens():
+def test_spaces_around_special_tokens_are_disabled():
     for made in (vllm_tool_parser(TAGS), vllm_reasoning_parser(TAGS)):
         tools = [{"type": "function", "function": {"name": "f"}}]
         asked = request(tools=tools, spaces_between_special_tokens=True)

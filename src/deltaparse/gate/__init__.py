@@ -1,35 +1,35 @@
-"""The fail-closed gate between what a model wrote and what is executed.
+"""A fail-closed gate between a model's response and the execution of its calls.
 
     primary      <tool name="search_web">{"query": "..."}</tool>     anywhere in the prose
-    fallback A   {"tool": "search_web", "arguments": {"query": "..."}}      the whole output
-    fallback B   [search_web(query="...")]                                  the whole output
+    fallback A   {"tool": "search_web", "arguments": {"query": "..."}}     the complete response
+    fallback B   [search_web(query="...")]                                 the complete response
 
-Two phases. `ToolGate.extract` finds candidates in text; it executes nothing, decides nothing and
-knows no tool. `ToolGate.validate` holds them to the allow-list and to each tool's schema, and alone
-makes calls that may be executed. In doubt the answer is no, with a reason in a word and, if the
-model meant to call, a request to write the call again.
+The gate has two phases. `ToolGate.extract` finds candidates in text, without the list of tools.
+`ToolGate.validate` checks them against the allow-list and each tool's schema. Only phase two
+creates executable calls. In doubt the calls are refused, with a reason code. If the model meant to
+call a tool, the decision includes a request to write the call again.
 
-What a candidate is, and its neighbours that are none (SECURITY.md has the same at length):
+Accepted candidates and refused text (SECURITY.md has the details):
 
-    where                    a candidate                     none, or refused
+    subject                  accepted                        refused or ignored
     -----------------------  ------------------------------  -----------------------------------
-    parser, text and format  what the parser calls a call    all else, a tag in content too
-    what is round a call     prose, what is closed           a fence, a quotation, an element
+    parser, text and format  the calls of the parser         anything else, also tags in content
+    text around a call       prose, closed delimiters        a fence, a quotation, an element
     message                  its calls, or a tag in content  both; a tag before reasoning
-    the call                 whole                           cut off, repaired, a member twice
-    a call in no markers     alone in its turn               with text before or behind it
+    the call                 complete                        truncated, repaired, duplicate members
+    unmarked calls           alone in the turn               with text before or after them
     the turn                 no issue, or a harmless one     any other issue of the parser
-    reasoning                behind it                       in it, or before its end
-    quotation marks          behind the closing one          between, beside, behind one left open
-    code                     behind it                       in a fence, a span, indented
+    reasoning                after it                        in it, or before its end
+    quotation marks          after the closing mark          between, next to, after an unclosed one
+    code                     after it                        in a fence, in a span, indented
     a line                   prose, lists                    block quotes, tables, prompts
-    struck out               behind it                       between ~~ or ~
-    elements                 behind them                     between both ends, before the end alone
-    the end of the turn      before it                       behind it, or if more follows
-    a fallback               all of the output, with intent  beside anything
+    struck out               after it                        between ~~ or ~
+    elements                 after them                      between the tags, before a lone end tag
+    the end of the turn      before it                       after it, or if more text follows
+    a fallback               the response, with intent       next to any other text
 
-Users import what is here. The rules of each step stand at the top of its module: `tags` for the
-primary format, `fallbacks`, `payload` for arguments, `schemas`, and `validation` for the decision.
+Import the public names from here. Each module starts with its rules: `tags` for the primary format,
+`fallbacks`, `strict_arguments`, `schemas`, and `validation` for the decision.
 """
 
 from .decision import Candidate, Candidates, Decision, ExecutableCall, Reason

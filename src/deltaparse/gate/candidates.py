@@ -1,10 +1,9 @@
-"""Phase one: from an output to candidates. It only reads text, and knows no tool.
+"""Phase one: extract candidates from a response. It only reads text and has no list of tools.
 
-The primary format wins: where one of its markers stands, no fallback is tried. Of a `Message` its
-calls are candidates of the primary format, since they stood in the markers of the model's own
-format, unless what stands round them is certain to set them apart; reasoning is never read. What
-stands before and after reasoning is not joined. With the format at hand, in a parser or to parse
-with, what the parser calls no call is none.
+The primary format has priority. If the text contains one of its markers, no fallback is tried. The
+calls of a `Message` are candidates of the primary format, because they had the model's own markers.
+They are refused if the surrounding text quotes them. Reasoning is never read, and the text before
+it is not joined with the text after it. If the format is given, only the parser's calls count.
 """
 
 from __future__ import annotations
@@ -49,18 +48,18 @@ HARMLESS_ISSUES = frozenset(
         "late_id",
     }
 )
-"""Kinds of issue with which the calls are still what the model plainly said. No others are."""
+"""The only kinds of issues with which a response may pass. They leave its calls unambiguous."""
 
 PLACED_ISSUES = frozenset({"tool_in_reasoning", "orphan_marker", "invalid_text"})
-"""Kinds that are harmless where they are certain to be about other text than that of the calls."""
+"""Kinds of issues with which a response may pass if their spans are clear of all calls."""
 
 BEGUN = frozenset({"not_a_call", "truncated"})
-"""What becomes of attempts that no call of the message shows, and maybe no issue."""
+"""Statuses of attempted calls without a call in the message, and perhaps without an issue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionRules:
-    """What phase one goes by: markers of intent, the fallbacks, and the size of a snippet."""
+    """Settings of phase one: intent markers, enabled fallbacks, and the size limit of a snippet."""
 
     intents: tuple[str, ...]
     fallbacks: frozenset[str]
@@ -70,9 +69,13 @@ class ExtractionRules:
 def extract_text(
     text: str, rules: ExtractionRules, *, intent: bool = False, prompt: str = ""
 ) -> Candidates:
-    """Find the candidates of a raw output; `intent` says that one was stated elsewhere.
+    """Return the candidates of a raw response.
 
-    Ids are made from `prompt` and the candidate, not from where it stands.
+    Args:
+        text: the response.
+        rules: the settings of this phase.
+        intent: the model stated its intent outside of the response.
+        prompt: part of each id. Ids depend on the prompt and the candidate, not on its position.
     """
     body = after_reasoning(text).strip(SPACE)
     denied = starts_with(body, DENIAL)
@@ -83,7 +86,7 @@ def extract_text(
     flaw: Reason | None = None
     detail = ""
     if tags and all(tag.quoted for tag in tags):
-        detail = "what looks like a call stands in code or in a quotation"
+        detail = "the call is inside code or a quotation"
         return Candidates(mode="none", intent=stated, flaw="quoted", detail=detail)
     if tags:
         mode = "primary"
@@ -93,9 +96,9 @@ def extract_text(
             for n, tag in enumerate(calls)
         ]
         if any(tag.quoted for tag in tags):
-            flaw, detail = "ambiguous", "there are calls, and quoted ones beside them"
+            flaw, detail = "ambiguous", "the response contains both calls and quoted calls"
         elif any(tag.stray for tag in tags):
-            flaw, detail = "malformed_call", "a closing marker closes nothing"
+            flaw, detail = "malformed_call", "a closing marker has no opening marker"
     else:
         mode, parts = snippets(body, rules.fallbacks, rules.snippet_bytes)
         found = [
@@ -103,7 +106,7 @@ def extract_text(
             for n, (name, payload, broken) in enumerate(parts)
         ]
     if denied and mode != "none":
-        flaw, detail = "intent_denied", f"the output says {DENIAL!r} and calls one all the same"
+        flaw, detail = "intent_denied", f"the response begins with {DENIAL!r} but contains a call"
     return Candidates(mode=mode, found=tuple(found), intent=stated, flaw=flaw, detail=detail)
 
 
@@ -116,9 +119,9 @@ def extract_message(
     prompt: str = "",
     parsed: bool = False,
 ) -> Candidates:
-    """Find the candidates of a message: its calls, or else what its content has as a raw output.
+    """Return the candidates of a message: its calls, or else the candidates in its content.
 
-    `parsed`: its format is at hand, and in content there are no calls.
+    If `parsed`, the format of the message is known, so its content cannot contain calls.
     """
     contents = _contents(message.parts)
     tags = [
@@ -133,60 +136,60 @@ def extract_message(
         text = contents[-1] if contents else ""
         candidates = extract_text(text, rules, intent=intent, prompt=prompt)
     if calls and any(tags):
-        candidates = _refused(candidates, "ambiguous", "there are calls of two formats")
-    elif any(len(texts) > 1 and sets_apart(texts) for texts in _round_calls(message.parts)):
-        candidates = _refused(candidates, "ambiguous", "a call stands in what is set apart")
+        candidates = _refused(candidates, "ambiguous", "the response contains calls in two formats")
+    elif any(len(texts) > 1 and sets_apart(texts) for texts in _texts_of_runs(message.parts)):
+        candidates = _refused(candidates, "ambiguous", "a call is inside code or a quotation")
     elif message.unproven:
-        detail = "text stands beside a call that nothing but its look tells from text"
+        detail = "an unmarked call has text next to it"
         candidates = _refused(candidates, "ambiguous", detail)
-    elif calls and others_speak(_round_all_calls(message.parts)):
-        candidates = _refused(candidates, "ambiguous", "somebody else may speak before a call")
-    elif _ends_reasoning_behind_a_call(message):
-        candidates = _refused(candidates, "ambiguous", "what ends reasoning stands behind a call")
+    elif calls and others_speak(_texts_around_calls(message.parts)):
+        candidates = _refused(candidates, "ambiguous", "another speaker may begin before a call")
+    elif _ends_reasoning_after_a_call(message):
+        candidates = _refused(candidates, "ambiguous", "reasoning ends after a call")
     elif any(tags[:-1]):
-        detail = "there is a call before reasoning, and text after it"
+        detail = "a call precedes reasoning, and text follows it"
         candidates = _refused(candidates, "ambiguous", detail)
     issues = {*message.issues, *issues}
     kinds = _blocking(issues, calls) | _calls_kept_as_text(issues, calls)
     for call in calls:
         kinds |= _odd(call)
-    # Most of these have an issue, which says more.
+    # Most unfinished attempts also have an issue, whose kind is more specific.
     kinds = kinds or _begun(message)
     return _reported(candidates, kinds) if candidates.mode != "none" else candidates
 
 
 def extract_call(call: ToolCall, issues: Iterable[Issue] = ()) -> Candidates:
-    """Make the one candidate of a call that a parser has read."""
+    """Return the candidate for one call of a parser."""
     candidates = Candidates(mode="primary", found=(_called(call),), parsed=True)
     return _reported(candidates, _blocking(issues, [call]) | _odd(call))
 
 
 def _refused(candidates: Candidates, flaw: Reason, detail: str) -> Candidates:
-    """The candidates of an output that is refused as a whole."""
+    """Return the candidates with a flaw, for which phase two refuses the response."""
     return replace(candidates, flaw=flaw, detail=detail)
 
 
 def _reported(candidates: Candidates, kinds: Collection[str]) -> Candidates:
-    """The candidates of an output of which a parser reports such issues, if any."""
+    """Return the candidates, refused if the parser reported issues of any `kinds`."""
     if not kinds:
         return candidates
-    return _refused(candidates, "parser_issue", f"the parser reports {', '.join(sorted(kinds))}")
+    return _refused(candidates, "parser_issue", f"the parser reported {', '.join(sorted(kinds))}")
 
 
 def _called(call: ToolCall) -> Candidate:
-    """The candidate that a call is."""
+    """Return the candidate for a parsed call."""
     flaw: Reason | None = None if call.complete else "incomplete"
     return Candidate(id=call.id, mode="primary", name=call.name, payload=call.arguments, flaw=flaw)
 
 
 def _odd(call: ToolCall) -> set[str]:
-    """The kinds of issue for which a call is refused, as far as it shows them itself."""
+    """Return the kinds of the call's own issues for which it is refused."""
     kinds = call.issues - HARMLESS_ISSUES
     return {*kinds, "repaired_arguments"} if call.repaired else set(kinds)
 
 
 def _blocking(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> set[str]:
-    """The kinds of issue for which an output with these calls is refused."""
+    """Return the kinds of issues for which a response with these calls is refused."""
     spans = _spans(calls)
     return {
         issue.kind
@@ -197,10 +200,10 @@ def _blocking(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> set[str]:
 
 
 def _calls_kept_as_text(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> set[str]:
-    """The kinds of issue that are about a call of an unknown tool which is text in the message.
+    """Return "unknown_tool" if a call of an unknown tool became content.
 
-    One that is a call of the message is refused for its name; of one that is not, nothing is left
-    to refuse, and the others would pass without it.
+    Phase two cannot refuse a call that is missing from the message. Without this check, the other
+    calls would pass alone. An unknown tool among the message's calls is refused for its name.
     """
     spans = _spans(calls)
     unknown = (issue for issue in issues if issue.kind == "unknown_tool")
@@ -208,37 +211,40 @@ def _calls_kept_as_text(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> s
 
 
 def _begun(message: Message) -> set[str]:
-    """What became of calls that were begun and are none of the message.
+    """Return descriptions of attempted calls that are missing from the message.
 
-    What stands before an end of reasoning that nothing began was a draft.
+    Attempts before an unopened end of reasoning were drafts and are skipped.
     """
     ends = (issue.span[0] for issue in message.issues if issue.kind == "orphan_marker")
     draft = max(ends, default=-1)
     begun = (one for one in message.attempts if one.status in BEGUN and one.span[1] > draft)
-    return {f"a call that was begun ({one.status})" for one in begun}
+    return {f"an unfinished call ({one.status})" for one in begun}
 
 
 def _spans(calls: Iterable[ToolCall]) -> list[tuple[int, float]]:
-    """Where calls stand; one that its parser still reads goes on."""
+    """Return the spans of calls. The span of an unfinished call has no end."""
     spans = (call.span for call in calls)
     return sorted((start, end if start < end else inf) for start, end in spans)
 
 
 def _elsewhere(issue: Issue, spans: Sequence[tuple[int, float]]) -> bool:
-    """Whether an issue is certain to be about other text than that of calls at `spans`."""
+    """Return True if an issue certainly concerns text outside of the calls at `spans`."""
     start, end = issue.span
     if start >= end or (0, inf) in spans[:1]:
-        # Nothing is known of where it is, or of where a call is.
+        # The position of the issue or of a call is unknown.
         return False
     before = bisect_left(spans, (end, end))
     if issue.kind == "orphan_marker":
-        # Behind a call, it says that the call stood in reasoning.
+        # An orphan marker after a call shows that the call was part of the reasoning.
         return not before
     return not before or spans[before - 1][1] <= start
 
 
 def _contents(parts: Iterable[Part]) -> list[str]:
-    """The content between other parts; a server may send what belongs together in several."""
+    """Return the content between other parts.
+
+    Consecutive parts are joined, because servers may split content into several.
+    """
     contents = (
         "".join(part.text for part in run if isinstance(part, Content))
         for _, run in groupby(parts, type)
@@ -246,14 +252,17 @@ def _contents(parts: Iterable[Part]) -> list[str]:
     return [content for content in contents if content.strip()]
 
 
-def _round_calls(parts: Iterable[Part]) -> Iterator[list[str]]:
-    """The content round each call, between one section of reasoning and another."""
+def _texts_of_runs(parts: Iterable[Part]) -> Iterator[list[str]]:
+    """Yield the texts around the calls of each run of parts without reasoning."""
     for _, run in groupby(parts, lambda part: isinstance(part, Reasoning)):
-        yield _round_all_calls(part for part in run if not isinstance(part, Reasoning))
+        yield _texts_around_calls(part for part in run if not isinstance(part, Reasoning))
 
 
-def _round_all_calls(parts: Iterable[Part]) -> list[str]:
-    """The content round each call; a line ends where reasoning stands in it."""
+def _texts_around_calls(parts: Iterable[Part]) -> list[str]:
+    """Return the content before, between and after the calls.
+
+    Reasoning counts as a line break.
+    """
     texts = [""]
     for part in parts:
         if isinstance(part, ToolCall):
@@ -263,9 +272,9 @@ def _round_all_calls(parts: Iterable[Part]) -> list[str]:
     return texts
 
 
-def _ends_reasoning_behind_a_call(message: Message) -> bool:
-    behind = dropwhile(lambda part: not isinstance(part, ToolCall), message.parts)
-    return any(map(ends_reasoning, _contents(behind)))
+def _ends_reasoning_after_a_call(message: Message) -> bool:
+    rest = dropwhile(lambda part: not isinstance(part, ToolCall), message.parts)
+    return any(map(ends_reasoning, _contents(rest)))
 
 
 def _candidate(
@@ -277,7 +286,7 @@ def _candidate(
     prompt: str,
     span: tuple[int, int] | None = None,
 ) -> Candidate:
-    # The lengths keep two different candidates from having one key.
+    # Without the lengths, two different candidates could have the same key.
     key = f"{index}\0{mode}\0{len(name)}\0{name}\0{len(payload)}\0{payload}\0{prompt}"
     digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
     return Candidate(

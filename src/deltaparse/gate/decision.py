@@ -1,7 +1,7 @@
-"""What goes through the gate: candidates in, a decision out.
+"""Records of the gate: candidates from phase one, a decision from phase two.
 
-A `Candidate` is text. It has no arguments, no OpenAI form, and nothing that a tool could be run
-with; only `ToolGate.validate` makes an `ExecutableCall`.
+A `Candidate` is text. It has no parsed arguments, so no tool can be run with it. Only
+`ToolGate.validate` creates an `ExecutableCall`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ Reason = Literal[
     "schema",
     "validator_error",
 ]
-"""Why nothing may be executed; `Decision` describes each."""
+"""Reason codes of refusals. `Decision` describes each."""
 
 
 class Refusal(Exception):
-    """A check that failed. It stays inside the package: it becomes a `Decision`.
+    """A failed check. It is converted to a `Decision` and never leaves the package.
 
-    `tool` is the name that was called, where it was known only in phase two.
+    `tool` is the called name if phase two read it from the payload, else "".
     """
 
     def __init__(self, reason: Reason, detail: str) -> None:
@@ -56,13 +56,15 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Text that may be a call; it cannot be executed.
+    """A text that may be a call. It cannot be executed.
 
-    `mode` is the format that it was found in: "primary", "json" (fallback A) or "bracket"
-    (fallback B). `name` is "" in fallback A, where it is known when the block is parsed. `payload`
-    is the text of the arguments; in fallback A the whole block. `span` is where the candidate
-    stands in the text, or in the content of a `Message`; None for a call that the stream parser
-    read. `flaw` is a reason for which phase two will refuse it.
+    Attributes:
+        id: the id of the call.
+        mode: the format of the candidate: "primary", "json" (fallback A) or "bracket" (fallback B).
+        name: the called name, or "" in fallback A, because phase two reads it from the payload.
+        payload: the text of the arguments, or in fallback A the complete block.
+        span: the position in the text or in a message's content, or None for calls of the parser.
+        flaw: the reason code if phase two will refuse the candidate.
     """
 
     id: str
@@ -75,12 +77,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What phase one found in one output, in the order in which it stands there.
+    """Candidate calls found in a response, in order of appearance.
 
-    `mode` is the format of the candidates, "none" where there are none. `intent`: the model, or the
-    caller for it, stated that a tool is to be called. `flaw` is a reason for which phase two will
-    refuse the whole output, `detail` the same in a sentence. `parsed`: the output was read in the
-    model's own format, in which it is asked to write again.
+    Attributes:
+        mode: the format of the candidates, or "none" without candidates.
+        found: the candidates.
+        intent: the model, or the caller, stated that a tool should be called.
+        flaw: the reason code if phase two will refuse the complete response.
+        detail: the same reason as a sentence.
+        parsed: the response was parsed in the model's own format. A request to write the call again
+            asks for this format.
     """
 
     mode: ParseMode
@@ -99,9 +105,12 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutableCall:
-    """A call that passed every gate; made by `ToolGate.validate` only.
+    """A call that passed every check, created only by `ToolGate.validate`.
 
-    `arguments_json` is the JSON object as text, so that what was validated cannot change.
+    Attributes:
+        id: the id of the candidate.
+        name: the name of a tool on the allow-list.
+        arguments_json: the JSON object as text, so the validated arguments cannot change.
     """
 
     id: str
@@ -110,50 +119,52 @@ class ExecutableCall:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments as a value, a new one each time it is asked for."""
+        """The arguments as a new dict on each access."""
         arguments: dict[str, Any] = json.loads(self.arguments_json)
         return arguments
 
     def normalized(self) -> dict[str, Any]:
-        """Return the one form for calls of every format: `{"name": ..., "arguments": {...}}`."""
+        """Return `{"name": ..., "arguments": {...}}`, the same form for all formats."""
         return {"name": self.name, "arguments": self.arguments}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What phase two decided about one output: all of its calls may be executed, or none.
+    """Decision about one response: all of its calls may be executed, or none.
 
-    `calls` are those calls; there are none unless every candidate passed. If there are none,
-    `reason` says why in a word and `detail` in a sentence, and `re_emit` is what to write to the
-    model, or None where the output did not mean to call. `records` is the telemetry of each
-    candidate. The reasons, in the order in which they are looked for:
+    Attributes:
+        calls: the executable calls, empty unless every candidate passed.
+        reason: the reason code of a refusal, else None.
+        detail: the same reason as a sentence.
+        re_emit: a request for the model to write the call again, or None if no call was meant.
+        records: the telemetry of each candidate.
 
-    no_candidate        the output has no call
-    quoted              a call stands in code, in a quotation, or in a line that is set off
-    ambiguous           beside calls there are quoted ones, or calls of another format; or a call
-                        may stand in a quotation or in code that nothing closes, in an element that
-                        the gate does not know, in reasoning that ends behind it, or behind the
-                        end of the turn
-    intent_denied       the output says that it needs no tool
-    parser_issue        the parser altered a call or the turn was not what was asked for
-    no_intent           a fallback, and nothing says that a call is meant
-    no_call_found       a call is meant, but there is none in a known format
-    several_candidates  a fallback, and more than one candidate
+    Reason codes, in the order of the checks:
+
+    no_candidate        the response has no call
+    quoted              a call is inside code, a quotation, a block quote, a table or a prompt
+    ambiguous           the response also has quoted calls or calls in another format, or a call may
+                        be inside an unclosed quotation or code, inside an unknown element, before
+                        the end of reasoning, or after the end of the turn
+    intent_denied       the response denies the need for a tool
+    parser_issue        the parser altered a call, or the turn violated the request
+    no_intent           a fallback without a stated intent
+    no_call_found       a stated intent without a call in a known format
+    several_candidates  a fallback with more than one candidate
     too_many_calls      more than `max_calls` in the primary format
     too_large           the snippet or payload is over its limit
-    malformed_call      markers that do not pair, nest, or are misspelt; broken bracket style
-    incomplete          the call was cut off
-    too_deep            arguments nest deeper than any sane call
+    malformed_call      unpaired, nested or misspelled markers, or broken bracket style
+    incomplete          the call was truncated
+    too_deep            arguments are nested too deeply
     not_json            the payload is not exactly one JSON value
-    duplicate_key       a key stands twice in one object
-    non_finite          NaN, Infinity, or a number that no float can hold: too large, or whole
-                        by rounding only
-    not_text            half of a surrogate pair: no Unicode text
-    wrong_shape         not an object of arguments; in fallback A, not exactly tool and arguments
-    unknown_tool        the name is not on the allow-list, letter by letter
-    schema              the arguments break the tool's schema
-    validator_error     the validator itself failed, or took too much work, so the arguments have
-                        not passed it
+    duplicate_key       a key occurs twice in one object
+    non_finite          NaN, Infinity, or a number outside of floats: too large, or an integer only
+                        after rounding
+    not_text            a lone surrogate, so not Unicode text
+    wrong_shape         not an object of arguments, or in fallback A not exactly tool and arguments
+    unknown_tool        the name is not exactly a name on the allow-list
+    schema              the arguments violate the tool's schema
+    validator_error     the validator itself failed or exceeded its work limit
     """
 
     calls: tuple[ExecutableCall, ...] = ()
@@ -164,11 +175,11 @@ class Decision:
 
     @property
     def executable(self) -> bool:
-        """Whether there is something to execute."""
+        """True if the decision has executable calls."""
         return bool(self.calls)
 
     @property
     def telemetry(self) -> Telemetry:
-        """The record that stands for the decision: of the first candidate that failed, if any."""
+        """The record of the first failed candidate, or of the first candidate if all passed."""
         failed = (record for record in self.records if record.schema_validation == "fail")
         return next(failed, self.records[0])

@@ -1,21 +1,23 @@
-r"""JSON Schema's patterns, which are ECMA 262's, as patterns of `regex`.
+r"""Translation of JSON Schema's patterns (ECMA 262) to patterns of the `regex` package.
 
     pattern   = branch *("|" branch)        branch = *(assertion / atom [times ["?"]])
     assertion = "^" / "$" / "\b" / "\B" / "(?" ("=" / "!" / "<=" / "<!") pattern ")"
     times     = "*" / "+" / "?" / "{m}" / "{m,}" / "{m,n}"
     atom      = "." / char / escape / class / "(" ["?:" / "?<name>"] pattern ")"
     escape    = "\" ("d" / "w" / "s" / "D" / "W" / "S" / "t" / "n" / "v" / "f" / "r" / "0" / "cA"
-              / "x0F" / "u0FAF" / "u{1F600}" / "p{L}" / "P{L}" / what is no letter and no digit)
+              / "x0F" / "u0FAF" / "u{1F600}" / "p{L}" / "P{L}" / any sign except letters and digits)
     class     = "[" ["^"] *(char ["-" char] / escape) "]"
 
-A text is what JSON has: characters, not halves of them, so patterns mean what they do with the flag
-`u`, and without all others. `^` and `$` are the ends of the text, never of a line; `\d`, `\w` and
-`\b` are of ASCII; what `\s` is, the standard says. Where only patterns without `u` may be
-written so, and `u` knows no other meaning, they are read as those are: `{` and `]` by themselves,
-`\-` and `\@`, `[\w-.]`. What Python has beside that is refused: `\Z` is `Z` or an error in ECMA.
+JSON strings consist of characters, not of halves of surrogate pairs. Patterns are therefore read
+with the flag `u`, and without other flags. `^` and `$` match at the ends of the text, never at a
+line break. `\d`, `\w` and `\b` are limited to ASCII, and `\s` follows the standard.
 
-Only whether a pattern is found matters, so no group is one that captures. Sets of characters become
-ranges, negated ones too: `regex` has errors where negated sets meet.
+Some syntax is valid only without `u`: lone `{` and `]`, `\-` and `\@`, `[\w-.]`. It is accepted,
+because `u` gives it no other meaning. Syntax that only Python has is refused: in ECMA, `\Z` is `Z`
+or an error.
+
+Groups never capture, because only the existence of a match matters. Character sets become ranges,
+also negated sets, because `regex` has bugs in combinations of negated sets.
 """
 
 from __future__ import annotations
@@ -30,11 +32,11 @@ import regex
 __all__ = ["NotAPattern", "NotTranslated", "compiled", "is_pattern"]
 
 MAX_NESTING = 50
-"""Groups within groups."""
+"""Limit of nested groups. The reader recurses once per group."""
 
 LAST = 0x10FFFF
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
-"""Characters, by the first and the last of each run of them."""
+"""A set of characters: the first and last code point of each range."""
 
 
 DIGIT: Ranges = ((0x30, 0x39),)
@@ -50,7 +52,7 @@ CODES = re.compile(r"x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{([\da-fA-F]+)\}")
 LOW_HALF = re.compile(r"\\u([dD][c-fC-F][\da-fA-F]{2})")
 PROPERTY = re.compile(r"([pP])\{(?:(\w+)=)?(\w+)\}", re.ASCII)
 PROPERTIES = frozenset({"General_Category", "gc", "Script", "sc", "Script_Extensions", "scx"})
-"""Properties that have values; what stands by itself is a category, or is there or not."""
+"""Properties with values. A single name is a general category or a binary property."""
 
 ALONE = {name: (name,) for name in ("ASCII", "Assigned")}
 INSTEAD = {
@@ -65,20 +67,20 @@ NONE = r"[^\x00-\U0010ffff]"
 
 
 class NotAPattern(ValueError):
-    """Text that is no pattern of ECMA 262; the text says why."""
+    """Invalid ECMA 262 pattern. The message contains the reason."""
 
 
 class NotTranslated(ValueError):
-    """A pattern of ECMA 262 that means nothing here; the text says why."""
+    """Valid ECMA 262 pattern without an equivalent here. The message contains the reason."""
 
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    r"""Translate a pattern, which is then looked for anywhere in a text.
+    r"""Return the translated pattern, to be searched anywhere in a text.
 
     Raises:
-        NotAPattern: it is none.
-        NotTranslated: it has what cannot be translated to the letter, such as `\1`.
+        NotAPattern: the pattern is invalid.
+        NotTranslated: a part of the pattern has no exact equivalent, e.g. `\1`.
     """
     reader = _Reader(pattern, _of_property)
     source = reader.whole()
@@ -91,19 +93,19 @@ def compiled(pattern: str) -> regex.Pattern[str]:
 
 
 def is_pattern(text: object) -> bool:
-    """Whether a text, which may be hostile, is a pattern; what is no text is not asked about.
+    """Return True if an untrusted text is a valid pattern. Other types are not checked.
 
     Raises:
-        NotAPattern: it is none.
+        NotAPattern: the pattern is invalid.
     """
     if isinstance(text, str):
-        # To find the characters of a property takes long, and here nobody needs them.
+        # Listing the characters of a property is slow, and a check does not need them.
         _Reader(text, _checked_property).whole()
     return True
 
 
 class _Reader:
-    """Reads a pattern once; `beyond` is what it has that cannot be translated."""
+    """Recursive-descent reader of one pattern. `beyond` describes untranslatable syntax."""
 
     def __init__(self, pattern: str, property_of: Callable[[str], Ranges]) -> None:
         self._pattern = pattern
@@ -112,14 +114,14 @@ class _Reader:
         self.beyond = ""
 
     def whole(self) -> str:
-        """Return the whole pattern as one of `regex`."""
+        """Return the complete pattern in the syntax of `regex`."""
         source = self._branches(0)
         if self._at < len(self._pattern):
-            raise self._wrong("a ) that closes nothing")
+            raise self._wrong("unmatched )")
         return source
 
     def _wrong(self, what: str) -> NotAPattern:
-        return NotAPattern(f"{self._pattern!r} is no pattern of ECMA 262: {what} at {self._at}")
+        return NotAPattern(f"{self._pattern!r} is not a pattern of ECMA 262: {what} at {self._at}")
 
     def _took(self, text: str) -> bool:
         found = self._pattern.startswith(text, self._at)
@@ -134,13 +136,13 @@ class _Reader:
     def _next(self) -> str:
         char = self._pattern[self._at : self._at + 1]
         if not char:
-            raise self._wrong("what was begun does not end")
+            raise self._wrong("unexpected end of the pattern")
         self._at += 1
         return char
 
     def _branches(self, depth: int) -> str:
         if depth > MAX_NESTING:
-            raise self._wrong(f"groups nest more than {MAX_NESTING} deep")
+            raise self._wrong(f"more than {MAX_NESTING} nested groups")
         parts = []
         while self._at < len(self._pattern) and self._pattern[self._at] != ")":
             parts.append("|" if self._took("|") else self._term(depth))
@@ -150,7 +152,7 @@ class _Reader:
         start = self._at
         char = self._next()
         if TIMES.match(self._pattern, start):
-            raise self._wrong("nothing to repeat")
+            raise self._wrong("quantifier without an atom")
         if char in ANCHORS:
             return ANCHORS[char]
         if char == "\\" and self._pattern[self._at : self._at + 1] in ("b", "B"):
@@ -165,7 +167,7 @@ class _Reader:
         if not found:
             return source
         if found[3] and _size(found[3]) < _size(found[1]):
-            raise self._wrong("a repeat from more to less")
+            raise self._wrong("numbers of a quantifier out of order")
         return source + found[0]
 
     def _group(self, depth: int) -> str:
@@ -174,7 +176,7 @@ class _Reader:
             opening, looks = self._opening()
         inside = self._branches(depth + 1)
         if not self._took(")"):
-            raise self._wrong("a group that does not end")
+            raise self._wrong("unclosed group")
         source = f"{opening}{inside})"
         return source if looks else self._times(source)
 
@@ -187,10 +189,10 @@ class _Reader:
         name = self._matched(NAME)
         if name and name[1].replace("$", "_").isidentifier():
             return "(?:", False
-        raise self._wrong("a group of an unknown kind")
+        raise self._wrong("unknown kind of group")
 
     def _atom(self, char: str) -> Ranges:
-        """Read the rest of what is one character; return which."""
+        """Read the rest of an atom and return the characters it matches."""
         if char == ".":
             return ANY
         if char == "[":
@@ -212,11 +214,11 @@ class _Reader:
         return _others(tuple(ranges)) if negated else tuple(ranges)
 
     def _between(self, low: Ranges, high: Ranges) -> Ranges:
-        """Return the range from one member of a class to another."""
+        """Return the range between two members of a class."""
         if not (_single(low) and _single(high)):
             return (*low, (ord("-"), ord("-")), *high)
         if low > high:
-            raise self._wrong("a range from more to less")
+            raise self._wrong("range out of order")
         return ((low[0][0], high[0][0]),)
 
     def _member(self) -> Ranges:
@@ -238,7 +240,7 @@ class _Reader:
         return ((ord(self._single(char)),) * 2,)
 
     def _single(self, char: str) -> str:
-        """Read the rest of the escape of one character that has no number."""
+        """Read the rest of an escape without a code point and return its character."""
         if char in CONTROLS:
             return CONTROLS[char]
         after = self._pattern[self._at : self._at + 1]
@@ -247,9 +249,9 @@ class _Reader:
         if char == "c" and after.isascii() and after.isalpha():
             return chr(ord(self._next()) % 32)
         if char in "123456789" or (char == "k" and self._matched(NAME)):
-            self.beyond = "what refers back to a group"
+            self.beyond = "a backreference"
         elif char.isalnum():
-            raise self._wrong(INSTEAD.get(char, f"the unknown escape \\{char}"))
+            raise self._wrong(INSTEAD.get(char, f"unknown escape \\{char}"))
         return char
 
     def _coded(self, found: re.Match[str]) -> Ranges:
@@ -257,7 +259,7 @@ class _Reader:
         if 0xD800 <= code <= 0xDBFF and found[2] and (low := self._matched(LOW_HALF)):
             code = 0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00
         if code > LAST:
-            raise self._wrong("a character that there is not")
+            raise self._wrong("code point above U+10FFFF")
         return ((code, code),)
 
     def _property(self, found: re.Match[str]) -> Ranges:
@@ -271,18 +273,18 @@ class _Reader:
             except regex.error:
                 continue
             return ranges if kind == "p" else _others(ranges)
-        raise self._wrong(f"the unknown property {found[0]}")
+        raise self._wrong(f"unknown property {found[0]}")
 
 
 def _checked_property(name: str) -> Ranges:
-    """Return some characters in the place of those that have a property, which there must be."""
+    """Check that a property exists. Return placeholder characters."""
     regex.compile(rf"\p{{{name}}}", regex.V0)
     return WORD
 
 
 @lru_cache(maxsize=64)
 def _of_property(name: str) -> Ranges:
-    """Return the characters that have a property of Unicode."""
+    """Return the characters with a Unicode property."""
     found = regex.compile(rf"\p{{{name}}}+", regex.V0)
     return tuple((run.start(), run.end() - 1) for run in found.finditer(_all_characters()))
 
@@ -292,7 +294,7 @@ def _all_characters() -> str:
 
 
 def _size(digits: str) -> tuple[int, str]:
-    """Return what numbers, which may have any length, are compared by."""
+    """Return a sort key for numbers of any length, without converting them."""
     digits = digits.lstrip("0")
     return len(digits), digits
 
@@ -302,7 +304,7 @@ def _single(ranges: Ranges) -> bool:
 
 
 def _merged(ranges: Ranges) -> Ranges:
-    """Return the same characters in order, in ranges that do not touch."""
+    """Return the same characters as sorted ranges without overlaps or adjacent ranges."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -313,7 +315,7 @@ def _merged(ranges: Ranges) -> Ranges:
 
 
 def _others(ranges: Ranges) -> Ranges:
-    """Return all other characters."""
+    """Return the complement of a set of characters."""
     after, found = 0, []
     for low, high in _merged(ranges):
         if low > after:
@@ -323,7 +325,7 @@ def _others(ranges: Ranges) -> Ranges:
 
 
 def _set(ranges: Ranges) -> str:
-    """Return characters as a set of `regex`."""
+    """Return a set of characters in the syntax of `regex`."""
     if _single(ranges):
         return regex.escape(chr(ranges[0][0]))
     inside = "".join(rf"\U{low:08x}-\U{high:08x}" for low, high in _merged(ranges))

@@ -1,12 +1,13 @@
-r"""The two fallbacks, as shapes of text; nothing here decides that one is a call.
+r"""Text patterns of the two fallbacks. A match is a candidate, not yet a call.
 
-    output   = [ intent SPACE ] body            the first line says that a tool is meant
-    json     = "{" ... '"tool"' ... "}"         fallback A: the whole body, after trimming
-    bracket  = "[" name "(" ... ")" ... "]"     fallback B: the whole body too
+    output   = [ intent SPACE ] body            the response, with an intent marker
+    json     = "{" ... '"tool"' ... "}"         fallback A: the complete body, after trimming
+    bracket  = "[" name "(" ... ")" ... "]"     fallback B: the complete body too
 
-Intent stands at the very start, so that prose which mentions it does not count. Bracket style must
-be the whole body, like JSON: in long text nearly anything looks like it. A body of several blocks
-or calls makes several candidates, which phase two refuses; one over the limit is not looked into.
+An intent marker counts only at the start of the response, so prose can mention it. JSON and bracket
+style must fill the complete body, because long text often contains similar text by chance. Each
+block or call in the body is a candidate, and phase two refuses several. A body over the size limit
+is one candidate without further analysis.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ DENIAL = "need_tool: no"
 CALL = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]{0,127}+)\((.*)\)", re.DOTALL)
 BRACKET_START = re.compile(r"\[[ \t\r\n]{0,16}[A-Za-z_][A-Za-z0-9_.-]{0,127}+\(")
 BRACKET_END = re.compile(r"\)[ \t\r\n]{0,16}\]\Z")
-# Strings are consumed whether they end or not: no character is read twice.
+# Unclosed strings are consumed too, so no character is read twice.
 JSON_TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
 CALL_TOKENS = re.compile(
     r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)' r"|'(?:[^'\\]++|\\.)*+(?:'|\\?\Z)|[][(){},]", re.DOTALL
 )
 
 Snippet = tuple[str, str, Reason | None]
-"""The text of one candidate: a name, a payload, and what is wrong with them."""
+"""The name, the payload and the flaw (or None) of one candidate."""
 
 
 def size(text: str) -> int:
-    """Return the size in bytes of UTF-8; half of a surrogate pair counts three."""
+    """Return the size in bytes of UTF-8. A lone surrogate counts as three bytes."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def after_intent(body: str, intents: Sequence[str]) -> tuple[str, bool]:
-    """Return a trimmed body without a marker of intent at its start, and whether it had one."""
+    """Return a trimmed body without its intent marker, and True if it had one."""
     for intent in intents:
         if starts_with(body, intent):
             return body[len(intent) :].lstrip(SPACE), True
@@ -48,13 +49,13 @@ def after_intent(body: str, intents: Sequence[str]) -> tuple[str, bool]:
 
 
 def starts_with(body: str, intent: str) -> bool:
-    """Whether the body begins with the marker of intent, as a word of its own."""
-    after = body[len(intent) : len(intent) + 1]  # "" at the end, which is in any text
+    """Return True if the body begins with the intent marker as a separate word."""
+    after = body[len(intent) : len(intent) + 1]  # "" at the end is in any string
     return body.startswith(intent) and after in SPACE + "{["
 
 
 def snippets(body: str, fallbacks: Collection[str], limit: int) -> tuple[ParseMode, list[Snippet]]:
-    """Return the fallback whose shape a trimmed body has, and the snippets in it."""
+    """Return the fallback matching a trimmed body, and its snippets."""
     if "json" in fallbacks and body[:1] == "{" and body[-1:] == "}" and '"tool"' in body:
         blocks = [*_blocks(body, JSON_TOKENS)] if size(body) <= limit else []
         return "json", [("", block, None) for block in blocks or [body]]
@@ -66,7 +67,7 @@ def snippets(body: str, fallbacks: Collection[str], limit: int) -> tuple[ParseMo
 
 
 def _blocks(body: str, tokens: re.Pattern[str]) -> Iterator[str]:
-    """Yield the bracketed blocks that the body consists of; none if it has anything else."""
+    """Yield the bracketed blocks of the body. Yield nothing if it has other text."""
     spans: list[tuple[int, int]] = []
     depth = start = end = 0
     for token in tokens.finditer(body):
@@ -86,7 +87,7 @@ def _blocks(body: str, tokens: re.Pattern[str]) -> Iterator[str]:
 
 
 def _calls(inner: str) -> Iterator[Snippet]:
-    """Yield the calls between the commas of one block of bracket style."""
+    """Yield the comma-separated calls of one block of bracket style."""
     depth = start = 0
     ends = []
     for token in CALL_TOKENS.finditer(inner):

@@ -1,4 +1,4 @@
-"""`ToolGate`: both phases, and the telemetry of what they decide."""
+"""`ToolGate`: both phases of the gate, and the telemetry of its decisions."""
 
 from __future__ import annotations
 
@@ -27,24 +27,25 @@ INTENTS = ("need_tool: yes", "CALL_TOOL")
 
 
 class ToolGate:
-    """Decides which calls of a model's output may be executed; in doubt, none.
+    """Fail-closed check of a response's calls before execution.
+
+    A gate has no state between responses, so it may be shared. No response raises an exception.
 
     Args:
-        tools: the allow-list: OpenAI tools, or their function objects. Each one's
-            `parameters` is the JSON Schema that arguments must follow to the letter.
-        fallbacks: which are tried: "json", "bracket". (): the primary format only.
-        intents: what an output of a fallback must begin with. (): only `intent=True` opens them.
-        max_snippet_bytes: the size of a candidate of a fallback.
-        max_payload_bytes: the size of the arguments of a call in the primary format.
-        max_calls: how many calls one output may make, in the primary format.
-        on_telemetry: is called with each record; what it raises comes out of `validate`, and
-            nothing is decided.
-
-    A gate keeps nothing between outputs and may be shared. No output of a model makes it raise.
+        tools: the allow-list, as OpenAI tools or their function objects. The arguments of a call
+            must be valid under the JSON Schema in `parameters`.
+        fallbacks: the enabled fallbacks, "json" and "bracket", or () for none.
+        intents: the markers of intent, with one of which a fallback's response must begin. With (),
+            fallbacks require `intent=True`.
+        max_snippet_bytes: the maximum size of a fallback's candidate.
+        max_payload_bytes: the maximum size of a call's arguments in the primary format.
+        max_calls: the maximum number of calls in a response, in the primary format.
+        on_telemetry: a function called with each record. Its exceptions propagate from `validate`,
+            without a decision.
 
     Raises:
-        UsageError: jsonschema is not installed; a schema is bad (the text names the tool and the
-            place); an argument makes no sense.
+        UsageError: jsonschema is not installed, an argument is invalid, or a schema is invalid (the
+            message contains the tool and the place).
     """
 
     __slots__ = ("_extraction", "_on_telemetry", "_tools", "_validation")
@@ -64,7 +65,7 @@ class ToolGate:
         _check_limit("max_payload_bytes", max_payload_bytes)
         _check_limit("max_calls", max_calls)
         if on_telemetry is not None and not callable(on_telemetry):
-            raise UsageError("on_telemetry is a function that takes a record, or None")
+            raise UsageError("on_telemetry must be a function of one record, or None")
         self._extraction = ExtractionRules(
             intents=_intents(intents),
             fallbacks=_fallbacks(fallbacks),
@@ -81,7 +82,7 @@ class ToolGate:
         self._on_telemetry = on_telemetry
 
     def __reduce__(self) -> tuple[partial[ToolGate], tuple[list[dict[str, Any]]]]:
-        # For pools of processes; schemas are compiled anew there.
+        # Supports process pools. Compiled schemas cannot be pickled, so they are compiled again.
         made = partial(
             ToolGate,
             fallbacks=self._extraction.fallbacks,
@@ -104,28 +105,29 @@ class ToolGate:
         finish_reason: Reason = None,
         stop_reason: StopReason = None,
     ) -> Candidates:
-        """Find what may be calls: phase one. Nothing in the result can be executed.
+        """Return the candidate calls of a response (phase one). Candidates cannot be executed.
 
         Args:
-            output: raw text, a `StreamParser` that read it and is finished, or its message.
-            fmt: how the model writes, or the format's name: raw text is parsed with it, and only
-                what the parser calls a call is a candidate. Without it, what stands in no
-                quotation and no reasoning.
-            intent: the model said elsewhere that it needs a tool; in an output of a fallback
-                nothing else has to say it then.
-            issues: of a parser, beside those that the parser or the message has itself.
-            prompt: goes into the ids of candidates in raw text, so that two turns do not share
-                them. With a format, the rendered prompt, as the parser takes it.
-            finish_reason: the engine's, where text is parsed here. None, not known, counts as cut.
-            stop_reason: what the engine stopped at, as `StreamParser.finish` takes it.
+            output: raw text, a finished `StreamParser`, or a `Message`.
+            fmt: a format or its name, to parse raw text. Only the parser's calls are candidates
+                then. If omitted, tags outside of quotations and reasoning are candidates.
+            intent: the model stated its intent elsewhere. Fallbacks then need no intent marker.
+            issues: additional issues of a parser. Issues of `output` itself are always included.
+            prompt: with a format, the rendered prompt for the parser. Otherwise part of the ids
+                of candidates, so that two turns have different ids.
+            finish_reason: the engine's finish reason, if `fmt` is given. None counts as truncated.
+            stop_reason: the engine's stop string or token id, as in `StreamParser.finish`.
+
+        Returns:
+            The candidates, for `validate`.
 
         Raises:
-            UsageError: an argument of another type; a parser that is not finished or has no
-                message; a format beside what is parsed already.
+            UsageError: an argument has the wrong type, the parser is not finished or has no
+                message, or a format is given with a parsed output.
         """
-        _check(prompt, str, "prompt is the rendered prompt as text")
-        kinds = "text (bytes: decode them first), a StreamParser or a Message"
-        _check(output, str | Message | StreamParser, f"a gate takes {kinds}")
+        _check(prompt, str, "prompt must be the rendered prompt as str")
+        kinds = "text (decode bytes first), a StreamParser or a Message"
+        _check(output, str | Message | StreamParser, f"output must be {kinds}")
         intent = intent is True
         parsed = not isinstance(output, Message)
         if isinstance(output, str):
@@ -136,7 +138,7 @@ class ToolGate:
             parser.finish(finish_reason, stop_reason=stop_reason)
             output = parser
         elif fmt is not None:
-            raise UsageError("fmt= is what raw text is parsed with; this is parsed already")
+            raise UsageError("fmt= is only for raw text, but this output is already parsed")
         if isinstance(output, StreamParser):
             if output.finish_reason is None:
                 raise UsageError("the parser is not finished: call its finish() first")
@@ -147,14 +149,18 @@ class ToolGate:
         )
 
     def validate(self, candidates: Candidates) -> Decision:
-        """Decide on all of the calls: phase two. They may be executed, or none and why not.
+        """Decide whether all calls may be executed (phase two). Telemetry is emitted first.
 
-        The telemetry has been emitted when this returns.
+        Args:
+            candidates: the result of `extract`.
+
+        Returns:
+            All calls, or the reason of the refusal.
 
         Raises:
-            UsageError: for what `extract` did not return.
+            UsageError: the argument is not a result of `extract`.
         """
-        _check(candidates, Candidates, "validate() takes what extract() returned")
+        _check(candidates, Candidates, "candidates must be a result of extract()")
         decision = decide(candidates, self._validation)
         emit(self._on_telemetry, decision.records, decision.telemetry)
         return decision
@@ -170,7 +176,7 @@ class ToolGate:
         finish_reason: Reason = None,
         stop_reason: StopReason = None,
     ) -> Decision:
-        """Extract and validate: both phases at once."""
+        """Extract and validate in one step. See `extract` for the arguments."""
         candidates = self.extract(
             output,
             fmt,
@@ -183,41 +189,51 @@ class ToolGate:
         return self.validate(candidates)
 
     def decide_call(self, call: ToolCall, *, issues: Iterable[Issue] = ()) -> Decision:
-        """Decide on one call as soon as it is whole, while the model still writes.
+        """Decide on one complete call while the model is still writing.
 
-        It is held to the allow-list, to the schema, and to what its parser had to decide about it,
-        as `decide` does. That all calls of an output pass, or none, does not hold then: a call that
-        passed here may have been run when one behind it is refused, or when the output goes on
-        behind its end. Where calls stand in no markers, text beside one may show that it is a
-        mention: decide at the end of the turn there. Code fences and quotations around the call are
-        not known yet, and `max_calls` is not applied.
+        The allow-list, the schema and the issues of the call are checked, as in `decide`.
+
+        Some checks need the complete response. All-or-nothing does not hold: the call may have run
+        before a later call is refused, or before text follows the end of the turn. Code fences and
+        quotations around the call are still unknown. `max_calls` is not applied. For formats
+        without call markers, use `decide` at the end of the turn, because surrounding text may show
+        that the call is a mention.
 
         Args:
-            call: a call of a parser's message whose last delta has come.
-            issues: of its parser so far, beside those that the call has itself.
+            call: a call of a parser's message, after its last delta.
+            issues: additional issues of the parser so far.
+
+        Returns:
+            A decision on this call only.
 
         Raises:
-            UsageError: an argument of another type.
+            UsageError: an argument has the wrong type.
         """
-        _check(call, ToolCall, "decide_call() takes a ToolCall")
+        _check(call, ToolCall, "call must be a ToolCall")
         return self.validate(extract_call(call, issues))
 
     def report(
         self, decision: Decision, status: ResultStatus, *, call: ExecutableCall | None = None
     ) -> Telemetry:
-        """Emit what became of running a call: "ok", "empty" or "error". Returns the record.
+        """Emit the result of running a call as a telemetry record.
 
-        `call` may be left out where there is one.
+        Args:
+            decision: the decision with the call.
+            status: "ok", "empty" or "error".
+            call: one of `decision.calls` (optional if the decision has only one).
+
+        Returns:
+            The emitted record.
 
         Raises:
-            UsageError: another status, or a call that is not one of the decision's.
+            UsageError: the status is unknown, or the call is not one of `decision.calls`.
         """
         if status not in get_args(ResultStatus):
-            raise UsageError(f'status={status!r}: choose "ok", "empty" or "error"')
+            raise UsageError(f'status must be "ok", "empty" or "error", not {status!r}')
         if call is None and len(decision.calls) == 1:
             call = decision.calls[0]
         if call not in decision.calls:
-            raise UsageError("report() is about one of decision.calls; name it with call=")
+            raise UsageError("call= must be one of decision.calls")
         record = decision.records[decision.calls.index(call)]
         record = replace(record, tool_result_status=status)
         emit(self._on_telemetry, [record], record)
@@ -231,21 +247,21 @@ def _check(value: object, kind: type | UnionType, rule: str) -> None:
 
 def _check_limit(name: str, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{name}={value!r}: a whole number of at least 1")
+        raise UsageError(f"{name} must be an integer of at least 1, not {value!r}")
 
 
 def _intents(intents: Sequence[str]) -> tuple[str, ...]:
     if isinstance(intents, str) or not all(isinstance(intent, str) for intent in intents):
-        raise UsageError('intents is a list of texts, such as ["CALL_TOOL"]')
+        raise UsageError('intents must be a list of strings, e.g. ["CALL_TOOL"]')
     for intent in intents:
         if not intent or intent != intent.strip(SPACE) or intent == DENIAL:
-            raise UsageError(f"{intent!r} is no marker of intent: a word without space around it")
-    # The longest first: one may begin another.
+            raise UsageError(f"an intent must have no whitespace around it, not {intent!r}")
+    # The longest first, because one marker may be the prefix of another.
     return tuple(sorted(intents, key=len, reverse=True))
 
 
 def _fallbacks(fallbacks: Collection[str]) -> frozenset[str]:
     chosen = frozenset([fallbacks] if isinstance(fallbacks, str) else fallbacks)
     if not chosen <= set(FALLBACKS):
-        raise UsageError(f'fallbacks={sorted(chosen)}: choose of "json" and "bracket", or ()')
+        raise UsageError(f'fallbacks must be "json", "bracket", both or (), not {sorted(chosen)}')
     return chosen

@@ -1,11 +1,12 @@
-"""JSON Schema's keywords as the gate applies them: jsonschema's, but for those that are here.
+"""The gate's implementations of some JSON Schema keywords. Others are those of jsonschema.
 
-    uniqueItems                 in time that grows with the list, not with its square
-    multipleOf, divisibleBy     of the numbers as they are written: 0.07 is a multiple of 0.01
-    pattern, patternProperties  by ECMA 262, as `ecma` has it, and so are
-    additionalProperties, unevaluatedProperties     and the format "regex"
+    uniqueItems                                   in linear time instead of quadratic time
+    multipleOf, divisibleBy                       in decimal: 0.07 is a multiple of 0.01
+    pattern, patternProperties                    in ECMA 262, see `ecma`
+    additionalProperties, unevaluatedProperties   with patterns in ECMA 262
+    format "regex"                                in ECMA 262
 
-The work of all of them is counted and remembered, see `steps`.
+The work of all keywords is counted and cached, see `work_budget`.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from .work_budget import counted, found, within
 __all__ = ["allowing", "names_in", "schema_checker"]
 
 OPEN = ("additionalProperties", "unevaluatedProperties")
-"""Keywords that speak of the members that no other keyword names."""
+"""Keywords for all members without a keyword of their own."""
 
 
 @lru_cache(maxsize=16)
 def allowing(base: Any) -> Any:
-    """Make the validator class of a draft one that applies keywords as the gate does."""
+    """Return the validator class of a draft with the gate's keywords."""
     from jsonschema import validators
 
     ours = {keyword: OURS.get(keyword, apply) for keyword, apply in base.VALIDATORS.items()}
-    library: Any = validators  # its types do not know `extend`
+    library: Any = validators  # its type hints lack `extend`
     made: Any = library.extend(
         base,
         {keyword: counted(keyword, apply) for keyword, apply in ours.items()},
@@ -40,7 +41,7 @@ def allowing(base: Any) -> Any:
 
 
 def schema_checker(base: Any) -> Any:
-    """Make what checks formats in a schema itself: a pattern must be one that can be applied."""
+    """Return a format checker for schemas. It requires patterns with a translation."""
     return _checker(base, _is_applicable)
 
 
@@ -60,17 +61,17 @@ def _is_applicable(pattern: object) -> bool:
 def names_in(
     validator: Any, instance: dict[str, Any], schema: Any, others: Collection[str] = OPEN
 ) -> set[str]:
-    """Return the members of an object that a schema, which the object has passed, speaks of.
+    """Return the members of a valid object that the schema evaluates.
 
-    A part of the schema that need not hold speaks of them where it does. `others` are the keywords
-    that speak of all others.
+    Optional subschemas, e.g. of `anyOf`, count if they hold. `others` are the keywords for all
+    remaining members.
     """
     if not isinstance(schema, dict):
         return set()
-    # What a draft does not know is not applied.
+    # Keywords unknown to the draft are not applied.
     known = {key: schema[key] for key in schema if key in validator.VALIDATORS}
     if "$ref" in known and "unevaluatedProperties" not in validator.VALIDATORS:
-        # In these drafts what stands beside a reference counts for nothing.
+        # In these drafts the siblings of a reference are ignored.
         known = {"$ref": known["$ref"]}
     if any(known.get(keyword, False) is not False for keyword in others):
         return set(instance)
@@ -88,7 +89,7 @@ def names_in(
 def _parts(
     validator: Any, instance: dict[str, Any], known: dict[str, Any], schema: dict[str, Any]
 ) -> Iterator[Any]:
-    """The schemas within, about the same object, that hold for it."""
+    """Yield the subschemas for the same object, if they hold for it."""
     yield from (*known.get("extends", []), *known.get("allOf", []))
     for part in (*known.get("anyOf", []), *known.get("oneOf", [])):
         if _holds(validator, instance, part):
@@ -103,10 +104,10 @@ def _parts(
 
 
 def _targets(validator: Any, known: dict[str, Any]) -> Iterator[Any]:
-    """What the references of a schema lead to."""
+    """Yield the targets of a schema's references."""
     from referencing.jsonschema import lookup_recursive_ref
 
-    resolver = validator._resolver  # noqa: SLF001 - jsonschema's keywords have no other way to it
+    resolver = validator._resolver  # noqa: SLF001 - jsonschema's keywords have no public access to it
     for keyword in ("$ref", "$dynamicRef"):
         if keyword in known:
             yield resolver.lookup(known[keyword])
@@ -119,7 +120,7 @@ def _holds(validator: Any, instance: Any, schema: Any) -> bool:
 
 
 def _matches(schema: dict[str, Any], name: str) -> bool:
-    """Whether a pattern of the schema's `patternProperties` is found in a name."""
+    """Return True if a pattern of the schema's `patternProperties` matches a name."""
     return any(found(compiled(each), name) for each in schema.get("patternProperties", {}))
 
 
@@ -137,9 +138,9 @@ def _additional_properties(validator: Any, rest: Any, instance: Any, schema: Any
 
 
 def _others(validator: Any, rest: Any, others: dict[str, Any]) -> Iterator[Any]:
-    """Hold to `rest` what nothing else speaks of."""
+    """Yield the errors of the remaining members under the schema `rest`."""
     if rest is False and others:
-        # A name is a value that the model wrote.
+        # Names are left out of the error, because the model wrote them.
         yield _error()
     else:
         for name, value in others.items():
@@ -165,7 +166,7 @@ def _multiple_of(validator: Any, unit: Any, instance: Any, _schema: Any) -> Iter
 
 
 def _exactly(number: float) -> Fraction:
-    """Return a number as it is written, of which a float is only near: the shortest that is it."""
+    """Return the shortest decimal of a float as a fraction, because floats are inexact."""
     return Fraction(repr(number))
 
 
@@ -176,7 +177,7 @@ def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> 
 
 
 def _key(value: Any) -> Hashable:
-    """A key that is the same for values that JSON Schema calls equal: 1 and 1.0, not 1 and true."""
+    """Return a key that is equal for equal JSON values: 1 and 1.0, but not 1 and true."""
     if isinstance(value, dict):
         return frozenset((name, _key(item)) for name, item in value.items())
     if isinstance(value, list):
@@ -185,7 +186,7 @@ def _key(value: Any) -> Hashable:
 
 
 def _error() -> Any:
-    """Return an error without a text: what is said of it are its keyword and its place."""
+    """Return an error without a text. The gate reports its keyword and place."""
     from jsonschema import ValidationError
 
     return ValidationError("")

@@ -1,7 +1,7 @@
-"""What sets text apart from what a model says for itself: reasoning, quotation marks, turns.
+"""Delimiters of quoted or foreign text: reasoning markers, quotation marks and turn markers.
 
-The markers of reasoning and of the end of a turn are those of all formats that have a name, also of
-those that were registered, and the elements that models are known to think in.
+The reasoning and end-of-turn markers are collected from all named formats, including registered
+ones. Common elements for reasoning are added.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ __all__ = [
 
 BOUNDARY = r"(?![A-Za-z0-9_.:-])"
 WORDS = ["thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad"]
-"""Elements that models think in, beside those of named formats."""
+"""Common elements for reasoning, in addition to the named formats."""
 
 ELEMENT = re.compile(r"<([A-Za-z][A-Za-z0-9_.:-]*)>")
 BEGUN = re.compile(r"<[^\W\d_][\w.:-]{0,63}+")
-"""What looks like the beginning of an element."""
+"""The possible beginning of an element."""
 
 SPECIAL = re.compile(r"<[|｜][^<>\s]{1,64}+>")
-"""A special token, as it is spelled in most vocabularies."""
+"""A special token in the spelling of most vocabularies."""
 
 HEADER = re.compile(r"\s*(\S*?[]>])(assistant|model|ai)\b", re.IGNORECASE)
-"""A header of the model's turn that a marker begins, behind which stands who speaks."""
+"""A header of the model's turn: a marker, then the model's role."""
 
 SPEAKER = re.compile(r"(?<![a-z])(?:assistant|chatbot|model|ai)(?![a-z])", re.IGNORECASE)
-"""Who speaks, in any header with a marker in it: `<|assistant|>`."""
+"""The model's role within a marker, e.g. `<|assistant|>`."""
 
 OTHERS = "(?i:user|human|system|developer|tool|function|ipython|observation|environment)"
-"""Who speaks in the place of the model there."""
+"""The other roles in such a marker."""
 
 NOTHING = r"(?!)"
 
 DOUBLE = {mark: family for family in ('"', "\uff02", "″", "“”„‟", "«»", "‹›") for mark in family}
-"""Quotation marks that may open or close, with the family that each belongs to."""
+"""Quotation marks that may open or close, with their families."""
 
 CURLY = "‘‚‛"
-"""Single quotation marks that no apostrophe is written as."""
+"""Single quotation marks that are never apostrophes."""
 
 BRACKETS = "「」『』｢｣《》〈〉〝〞〝〟﹁﹂﹃﹄❝❞❛❜❮❯❰❱⟨⟩⟪⟫\U0001f676\U0001f677"
 
 
 def _directed() -> tuple[str, str]:
-    """Quotation marks that open, and those that close: of all scripts, and the CJK brackets."""
+    """Return the opening and the closing quotation marks of all scripts, with CJK brackets."""
     others = {*DOUBLE, *CURLY, "’"}
     opening, closing = set(BRACKETS[::2]), set(BRACKETS[1::2])
     for mark in map(chr, range(0x80, 0x10000)):
@@ -75,11 +75,17 @@ OPENS, CLOSES = _directed()
 class KnownMarkers:
     """Patterns for the markers of all named formats.
 
-    `opens`: begins reasoning. `closes`: ends it. `ends`: ends the turn, or begins the message of
-    another role. `starts`: begins another message of the turn. `specials`: special tokens of
-    headers, and round content. `elements`: what looks there like the beginning of an element, in
-    lower case. `closers`: what ends reasoning that
-    a marker begins, where it is not an element; the markers are in lower case.
+    Attributes:
+        opens: begins reasoning.
+        closes: ends reasoning.
+        ends: ends the turn, or begins the message of another role.
+        starts: begins another message of the turn.
+        specials: the special tokens of headers and around content.
+        elements: the beginnings of elements in these markers, in lower case.
+        closers: the end of reasoning for each opening marker without a matching end tag. The keys
+            are in lower case.
+        last_close: ends reasoning, as a complete marker.
+        all_ends: ends the turn.
     """
 
     opens: str
@@ -94,8 +100,8 @@ class KnownMarkers:
 
 
 def known_markers() -> KnownMarkers:
-    """The markers of all formats that have a name now."""
-    from deltaparse.stream.wire.named.registry import of_all_formats  # which reads files
+    """Return the markers of all formats registered so far."""
+    from deltaparse.stream.wire.named.registry import of_all_formats  # lazy, because it reads files
 
     return of_all_formats(_known)
 
@@ -112,13 +118,13 @@ def _known(formats: Iterable[tuple[str, WireFormat]]) -> KnownMarkers:
         pairs |= {(start.strip(), frozenset([end.strip()])) for start, end in fmt.reasoning.pairs}
         ends |= {end.strip() for end in fmt.turn.ends}
         starts.add(channels.start.strip())
-        said = (channels.start, channels.channel, channels.message, *channels.ends)
-        said += (fmt.content.start, fmt.content.end, fmt.turn.generation_prompt)
-        specials.update(*map(SPECIAL.findall, (*said, *fmt.turn.headers)))
-        elements.update(*map(BEGUN.findall, map(str.lower, (*said, *fmt.turn.headers))))
+        texts = (channels.start, channels.channel, channels.message, *channels.ends)
+        texts += (fmt.content.start, fmt.content.end, fmt.turn.generation_prompt)
+        specials.update(*map(SPECIAL.findall, (*texts, *fmt.turn.headers)))
+        elements.update(*map(BEGUN.findall, map(str.lower, (*texts, *fmt.turn.headers))))
         headers.update(*(_of_others(header.strip()) for header in fmt.turn.headers))
         closing = frozenset(end.strip() for end in (channels.start, *channels.ends))
-        # Where there are no channels, recipients take their place.
+        # Formats without channels use recipients instead.
         before = (channels.channel or channels.recipient).strip()
         pairs |= {(f"{before}{name}", closing) for name in channels.reasoning}
     words, closes = set(WORDS), set[str]()
@@ -130,7 +136,7 @@ def _known(formats: Iterable[tuple[str, WireFormat]]) -> KnownMarkers:
             own.add(f"</{element[1]}>")
         if closing != own:
             ends_of.setdefault(start.lower(), own).update(closing)
-            # A marker that ends many things ends reasoning only where it has begun.
+            # One of several end markers may end other things, so it needs open reasoning.
             closes |= closing if len(closing) == 1 else set()
     names, closed = "|".join(map(re.escape, sorted(words))), _any(closes)
     return KnownMarkers(
@@ -147,7 +153,7 @@ def _known(formats: Iterable[tuple[str, WireFormat]]) -> KnownMarkers:
 
 
 def _of_others(header: str) -> Iterator[str]:
-    """Patterns of what begins the message of another role than the model's, of whose this is."""
+    """Yield patterns for headers of other roles, derived from a header of the model."""
     if found := HEADER.match(header):
         yield rf"{re.escape(found[1])}(?!{found[2]}\b)"
     if ">" in header and SPEAKER.search(header):
@@ -155,6 +161,6 @@ def _of_others(header: str) -> Iterator[str]:
 
 
 def _any(texts: Iterable[str]) -> str:
-    """A pattern of any of these texts, the longest first; of none where there are none."""
+    """Return a pattern for any of these texts, longest first. Without texts it never matches."""
     ordered = sorted((text for text in texts if text), key=len, reverse=True)
     return "|".join(map(re.escape, ordered)) or NOTHING

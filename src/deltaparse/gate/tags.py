@@ -1,22 +1,28 @@
-r"""The primary format, `<tool name="...">{...}</tool>`, found in prose, in one pass.
+r"""One-pass reader of the primary format, `<tool name="...">{...}</tool>`, in prose.
 
-A tag is a call only where the model speaks for itself: the package has the table. It is quoted, and
-no call, in what sets text apart; in reasoning it is a draft, and left out altogether.
+A tag is a call only in the model's own words (see the table of the package). Tags in code,
+quotations and similar text are quoted. Tags in reasoning are drafts and are omitted.
 
-Markdown is read as CommonMark has it where that is certain. What is not certain puts every tag of
-the text in doubt: a fence that does not stand at the start of a line, that may end with the item of
-a list which it stands in, or that nothing closes; a code span that does not end in its line, and a
-mark of code that is escaped or stands in an element; a quotation mark that nothing closes, or that
-looks as if it closed where it would open; a bracket or another sign right beside a tag, or alone
-before it in its line; what hides marks, such as controls of the direction and references of
-characters; text behind the end of the turn, in the message of another role, or behind a special
-token that no format has round what the model says.
-Between the two ends of an element that is not known for what it means, and before an end that
-nothing began, tags are in doubt too. So no odd mark can turn a quotation into a call; it can only
-cost a call, which the model is asked for again.
+Markdown is read by the rules of CommonMark as far as they are unambiguous. Each ambiguity makes
+every tag of the text doubtful:
 
-A tag ends at the first closing marker, and a marker inside it is a flaw even where it stands in a
-JSON string: two readings are possible, and a model can write < as \u003c.
+- a fence in the middle of a line, an unclosed fence, or one that may end with its list item;
+- a code span that does not end in its line, or backticks that are escaped or inside an element;
+- an unclosed quotation mark, or one that seems to close without an opening one;
+- hidden marks, e.g. direction controls and character references;
+- text after the end of the turn.
+
+Other ambiguities affect only some tags:
+
+- a bracket or another sign directly next to a tag, or alone before it in its line;
+- the message of another role, or an unknown special token, before a tag;
+- an unknown element around a tag, or an unopened end tag after it.
+
+An odd mark therefore never turns a quotation into a call. At worst a call is lost and requested
+again.
+
+A tag ends at the first closing marker. A marker inside the arguments is a flaw, even in a JSON
+string, because the text is ambiguous. Models can write < as \u003c.
 """
 
 from __future__ import annotations
@@ -53,11 +59,11 @@ __all__ = [
 ]
 
 NAME = re.compile(r'[^"<>&\x00-\x20\x7f]{1,128}')
-"""A tool's name as the primary format can write it."""
+"""A valid name of a tool in the primary format."""
 
 CLOSE = "</tool>"
 BETWEEN = f'\n<tool name="call">{CLOSE}\n\n'
-"""A call of another format, in a line of its own."""
+"""A placeholder for a call of another format, on a separate line."""
 
 
 REGIONS = (
@@ -65,63 +71,64 @@ REGIONS = (
     "|svg|title|blockquote|q|cite|quote|example|examples|del|s|strike|ins|table|nowiki"
     "|tool_response|tool_responses|tool_result|tool_results|function_results"
 )
-"""Elements whose text is not what the model says: code, quotations, what is struck out, results."""
+"""Elements for quoted text: code, quotations, strikethrough, tool results."""
 
 OPENING = re.compile(rf'<tool[ \t\r\n]{{1,16}}name="({NAME.pattern})"[ \t\r\n]{{0,16}}>')
 MARKER = re.compile(rf"</?tool{BOUNDARY}")
 LINE = re.compile(r"([^\r\n]*+)(?:\r\n|\r|\n|\Z)")
 FENCE = re.compile(r" {0,3}+(`{3,}+|~{3,}+)([^\r\n]*+)")
 ITEM = r"(?:[-*+•]|\d{1,9}+[.)])"
-# Indented code, in a list too: of the white space behind the mark of an item one space belongs to
-# it, and a tab behind which there is no more.
+# Indented code also occurs in lists. One space after a list marker belongs to the marker, and so
+# does a single tab.
 ITEMS = rf"(?: {{0,3}}+{ITEM}(?: |\t(?=[^ \t])|(?=\t)))*+"
 INDENT = r"(?: {0,3}+\t|[^\S\r\n]{4}|\u3000)"
-# The same, a block quote, a row of a table, a comment.
+# Indented code, a block quote, a row of a table, or a comment.
 SET_OFF = re.compile(rf"{ITEMS}(?:{INDENT}| {{0,3}}+(?:>|[|│┃║]|#|//|--|%))")
-# A block quote, and what divides the head of a table from its rows: the lines that follow belong
-# to it too, to the next blank one.
+# A block quote, or the delimiter row of a table. It includes the following lines, up to the next
+# blank line.
 LAZY = re.compile(rf"[ \t]*+(?:{ITEM}[ \t]++)*+(?:>|[- \t]*+[|:][-:| \t]*+(?=[\r\n]|\Z))")
-# The same, of which nothing but the marks has come.
+# The markers alone, if the call follows them directly.
 SETS_OFF = re.compile(rf"{ITEMS} {{0,3}}+(?:>|[|│┃║]|#|//)[>|│┃║#/ \t]*+")
-# What may go on behind an element in which it stands: to Markdown, most end at a blank line.
+# Code and block quotes may continue after the element around them, because in Markdown most
+# elements end at a blank line.
 GOES_ON = re.compile(rf"[`~]|[\r\n](?:{LAZY.pattern}|{ITEMS}{INDENT}[^\r\n]*+\Z)")
 CLOSERS = {"<!--": "-->", "<![cdata[": "]]>", "<?": r"\?>"}
-"""What begins a region that is no element, in lower case, and what ends it."""
+"""The delimiters of regions other than elements, in lower case."""
 
 VOID = frozenset({"<br", "<hr", "<img", "<wbr", "<input", "<link", "<meta", "<source", "<embed"})
-"""Elements that have no end."""
+"""Elements without an end tag."""
 
 COMMENTS = {"/*": "*/", "{#": "#}", "<%": "%>"}
-"""What may begin a comment, and what ends it then."""
+"""The delimiters of possible comments."""
 
 ENDS_OF_COMMENTS = {end: start for start, end in COMMENTS.items()}
-# In Unicode a mark stands behind the one that it closes.
+# In Unicode, the code point of a closing mark follows that of its opening mark.
 DIRECTED = {mark: max(opens for opens in OPENS if opens < mark) for mark in CLOSES}
-"""What closes a quotation in its own direction, with what opens it."""
+"""The closing directed quotation marks, with their opening marks."""
 
-# What hides a mark at the start of a line from who reads it as text.
+# Invisible characters at the start of a line hide the mark after them.
 UNSEEN = re.compile(r"[ \t]*+[\u00ad\u200b-\u200f\u2060-\u206f\ufeff]")
 BLANK = re.compile(r"[ \t]*+")
 LEAD = 64
-"""Characters of a line among which stands what sets it off."""
+"""Number of characters of a line that are searched for indentation and block markers."""
 
 WORD = re.compile(r"\w")
 SIGNS = frozenset("$<@&^") | frozenset(map(chr, range(0x2580, 0x25A0)))
-"""What sets off a tag before which nothing else stands in its line."""
+"""Signs that make a tag doubtful if only they precede it in its line."""
 
 BESIDE = frozenset(".,:;!?*_>)]}"), frozenset(".,:;!?*_<([{")
-"""The signs of ASCII that speech may have right before a tag, and right behind it."""
+"""ASCII signs allowed directly before and directly after a tag in prose."""
 
 SPEECH = re.compile(r"[LMNZ].|Po|Pd|So|Cc")
-"""Categories of other characters there: letters, numbers, marks of a sentence, pictures."""
+"""Categories of other allowed characters: letters, numbers, punctuation, pictures."""
 
 APART = frozenset("`\"'’＇′´~｀ˋʼʺ״׳‴‵‶‷〃") | frozenset(DOUBLE) | frozenset(CURLY + OPENS + CLOSES)
-"""What sets a tag apart where it stands right beside it."""
+"""Marks that quote a tag directly next to it."""
 
 
 @lru_cache(maxsize=8)
 def _inline(known: KnownMarkers) -> re.Pattern[str]:
-    """What is looked for in a line; the first of these that fits counts."""
+    """Return a pattern for all tokens of a line. The first alternative has priority."""
     comments = "|".join(map(re.escape, (*COMMENTS, *COMMENTS.values())))
     return re.compile(
         "(?P<ticks>`++|~{3,}+)"
@@ -136,8 +143,8 @@ def _inline(known: KnownMarkers) -> re.Pattern[str]:
         f"|(?P<ends>{known.ends})"
         f"|(?P<starts>{known.starts})"
         f"|(?P<region>(?i:<!--|<!\\[CDATA\\[|<\\?|\\]\\]>|</?(?:{REGIONS}){BOUNDARY}))"
-        # To Markdown a "`" belongs to the link or the declaration that it stands in.
-        # Controls of the direction hide what stands where; a reference is a mark that is no text.
+        # In Markdown, a "`" inside a link or a declaration does not begin code. Direction controls
+        # hide the real order of characters, and character references hide quotation marks.
         "|(?P<odd>[\x0b\x0c\x1c-\x1e\x85\u2028-\u202e\u2066-\u2069＜＞﹤﹥]|<![A-Za-z]"
         "|<[^\\s<>`]++(?=`)|&(?:quot|apos|[lg]t|[lr]aquo|[lr][ds]quo|[bs][ds]?quo|grave|#\\w{1,7});)"
         f"|(?P<special>{SPECIAL.pattern})"
@@ -150,7 +157,16 @@ def _inline(known: KnownMarkers) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A marker of the format and what belongs to it; `flaw` is why it cannot be a call."""
+    """A tag of the format, from its opening marker to its closing marker.
+
+    Attributes:
+        span: the position in the text.
+        name: the called name.
+        payload: the text of the arguments.
+        flaw: the reason code if the tag cannot be a call.
+        quoted: the tag is inside code, a quotation or similar text.
+        stray: the tag is a closing marker without an opening marker.
+    """
 
     span: tuple[int, int]
     name: str = ""
@@ -161,19 +177,16 @@ class Tag:
 
 
 def read_tags(text: str) -> list[Tag]:
-    """Every tag of the text that is not a draft in reasoning, in order.
-
-    `stray` is a closing marker that closes nothing.
-    """
+    """Return all tags outside of reasoning, in order."""
     return _Reader(text).read() if MARKER.search(text) else []
 
 
 def sets_apart(texts: Sequence[str]) -> bool:
-    """Whether one of the calls that stand between these texts is certain not to be the model's own.
+    """Return True if a call between these texts is certainly quoted.
 
-    They stood in the markers of its own format, so that marks which may set text apart or not are
-    no doubt here, and what nothing closes sets none apart, but for a fence, and for an element or
-    a comment that begins a line. White space beside a marker may be missing.
+    The calls had the markers of the model's format, so ambiguous marks do not count here. Unclosed
+    delimiters do not count either, except fences, and elements and comments at the start of a line.
+    Whitespace around the markers may be missing from the texts.
     """
     texts = [MARKER.sub(" ", text) for text in texts]
     reader = _Reader(BETWEEN.join(texts), closed=True)
@@ -184,21 +197,21 @@ def sets_apart(texts: Sequence[str]) -> bool:
         return True
     lines = (re.split(r"[\r\n]", text.removesuffix("\n"))[-1] for text in texts[:-1])
     if any(map(begins_with_prompt, lines)):
-        return True  # the call may be what a command wrote
+        return True  # The call may be the output of a command.
     lines = (re.split(r"[\r\n]", text)[-1] for text in texts[:-1])
     beside = ((one[-1:], other[:1]) for one, other in pairwise(filter(None, texts)))
     return any(map(_sets_off, lines)) or any(APART.issuperset(pair) for pair in beside)
 
 
 def others_speak(texts: Sequence[str]) -> bool:
-    """Whether somebody else may speak before one of the calls that stand between these texts."""
+    """Return True if another speaker may begin before a call between these texts."""
     reader = _Reader(BETWEEN.join(MARKER.sub(" ", text) for text in texts), closed=True)
     reader.read()
     return reader.others is not None and reader.others < len(reader.tags)
 
 
 def after_reasoning(text: str) -> str:
-    """The text after its last end of reasoning; all of it when there is none in the turn."""
+    """Return the text after the last end of reasoning, or all of it if the turn has no such end."""
     known = known_markers()
     end = 0
     for found in known.last_close.finditer(text):
@@ -207,26 +220,35 @@ def after_reasoning(text: str) -> str:
 
 
 def ends_reasoning(text: str) -> bool:
-    """Whether a marker that ends reasoning stands in the text."""
+    """Return True if the text contains the end of reasoning."""
     return known_markers().last_close.search(text) is not None
 
 
 def _sets_off(line: str) -> bool:
-    """Whether what stands in a line before a call sets it off."""
+    """Return True if the text before a call in its line quotes the call."""
     row = line.lstrip(" \t").startswith("|")
     return row or SETS_OFF.fullmatch(line) is not None or ends_in_prompt(line)
 
 
 class _Reader:
-    """Walks the lines once; `pos` is the end of what a tag or an element has consumed.
+    """One-pass reader of lines.
 
-    `doubts` are ranges of tags that are in doubt, `doubt` says that all are. Of what may turn out
-    to set text apart, the number of tags is kept that stood before it. `start` is that of the line,
-    `edge` where reasoning ended, `others` how many tags stood before somebody else may speak.
-    `first` is where the line has its first character. `blocks` are the elements that are open and
-    began a line, with the number of tags before each.
-    `closed`: an element is one only if it ends; `endless` are those that do not. What is in doubt
-    for other reasons than an element, a prompt or another speaker is in none then.
+    For each open delimiter, the number of tags before it is recorded. Its effect on the tags is
+    applied at the end.
+
+    Attributes:
+        pos: the end of the text consumed by a tag or an element.
+        start: the start of the line.
+        first: the first character of the line after whitespace.
+        edge: the end of reasoning.
+        ended: the end of the turn.
+        doubts: ranges of doubtful tags, ignored if `closed`.
+        apart: ranges of doubtful tags, applied always.
+        doubt: all tags are doubtful.
+        others: the number of tags before another speaker may have begun.
+        blocks: the open elements at the start of a line, with the number of tags before each.
+        closed: elements need an end tag, and only elements, prompts and other speakers cause doubt.
+        endless: the names of elements without an end tag, if `closed`.
     """
 
     __slots__ = (
@@ -297,7 +319,7 @@ class _Reader:
         ]
 
     def _forget(self) -> None:
-        """Begin anew: what came so far was reasoning."""
+        """Reset the state, because all text so far was reasoning."""
         self.tags: list[Tag] = []
         self.doubts: list[tuple[int, int]] = []
         self.apart: list[tuple[int, int]] = []
@@ -314,24 +336,24 @@ class _Reader:
         self.doubt = self.set_off = self.lazy = self.strike = self.bar = False
 
     def _others_from(self, other: bool) -> None:
-        """From here on somebody else may speak."""
+        """Record the index of the first tag after another speaker may have begun."""
         if other and self.others is None:
             self.others = len(self.tags)
 
     def _doubt_from(self, first: int) -> None:
-        """Put in doubt the tags from `first` on."""
+        """Make the tags from `first` on doubtful. With `closed`, this has no effect."""
         self.doubts.append((first, len(self.tags)))
 
     def _set_apart(self, first: int) -> None:
-        """Put them in doubt in any case."""
+        """Make the tags from `first` on doubtful, also with `closed`."""
         self.apart.append((first, len(self.tags)))
 
     def _goes_on(self) -> bool:
-        """Whether anything stands behind the end of the turn."""
+        """Return True if text follows the end of the turn."""
         if self.ended is None:
             return False
-        behind = self.known.all_ends.sub("", self.text[self.ended :])
-        return bool(SPECIAL.sub("", behind).strip())
+        rest = self.known.all_ends.sub("", self.text[self.ended :])
+        return bool(SPECIAL.sub("", rest).strip())
 
     def _line(self, start: int, end: int) -> None:
         if start >= self.pos:
@@ -348,15 +370,15 @@ class _Reader:
                 self._mentions(end)
                 return
             self._others_from(begins_turn(self.text, start, end))
-            # A backtick after a fence of backticks: a code span, which `_read` takes for doubt.
+            # With backticks in its info string it is a code span, which `_read` treats as a doubt.
             if fence and not ("`" in fence[1] and "`" in fence[2]):
                 self.fence, self.inset = fence[1], fence.start(1) - start
                 return
             if not self.text[start:end].strip(" \t"):
                 self._end_paragraph()
             begun = self.text[start : min(end, start + LEAD)]
-            ways = (begun, normalize("NFKC", begun))  # "＞" sets off as ">" does
-            self.set_off = any(map(SET_OFF.match, ways))
+            forms = (begun, normalize("NFKC", begun))  # "＞" has the same effect as ">"
+            self.set_off = any(map(SET_OFF.match, forms))
             self.lazy |= LAZY.match(self.text, start, end) is not None
             self.lazy |= begins_with_prompt(self.text, start, end)
         self._read(max(start, self.pos), end)
@@ -367,15 +389,15 @@ class _Reader:
             self.ticks = ""
 
     def _may_end_with_its_item(self, start: int, end: int, fence: bool) -> None:
-        """A line of a fence that is set in: it may be of an item, at whose end the fence ends."""
+        """Doubt an indented fence if it may end early, at the end of its list item."""
         line = self.text[start:end]
         ends = line[: self.inset].strip(" \t") != ""
-        # In an item, the mark that closes the fence may be set in further.
+        # In a list item, the closing fence may be indented further.
         self.doubt |= ends or (not fence and line.lstrip(" \t").startswith(self.fence))
 
     def _end_paragraph(self) -> None:
-        # An apostrophe looks like a quotation mark: no further than its paragraph, unless a mark
-        # in a later one closes what nothing there has opened.
+        # An apostrophe looks like an opening mark. It counts only within its paragraph, unless a
+        # later paragraph has an unopened closing mark.
         if self.left_open is None:
             self.left_open = self.single
         self.lazy = False
@@ -400,7 +422,7 @@ class _Reader:
                 self._mark(kind, token)
 
     def _mark(self, kind: str | None, token: re.Match[str]) -> None:
-        """Something that may set text apart, outside of code spans."""
+        """Handle a token outside of code spans that may quote text."""
         match kind:
             case "double":
                 self._double(token)
@@ -418,7 +440,7 @@ class _Reader:
                 self._skip(self._end_of(token, self.known.closers.get(token[0].lower())))
                 self.edge = self.pos
             case "thought":
-                # It was opened by the prompt: all of this was reasoning.
+                # The prompt opened the reasoning, so all text so far belongs to it.
                 self._forget()
                 self.edge = token.end()
             case "ends":
@@ -443,12 +465,12 @@ class _Reader:
         if not opened:
             self.double[family] = mark
         if len(family) == 1:
-            # A straight mark shows on which side it is by what is beside it.
+            # Only the adjacent characters show on which side of the quotation a straight mark is.
             self.doubt |= not (closes if opened else opens)
         elif not opened:
             self.doubt |= closes and not opens
         elif mark == opened:
-            # Swedish closes with the mark that it opens with; all else is nested.
+            # Swedish opens and closes with the same mark. In other languages this is nesting.
             self.doubt |= mark not in "”»›" or not closes
 
     def _directed(self, mark: str) -> None:
@@ -470,7 +492,7 @@ class _Reader:
             self._doubt_from(self.paragraph if self.left_open is None else self.left_open)
             self.left_open = None
         elif not self._beside(*token.span())[0].isalnum():
-            self.doubt = True  # within a word it is an apostrophe
+            self.doubt = True  # After a letter it would be an apostrophe.
 
     def _tilde(self, token: re.Match[str]) -> None:
         before, after = self._beside(*token.span())
@@ -481,18 +503,18 @@ class _Reader:
             self.tilde = len(self.tags)
 
     def _beside(self, start: int, end: int) -> tuple[str, str]:
-        """The characters before and after, "" for none."""
+        """Return the characters before and after a span, "" at the ends of the text."""
         return self.text[start - 1 : start], self.text[end : end + 1]
 
     def _sides(self, start: int, end: int) -> tuple[bool, bool]:
-        """Whether a quotation mark can open here, and whether it can close."""
+        """Return two flags: a quotation mark can open here, and it can close here."""
         before, after = self._beside(start, end)
         opens = not before.isalnum() and bool(after) and not after.isspace()
         closes = not after.isalnum() and bool(before) and not before.isspace()
         return opens, closes
 
     def _region(self, token: re.Match[str]) -> None:
-        """An element that sets its text apart begins here, or ends without having begun."""
+        """Handle the beginning of a quoting element, or its unopened end."""
         opened = token[0].lower()
         if opened.startswith(("</", "]")):
             self._set_apart(0)
@@ -503,7 +525,7 @@ class _Reader:
         self._mentions(end)
 
     def _end_of(self, token: re.Match[str], closer: re.Pattern[str] | None) -> int:
-        """Go to the end of what begins with `token`, which by itself is an element; return it."""
+        """Move to the end of the element or region beginning with `token`. Return the position."""
         opened = token[0].lower()
         if opened in self.endless:
             self._begins_line(token, opened)
@@ -515,21 +537,21 @@ class _Reader:
             self.endless.add(opened)
             self._begins_line(token, opened)
             return self.pos
-        # What is left of the closer, a ">", is text.
+        # The remaining ">" of the end tag is harmless text.
         self.pos = found.end() if found else len(self.text)
         return self.pos
 
     def _begins_line(self, token: re.Match[str], name: str) -> None:
-        """An element begins, which sets all behind it apart if it begins its line and never ends.
+        """Record an element at the start of a line. Unclosed, it makes all later tags doubtful.
 
-        So does what is no element wherever it begins: `<!--`.
+        Other regions, e.g. `<!--`, are recorded anywhere in a line.
         """
         block = token.start() == self.first and name[0] != "["
         if (block and name not in VOID | self.known.elements) or name in CLOSERS:
             self.blocks.setdefault(name, len(self.tags))
 
     def _element(self, token: re.Match[str]) -> None:
-        """An element, or a comment, of which nothing is known but where it begins and ends."""
+        """Handle a start or end tag of an unknown element, or a delimiter of a comment."""
         marker = token[0].lower()
         if marker in ENDS_OF_COMMENTS:
             name = ENDS_OF_COMMENTS[marker]
@@ -542,7 +564,7 @@ class _Reader:
         if begins:
             self._begins_line(token, name)
         elif depth or (marker not in ENDS_OF_COMMENTS and self.ended is None):
-            # Who knows where it began, if nothing before it did.
+            # An unopened end tag may close text from anywhere before it.
             self._set_apart(first if depth else 0)
         else:
             self._doubt_from(0)
@@ -553,7 +575,7 @@ class _Reader:
             self.blocks.pop(name, None)
 
     def _skip(self, end: int) -> list[re.Match[str]]:
-        """The markers before `end`, passed over."""
+        """Skip the markers before `end` and return them."""
         first = self.marker
         while self.marker < len(self.markers) and self.markers[self.marker].start() < end:
             self.marker += 1
@@ -563,7 +585,7 @@ class _Reader:
         self.tags += [Tag(found.span(), quoted=True) for found in self._skip(end)]
 
     def _tag(self, start: int) -> None:
-        """Read the tag whose marker stands at `start`."""
+        """Read the tag whose marker begins at `start`."""
         self._mentions(start)
         opener = self.markers[self.marker]
         self.marker += 1
@@ -578,7 +600,7 @@ class _Reader:
         quoted = self.set_off or self.lazy or any(apart)
         before, after = self._beside(*tag.span)
         beside = (before in APART) + (after in APART)
-        # On one side only, who knows what it belongs to; the others are escapes.
+        # A quotation mark on one side only is ambiguous. Other signs may be escapes.
         speaks = tag.span[0] == self.edge or _is_speech(before, 0)
         odd = beside == 1 or not (speaks and _is_speech(after, 1))
         if self.line == len(self.tags):
@@ -589,7 +611,7 @@ class _Reader:
         self.tags.append(replace(tag, quoted=quoted or beside == 2, flaw=flaw))
 
     def _unquoted(self, opener: re.Match[str]) -> Tag:
-        """The tag that begins with `opener`, which is read to its end if it has one."""
+        """Return the tag beginning with `opener`, up to its end if it has one."""
         start, end = opener.span()
         if opener[0].startswith("</"):
             return Tag((start, end), stray=True)
@@ -607,7 +629,7 @@ class _Reader:
 
 
 def _is_speech(char: str, side: int) -> bool:
-    """Whether a character, or none, may stand beside a call, before it or behind: 0 or 1."""
+    """Return True if a character, or "", may be next to a call: before (0) or after it (1)."""
     if char.isascii():
         return not char or char.isalnum() or char.isspace() or char in BESIDE[side]
     return SPEECH.match(category(char)) is not None

@@ -1,10 +1,10 @@
-"""The record that is kept of every candidate, and where it goes.
+"""Telemetry records of the gate's decisions.
 
-There is one record per candidate, but no more than `max_calls` of them, and one where there was no
-candidate. It goes to `on_telemetry` when the gate has decided, and once more, with
-`tool_result_status`, when the host reports what became of running the call. Where OpenTelemetry's
-API can be imported and a span is recording, the record is also an event of that span, and the
-decision's record its attributes. OpenTelemetry is never a dependency.
+Each candidate has one record, up to `max_calls` records. A response without candidates has one. The
+records are passed to `on_telemetry` after the decision. The host's report on running a call emits
+its record again, with `tool_result_status`. If OpenTelemetry is installed and a span is recording,
+each record is also an event of the span. The decision's record becomes the attributes of the span.
+OpenTelemetry is never a dependency.
 """
 
 from __future__ import annotations
@@ -18,29 +18,31 @@ from typing import Any, Literal
 __all__ = ["ParseMode", "ResultStatus", "Telemetry", "TelemetrySink", "emit"]
 
 ParseMode = Literal["primary", "json", "bracket", "none"]
-"""The format that candidates were found in: the parser's, a fallback's, or none."""
+"""The format of the candidates: the primary format, a fallback, or "none"."""
 ResultStatus = Literal["ok", "empty", "error"]
-"""What became of a call that was executed, as whoever executed it reports."""
+"""The result of an executed call, as reported by the host."""
 
 PREFIX = "deltaparse.tool_gate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telemetry:
-    """What is recorded of one candidate; no value of an argument is in it.
+    """Telemetry of one candidate, without values of its arguments.
 
-    parse_mode: the format it was found in: "primary", "json" (fallback A), "bracket" (fallback B),
-        or "none".
-    fallback_used: whether that is a fallback.
-    candidate_count: how many candidates the output has.
-    schema_validation: "pass" where the schema was reached and held; "fail" for whatever stopped
-        the candidate.
-    schema_validation_reason: why it failed: the reason in a word (`Decision` has the list), a
-        colon, and a sentence.
-    tool_result_status: what became of running the call: "ok", "empty" or "error"; None as long as
-        nothing ran.
-    executable: whether the whole decision can be executed, not this candidate alone.
-    tool: the name that was called. call_id: the candidate's id.
+    Attributes:
+        parse_mode: the format of the candidate: "primary", "json" (fallback A), "bracket"
+            (fallback B), or "none".
+        fallback_used: True if the format is a fallback.
+        candidate_count: the number of candidates in the response.
+        schema_validation: "pass" if the candidate passed all checks including the schema, else
+            "fail".
+        schema_validation_reason: the reason code of a failure (see `Decision`), a colon, and a
+            sentence, or "" for "pass".
+        tool_result_status: the result of running the call: "ok", "empty", "error", or None before
+            it ran.
+        executable: True if the complete decision is executable, not only this candidate.
+        tool: the called name.
+        call_id: the id of the candidate.
     """
 
     parse_mode: ParseMode
@@ -54,19 +56,18 @@ class Telemetry:
     call_id: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain data, every field of it."""
+        """Return all fields as plain data."""
         return asdict(self)
 
 
 TelemetrySink = Callable[[Telemetry], object]
-"""What is called with each record; what it returns is dropped."""
-"""What takes the records: a function of one."""
+"""A function called with each record. Its result is ignored."""
 
 
 def emit(sink: TelemetrySink | None, records: Sequence[Telemetry], summary: Telemetry) -> None:
-    """Emit `records` to the sink and to the current span, whose attributes `summary` becomes.
+    """Emit `records` to the sink and the current span, and `summary` as the span's attributes.
 
-    What the sink raises comes out: no decision without its telemetry.
+    Exceptions of the sink propagate, so a decision never exists without its telemetry.
     """
     for record in records:
         if sink is not None:
@@ -82,14 +83,14 @@ def emit(sink: TelemetrySink | None, records: Sequence[Telemetry], summary: Tele
 
 
 def _attributes(record: Telemetry) -> dict[str, str | int | bool]:
-    """Return the record as span attributes; a status of None is left out, for none can be None."""
+    """Return the record as span attributes. They cannot be None, so None is omitted."""
     fields = record.to_dict().items()
     return {f"{PREFIX}.{name}": value for name, value in fields if value is not None}
 
 
 @cache
 def _opentelemetry() -> Any:
-    """Return the module `opentelemetry.trace`, or None where it is not installed."""
+    """Return the module `opentelemetry.trace`, or None if it is not installed."""
     try:
         return importlib.import_module("opentelemetry.trace")
     except ImportError:

@@ -1,17 +1,16 @@
-"""Phase two: from candidates to a decision, all of the output's calls or none.
+"""Phase two: decide on the candidates of a response, all or none.
 
-A candidate of a fallback must pass five checks; what stops it is a word of `Reason`. The allow-list
-and the schema hold for the primary format as well, which states its intent by its markers, and may
-have several calls and larger payloads, up to limits.
+A candidate of a fallback must pass five checks. Each failure has a reason code.
 
-    1 explicit intent       stated at the start of the output, or by the caller
-    2 small snippet         2 KB
-    3 allow-list            the name, letter by letter
-    4 strict validation     strict JSON, the schema, nothing repaired, nothing filled in
-    5 one candidate         else the model is asked to write the call again
+    1 explicit intent       stated at the start of the response, or by the caller
+    2 small snippet         2 KB by default
+    3 allow-list            an exact match of the name
+    4 strict validation     strict JSON and the schema, without repairs and defaults
+    5 one candidate         otherwise the model is asked to write the call again
 
-One call that fails stops the others of its output, because a part of what was meant is not what was
-meant.
+The primary format needs checks 3 and 4 only, because its markers state the intent. It may have
+several calls and larger payloads, up to limits. One failed call stops all calls of its response,
+because a subset of the intended calls is not the intended action.
 """
 
 from __future__ import annotations
@@ -30,20 +29,20 @@ from .work_budget import counting
 __all__ = ["ValidationRules", "decide"]
 
 SILENT: frozenset[Reason] = frozenset({"no_candidate", "quoted", "no_intent"})
-"""Reasons after which the model is not asked again, unless it stated its intent."""
+"""Reasons without a request to write the call again, unless the model stated its intent."""
 
 FALLBACKS = ("json", "bracket")
 FLAWS: dict[Reason, str] = {
-    "malformed_call": "the call's markers or its form are not those of its format",
-    "ambiguous": "the call may stand in code or in a quotation that nothing closes",
-    "incomplete": "the call was cut off or is not whole",
+    "malformed_call": "the call violates the syntax of its format",
+    "ambiguous": "the call may be inside code or an unclosed quotation",
+    "incomplete": "the call is truncated or incomplete",
 }
 LONGEST_NAME = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationRules:
-    """What phase two goes by: the allow-list and the limits."""
+    """Settings of phase two: the allow-list and the limits."""
 
     tools: Mapping[str, Tool]
     snippet_bytes: int
@@ -52,9 +51,9 @@ class ValidationRules:
 
 
 def decide(candidates: Candidates, rules: ValidationRules) -> Decision:
-    """Decide on an output: every candidate passes every check, or none may be executed."""
+    """Return the decision. Calls are executable only if every candidate passes every check."""
     stopped = _stopped(candidates, rules)
-    # A model that writes a thousand calls does not write a thousand records.
+    # The number of records is limited, because a response may contain thousands of calls.
     judged = candidates.found[: rules.max_calls]
     with counting():
         verdicts = [stopped or _verdict(candidate, rules) for candidate in judged]
@@ -76,20 +75,22 @@ def decide(candidates: Candidates, rules: ValidationRules) -> Decision:
 
 
 def _stopped(candidates: Candidates, rules: ValidationRules) -> Refusal | None:
-    """Return what stops the output as a whole."""
+    """Return the refusal of the complete response, if any."""
     fallback = candidates.mode in FALLBACKS
     if candidates.flaw is not None:
         return Refusal(candidates.flaw, candidates.detail)
     if not candidates.found and not candidates.intent:
-        return Refusal("no_candidate", "the output has no call")
+        return Refusal("no_candidate", "the response has no call")
     if fallback and not candidates.intent:
-        return Refusal("no_intent", "the output does not state that it means to call a tool")
+        return Refusal("no_intent", "the response does not state an intent to call a tool")
     if not candidates.found:
-        return Refusal("no_call_found", "a call was announced, but there is none in a known format")
+        return Refusal("no_call_found", "an intent was stated without a call in a known format")
     if fallback and len(candidates) > 1:
-        return Refusal("several_candidates", f"{len(candidates)} candidates, where one may stand")
+        return Refusal("several_candidates", f"{len(candidates)} candidates, at most 1 is allowed")
     if len(candidates) > rules.max_calls:
-        return Refusal("too_many_calls", f"{len(candidates)} calls; at most {rules.max_calls}")
+        return Refusal(
+            "too_many_calls", f"{len(candidates)} calls, at most {rules.max_calls} are allowed"
+        )
     return None
 
 
@@ -101,7 +102,7 @@ def _verdict(candidate: Candidate, rules: ValidationRules) -> ExecutableCall | R
 
 
 def _call(candidate: Candidate, rules: ValidationRules) -> ExecutableCall:
-    """Return the call that the candidate is, or raise `Refusal`."""
+    """Return the executable call of a candidate, or raise `Refusal`."""
     limit = rules.payload_bytes if candidate.mode == "primary" else rules.snippet_bytes
     if size(candidate.payload) > limit:
         raise Refusal("too_large", f"the call is larger than {limit} bytes")
@@ -117,25 +118,25 @@ def _call(candidate: Candidate, rules: ValidationRules) -> ExecutableCall:
 
 def _checked(call_id: str, name: str, arguments: object, tool: Tool | None) -> ExecutableCall:
     if tool is None:
-        raise Refusal("unknown_tool", "the tool that is called is not on the allow-list")
+        raise Refusal("unknown_tool", "the called tool is not on the allow-list")
     if not isinstance(arguments, dict):
-        raise Refusal("wrong_shape", "arguments are a JSON object")
+        raise Refusal("wrong_shape", "arguments must be a JSON object")
     text = arguments_json(arguments)
     tool.check(arguments)
     return ExecutableCall(id=call_id, name=name, arguments_json=text)
 
 
 def _parsed(candidate: Candidate) -> tuple[str, Any]:
-    """Return the name, and the arguments as a value, or raise `Refusal`."""
+    """Return the name and the parsed arguments, or raise `Refusal`."""
     if candidate.mode == "bracket":
         return candidate.name, bracket_arguments(candidate.payload)
     value = strict_json(candidate.payload)
     if candidate.mode == "primary":
         return candidate.name, value
     if not isinstance(value, dict) or value.keys() != {"tool", "arguments"}:
-        raise Refusal("wrong_shape", 'the block has the keys "tool" and "arguments", no others')
+        raise Refusal("wrong_shape", 'the block must have exactly the keys "tool" and "arguments"')
     if not isinstance(value["tool"], str):
-        raise Refusal("wrong_shape", '"tool" is a name')
+        raise Refusal("wrong_shape", '"tool" must be a string')
     return value["tool"], value["arguments"]
 
 
@@ -163,7 +164,7 @@ def _record(
 
 
 def _re_emit(refusal: Refusal, tools: Mapping[str, Tool], parsed: bool) -> str:
-    """Write to the model what was wrong, and in which format its next call will be read."""
+    """Return a request to the model: the error, and the format for the next call."""
     form = "in exactly this form, with arguments that follow the schema of the tool: "
     form += '<tool name="NAME">{"KEY": VALUE}</tool>'
     if parsed:

@@ -1,14 +1,14 @@
-"""How much is done to hold the calls of one output to schemas: counted, remembered, and bounded.
+"""Limits for the work of validating one response: steps are counted, and results are cached.
 
-A schema that refers to itself may be asked about one value again and again: by each of several
-alternatives, and by `unevaluatedProperties`, at each level of the arguments anew, which doubles the
-work with each. So what a keyword says about a value is found out once, as its first error, and
-asked for by the schema and the value that it stands in. What is left is bounded: a step is one
-keyword that is applied to one value, or one search of a pattern, and of the latter all together
-have a time as well, for an operator's pattern may backtrack and the text is hostile.
+A recursive schema may check one value many times: in each of several alternatives, and for
+`unevaluatedProperties`. Without a cache, the work would double with each level of the arguments.
+Each result of a keyword is therefore cached as its first error, by the schema and the value.
 
-The keywords of jsonschema are functions of a validator that many threads may share, so what belongs
-to one output is a `ContextVar`.
+The remaining work is limited. A step is one keyword applied to one value, or one search of a
+pattern. All searches together also have a time limit, because an operator's pattern may backtrack
+on untrusted text.
+
+The counters are in a `ContextVar`, because several threads may share a validator.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from .decision import Refusal
 __all__ = ["MAX_STEPS", "SECONDS", "Keyword", "Steps", "counted", "counting", "found", "within"]
 
 MAX_STEPS = 200_000
-"""Keywords applied to values of one output, and searches of patterns."""
+"""Limit of steps for one response: keywords applied to values, and searches of patterns."""
 
 SECONDS = 1.0
-"""Processor time of all searches of patterns for one output."""
+"""Limit of processor time for all searches of patterns in one response."""
 
 LEAST = 0.001
-"""Seconds of a search behind which no time is left."""
+"""Time limit in seconds for a search after the total time is used up."""
 
 DYNAMIC = frozenset({"$dynamicRef", "$recursiveRef"})
-"""Keywords that mean what those who refer to their schema say: of these nothing is remembered."""
+"""Keywords whose meaning depends on the referring schemas, so their results are not cached."""
 
 Keyword: TypeAlias = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
-"""What jsonschema calls with a validator, the keyword's value, the instance and the schema."""
+"""A keyword of jsonschema: a function of validator, keyword value, instance and schema."""
 
 Key: TypeAlias = tuple[str, int, int]
-"""A keyword, and the identities of the schema that it stands in and of the instance."""
+"""A keyword, and the identities of its schema and of the instance."""
 
 
 class Steps:
-    """What was done so far, and found out, for one output."""
+    """Counters and cached results for one response."""
 
     __slots__ = ("_begun", "_dynamic", "_known", "_seconds", "taken")
 
@@ -54,24 +54,24 @@ class Steps:
         self._seconds = SECONDS
         self._dynamic = 0
         self._begun: set[Key] = set()
-        # The schema and the instance are kept, so that no other gets the identity of one.
+        # References keep the schema and the instance alive, so their identities stay unique.
         self._known: dict[Key, tuple[Any, Any, Any]] = {}
 
     def take(self) -> None:
         """Count one step.
 
         Raises:
-            Refusal: validator_error, for too many.
+            Refusal: validator_error, after too many steps.
         """
         self.taken += 1
         if self.taken > MAX_STEPS:
             rule = f"more than {MAX_STEPS} steps"
-            raise Refusal("validator_error", f"to hold the calls to their schemas takes {rule}")
+            raise Refusal("validator_error", f"validating the calls takes {rule}")
 
     def errors(
         self, keyword: str, apply: Keyword, validator: Any, value: Any, instance: Any, schema: Any
     ) -> list[Any]:
-        """Return the first error of a keyword, or nothing where it holds."""
+        """Return a list with the first error of a keyword, or an empty list."""
         self.take()
         key = (keyword, id(schema), id(instance))
         if key in self._known:
@@ -83,18 +83,18 @@ class Steps:
                 error = next(iter(apply(validator, value, instance, schema) or ()), None)
             if self._dynamic == dynamic:
                 self._known[key] = (error, schema, instance)
-        # Whoever gets an error writes into it where it came from.
+        # A copy is returned, because jsonschema writes the path into each error.
         return [] if error is None else [type(error).create_from(error)]
 
     @contextmanager
     def within(self, key: Key) -> Iterator[None]:
-        """Do what needs itself to be done first no more than once.
+        """Detect a check that depends on its own result.
 
         Raises:
-            RecursionError: at once; an overflow within code that is not Python raises worse.
+            RecursionError: at once, because a stack overflow in compiled code may crash.
         """
         if key in self._begun:
-            raise RecursionError("the schema refers to itself without end")
+            raise RecursionError("the schema refers to itself endlessly")
         self._begun.add(key)
         try:
             yield
@@ -102,15 +102,15 @@ class Steps:
             self._begun.remove(key)
 
     def found(self, pattern: regex.Pattern[str], text: str) -> bool:
-        """Whether a pattern is found in a text.
+        """Return True if a pattern is found in a text.
 
         Raises:
-            Refusal: validator_error, for too many steps, or for patterns that take too long.
+            Refusal: validator_error, after too many steps or too much time.
         """
         self.take()
         start = time.process_time()
         try:
-            # Many short searches may have used up all of it, and `regex` takes no time below 0.
+            # Short searches may exceed the total time, and `regex` rejects negative timeouts.
             match = pattern.search(text, timeout=max(self._seconds, LEAST))
         except TimeoutError:
             raise Refusal("validator_error", "the patterns of the schema take too long") from None
@@ -123,7 +123,7 @@ _STEPS: ContextVar[Steps] = ContextVar("steps")
 
 @contextmanager
 def counting() -> Iterator[Steps]:
-    """Count what is done within for one output."""
+    """Count the steps within the context for one response."""
     steps = Steps()
     token = _STEPS.set(steps)
     try:
@@ -133,7 +133,7 @@ def counting() -> Iterator[Steps]:
 
 
 def counted(keyword: str, apply: Keyword) -> Keyword:
-    """Make a keyword of jsonschema one whose work is counted, and remembered."""
+    """Return a keyword with counted steps and cached results."""
 
     def applied(validator: Any, value: Any, instance: Any, schema: Any) -> list[Any]:
         return _STEPS.get().errors(keyword, apply, validator, value, instance, schema)
@@ -142,12 +142,12 @@ def counted(keyword: str, apply: Keyword) -> Keyword:
 
 
 def within(keyword: str, instance: Any, schema: Any) -> AbstractContextManager[None]:
-    """Count a step, in which what a schema says of an instance is looked for."""
+    """Count a step, and detect recursion without progress within the context."""
     steps = _STEPS.get()
     steps.take()
     return steps.within((keyword, id(schema), id(instance)))
 
 
 def found(pattern: regex.Pattern[str], text: str) -> bool:
-    """Whether a pattern is found in a text; counted."""
+    """Return True if a pattern is found in a text, and count the search."""
     return _STEPS.get().found(pattern, text)

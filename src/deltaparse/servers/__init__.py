@@ -1,11 +1,11 @@
-"""Plugins for servers: the engine under the names of classes and methods that servers call.
+"""Plugins for inference servers: adapters with the classes and methods expected by each server.
 
     vllm      `ToolParser` and `ReasoningParser`
-    sglang    a detector of calls, and one of reasoning
+    sglang    a detector of tool calls, and a detector of reasoning
 
-Users import what is here. No server has to be installed: requests are read by the names of their
-fields, and results are of the server's own classes where it is at hand, and otherwise of classes
-here that have the same names and fields.
+Import the public names from here. Requests are read by field name, so no server has to be
+installed. Results are instances of the server's own classes if available. Otherwise they are
+instances of equivalent classes in this package, with the same names and fields.
 """
 
 from .sglang import (

@@ -1,4 +1,4 @@
-"""What every plugin does: find its format and its server's classes."""
+"""Shared parts of the plugins: options, and the lookup of formats and server classes."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ __all__ = [
 ]
 
 SERVERS = {"vllm": ("vLLM", "0.33.0"), "sglang": ("SGLang", "0.5.23")}
-"""The servers that there are plugins for, and the versions that they are made for."""
+"""The supported servers and their versions."""
 
 FormatSource = WireFormat | str | Callable[[Any], WireFormat]
-"""A format, its name, or a function that returns it for the server's tokenizer."""
+"""A format, its name, or a function from the server's tokenizer to a format."""
 
 
 class Options:
-    """What a plugin's parsers are made with, the same for every request; it never changes.
+    """Immutable options of a plugin's parsers, the same for all requests.
 
     Args:
-        whole: the plugin reads outputs from their start, where a prompt may have opened
-            reasoning. Otherwise another parser has taken the reasoning off before.
-        policies: what to do where the output is odd. By default `stray_token` is "drop": a
-            special token that stands in no marker of the format does not come out.
-        id_factory: makes the id of a call that the model wrote without one. By default it is
-            random: a plugin does not know the prompt, by which `call_id` keeps turns apart.
+        whole: read responses from their start, where reasoning may be open. By default another
+            parser has already removed the reasoning.
+        policies: how to handle malformed output. By default `stray_token` is "drop", so special
+            tokens outside of the format's markers are removed.
+        id_factory: creates an id for a call without one. Ids are random by default, because
+            `call_id` needs the prompt to keep turns apart, and plugins do not have it.
     """
 
     __slots__ = ("id_factory", "policies", "whole")
@@ -69,53 +69,53 @@ class Options:
         self.id_factory = id_factory
 
     def parser(self, fmt: WireFormat, *, whole: bool, **request: Any) -> StreamParser:
-        """Make a parser of one output; `request` are further arguments of a `StreamParser`."""
+        """Return a parser for one response. `request` has further arguments for `StreamParser`."""
         fmt, prompt = _unopened(fmt) if whole else behind_reasoning(fmt)
         return StreamParser(
             fmt, policies=self.policies, id_factory=self.id_factory, prompt=prompt, **request
         )
 
     def strays(self, fmt: WireFormat, tokenizer: object) -> StrayTokens:
-        """Make what leaves special tokens of no meaning out of one output, as the policy has it."""
+        """Return a filter for stray special tokens of one response, following the policy."""
         return StrayTokens(fmt, tokenizer if self.policies.stray_token == "drop" else None)
 
 
 class CallsSoFar:
-    """What servers read of a parser beside its methods: the calls of the output so far.
+    """Attributes that servers read from a parser: the calls of the response so far.
 
-    It is made when a server asks, at the end of an output. To keep it up to date would cost each
-    step as much as there is from all steps before it.
+    Each attribute is computed on access, which happens at the end of a response. Updating it at
+    each step would take quadratic time.
     """
 
     _parser: StreamParser | None = None
 
     @property
     def prev_tool_call_arr(self) -> list[dict[str, Any]]:
-        """Name and arguments of each call."""
+        """The name and arguments of each call."""
         calls = self._parser.message.tool_calls if self._parser else []
         return [{"name": call.name, "arguments": call.arguments} for call in calls]
 
     @property
     def streamed_args_for_tool(self) -> list[str]:
-        """The arguments of each call, all of which were emitted."""
+        """The emitted arguments of each call. No arguments are pending."""
         return [call["arguments"] for call in self.prev_tool_call_arr]
 
     @property
     def current_tool_id(self) -> int:
-        """The index of the last call that has begun, -1 before the first."""
+        """The index of the last call so far, -1 before the first."""
         return len(self.prev_tool_call_arr) - 1
 
     @property
     def current_tool_name_sent(self) -> bool:
-        """Whether a call has begun: its name comes with its first delta."""
+        """True if a call has begun, because its first delta contains the name."""
         return self.current_tool_id >= 0
 
 
 def _unopened(fmt: WireFormat) -> tuple[WireFormat, str]:
-    """A format and a prompt for an output of which nobody says whether its prompt opened reasoning.
+    """Return a format and a prompt with reasoning not open, for a response with an unknown prompt.
 
-    What a model writes in a prompt that opened it is content then, and calls are calls: taken for
-    reasoning, the answer of a prompt that had closed it would be lost.
+    If the real prompt opened reasoning, the reasoning becomes content, and its calls are calls. The
+    opposite assumption could lose a complete answer.
     """
     start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
     prompt, header = fmt.turn.generation_prompt, next(iter(fmt.turn.headers), "")
@@ -128,36 +128,36 @@ def _unopened(fmt: WireFormat) -> tuple[WireFormat, str]:
 
 
 def check_source(source: object) -> None:
-    """Refuse now what `format_of` would refuse in the middle of a request.
+    """Check a source early, because `format_of` would fail in the middle of a request.
 
     Raises:
-        UsageError: no format, or an unknown name.
+        UsageError: the source is not a format or a known name.
     """
     if isinstance(source, str):
         if "{%" in source or "{{" in source:
             raise UsageError(
-                "that is a chat template: use analyze(template), or the name of its format"
+                "source is a chat template: use analyze(template), or the name of its format"
             )
         get_format(source)
     elif not isinstance(source, WireFormat) and not callable(source):
         kind = type(source).__name__
-        raise UsageError(f"a plugin is made of a WireFormat, a name or a function, not {kind}")
+        raise UsageError(f"source must be a WireFormat, a name or a function, not {kind}")
 
 
 def format_of(source: FormatSource, tokenizer: object) -> WireFormat:
-    """Return the format that a source stands for."""
+    """Return the format of a source."""
     if isinstance(source, str):
         return get_format(source, tokenizer)
     fmt: object = source if isinstance(source, WireFormat) else source(tokenizer)
     if not isinstance(fmt, WireFormat):
-        raise UsageError(f"{source!r} returned no WireFormat but {type(fmt).__name__}")
+        raise UsageError(f"{source!r} must return a WireFormat, not {type(fmt).__name__}")
     return fmt
 
 
 def imported(modules: Iterable[str], *names: str) -> list[Any] | None:
-    """Return attributes of the first of the modules that is there and has them all, or None.
+    """Return attributes from the first importable module with all of them, or None.
 
-    Servers move their classes from version to version, so several places are tried.
+    Several modules are tried, because servers move their classes between versions.
     """
     for module in modules:
         try:
@@ -170,16 +170,16 @@ def imported(modules: Iterable[str], *names: str) -> list[Any] | None:
 
 
 def not_there(what: str, server: str) -> str:
-    """Say that a server cannot be imported, or is not of a version that a plugin is made for."""
+    """Return a message about a server that is not installed or has an unsupported version."""
     name, made_for = SERVERS[server]
     try:
         found = version(server)
     except PackageNotFoundError:
-        return f"{what} is for a process in which {name} is installed; it is made for {made_for}"
-    return f"{what} does not find its place in {name} {found}: it is made for {made_for}"
+        return f"{what} requires {name} {made_for}, which is not installed"
+    return f"{what} requires {name} {made_for}, but {name} {found} has a different interface"
 
 
 def class_name(source: FormatSource, suffix: str) -> str:
-    """Make the name of the class for a source, as a server's log shows it."""
+    """Return a class name for a source, shown in the server's log."""
     words = source.replace("-", "_").split("_") if isinstance(source, str) else []
     return "".join(map(str.capitalize, words)) + suffix

@@ -1,11 +1,11 @@
-"""An output in two: its reasoning, and all that follows as it stands.
+"""Splitter of a response into its reasoning and the unchanged rest.
 
     output = [header] [start text end] rest
 
-For servers that take reasoning off with one parser and read what is left with another. So nothing
-of the rest may be interpreted here: an end-of-turn marker in an argument is for the next parser. A
-call in reasoning is reasoning or, on request, ends it: it cannot be held until it is known what it
-was, as `StreamParser` does, because no parser would come after it.
+Servers remove the reasoning with one parser and read the rest with another parser. The rest is not
+interpreted here, because e.g. an end-of-turn marker in an argument is for the second parser. A call
+in reasoning is reasoning or, as an option, ends it. Buffering it, as `StreamParser` does, is
+impossible, because the second parser would not receive it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ __all__ = ["ReasoningSplit"]
 
 
 def turn_behind_calls(fmt: WireFormat, prompt: str) -> str:
-    """Return what a prompt holds of the turn, as far as it says whether reasoning is open.
+    """Return the part of the turn in a prompt, to determine if reasoning is open.
 
-    Where a turn goes on behind the result of a call without a header, it may reason anew. Where no
-    header stands in the prompt, its last marker of reasoning says whether that is open, as in the
-    servers' own parsers.
+    A turn continuing after a tool result without a header may contain new reasoning. In a prompt
+    without a header, the last reasoning marker decides, as in the servers' own parsers.
     """
     derived = fmt.derived
     if not prompt or not derived.has_reasoning:
@@ -58,20 +57,22 @@ def turn_behind_calls(fmt: WireFormat, prompt: str) -> str:
 
 
 class ReasoningSplit:
-    """Reads one output, in chunks of any size.
-
-    `ended`: reasoning is over, and all further text is the rest. `closed`: the same, or only the
-    white space behind its end marker is still to come. `opened`: reasoning has begun.
-    `span`: the half-open range of characters of the output in which reasoning stands. `rest_at`:
-    where the rest begins.
+    """Splitter for one response, in chunks of any size.
 
     Args:
-        fmt: how the model writes.
-        prompt: the rendered prompt, or its end; without it, the format's own generation prompt.
-        call_ends_reasoning: the first marker of a call ends reasoning, and belongs to the rest.
+        fmt: the format of the response.
+        prompt: the rendered prompt or its end (default: the format's generation prompt).
+        call_ends_reasoning: the first marker of a call ends reasoning and belongs to the rest.
+
+    Attributes:
+        opened: reasoning has begun.
+        closed: the end marker was read, but whitespace after it may still belong to it.
+        ended: reasoning is over, and all further text is the rest.
+        span: the half-open range of the reasoning, in characters of the response.
+        rest_at: the offset of the rest.
 
     Raises:
-        UsageError: a format with channels, which stand where they like.
+        UsageError: the format has channels, so reasoning may occur anywhere.
     """
 
     __slots__ = (
@@ -91,7 +92,7 @@ class ReasoningSplit:
         self, fmt: WireFormat, *, prompt: str = "", call_ends_reasoning: bool = False
     ) -> None:
         if fmt.derived.has_channels:
-            raise UsageError("reasoning in channels cannot be split off: use StreamParser")
+            raise UsageError("reasoning in channels cannot be split off, use StreamParser")
         tail = turn_behind_calls(fmt, prompt)
         self._source = Window(offset=-len(tail))
         self._reasoning: list[str] = []
@@ -107,21 +108,21 @@ class ReasoningSplit:
             self._feed(tail)
 
     def feed(self, text: str) -> tuple[str, str]:
-        """Take the next chunk; return the reasoning and the rest that it makes certain."""
+        """Read the next chunk. Return new text of the reasoning and of the rest."""
         if self.ended:
             return "", text
         self._feed(text)
         return self._taken()
 
     def finish(self) -> tuple[str, str]:
-        """End the output; return the reasoning and the rest that were held back."""
+        """End the response. Return the buffered text of the reasoning and of the rest."""
         if not self.ended:
             self._source.closed = True
             self._resume()
         return self._taken()
 
     def closes_in(self, text: str) -> bool:
-        """Return whether reasoning, which has begun, would close in `text`; nothing is fed."""
+        """Return True if `text` would end the open reasoning. The state is unchanged."""
         source = self._source
         start, end = self._markers.find(source.text[source.pos :] + text, final=True)
         return self.closed or end > start
@@ -146,7 +147,7 @@ class ReasoningSplit:
         return taken
 
     def _read(self, tables: MarkerTables) -> Steps[bool]:
-        """Read up to the rest; return whether reasoning ended there."""
+        """Read up to the rest. Return True if reasoning ended there."""
         src = self._source
         repeated = yield from peek_marker(src, tables.at_start)
         if repeated:
@@ -155,7 +156,7 @@ class ReasoningSplit:
         if not tables.opens_reasoning:
             opened = yield from _opened(src, tables, self._rest.append)
             if not opened:
-                # The end of an output that may still have become reasoning ends none.
+                # At the end of a response, reasoning might still have begun.
                 return not src.closed
         self.opened = True
         again = yield from peek_marker(src, tables.reasoning_start)
@@ -169,7 +170,8 @@ class ReasoningSplit:
             strange = tables.role(marker) is Role.REASONING_END and marker.strip() not in (
                 own_ends or {marker.strip()}
             )
-            # An end of the turn that text follows is none, nor is the end of another pair.
+            # Two markers do not end reasoning: an end of the turn with text after it, and the end
+            # marker of another pair.
             if not strange and marker not in tables.turn_ends:
                 break
             if not strange and (
@@ -186,7 +188,7 @@ class ReasoningSplit:
 
 
 def _opened(src: Window, tables: MarkerTables, text: Callable[[str], None]) -> Steps[str]:
-    """Read and return a start of reasoning, and the space before it; without one, that is text."""
+    """Read a start of reasoning after whitespace, and return it. Otherwise emit the whitespace."""
     mark = src.mark()
     yield from whitespace(src, tables.longest)
     marker = yield from peek_marker(src, tables.reasoning_start)

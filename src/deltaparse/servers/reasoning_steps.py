@@ -1,8 +1,8 @@
-"""Whether reasoning is over, asked after each step of an output, in tokens.
+"""Detection of the end of reasoning after each step of a response, in tokens.
 
-A server asks with all tokens so far, of which the last may be drafts that it takes back
-(speculative decoding). So what is read for good is what stood before a step, and the step itself
-is looked at anew each time.
+The server passes all tokens so far. In speculative decoding, the last tokens may be drafts that are
+withdrawn later. Only tokens before a step are read permanently, and the tokens of the step are
+checked separately each time.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from .reasoning_split import ReasoningSplit
 __all__ = ["ReasoningSteps"]
 
 COMPARED = 16
-"""Tokens by which an output is known again."""
+"""Number of last tokens that identify a response."""
 
 
 class ReasoningSteps:
-    """Answers for one output.
+    """Detector for one response.
 
     Args:
-        new: makes what reads an output from its start, behind a prompt.
-        decode: the text of tokens.
+        new: creates a splitter for a response, given its prompt.
+        decode: returns the text of tokens.
         prompt: the text of the prompt.
-        start: how many of the tokens that a step comes with are the prompt.
+        start: the number of prompt tokens at the start of each step's tokens.
     """
 
     __slots__ = ("_at", "_decode", "_last", "_new", "_prompt", "_split", "_start")
@@ -44,23 +44,23 @@ class ReasoningSteps:
         self._split = new(prompt)
 
     def go_on(self, ids: Sequence[int], since: int) -> bool:
-        """Return whether these are tokens of the same output, not before what was read of it."""
+        """Return True if the tokens continue the same response after the tokens read so far."""
         first = max(self._at - len(self._last), 0)
         return since >= self._at and (not self._last or list(ids[first : self._at]) == self._last)
 
     def over(self, ids: Sequence[int], since: int) -> bool:
-        """Return whether reasoning is over at the end of `ids`; a step begins at `since`."""
+        """Return True if reasoning is over at the end of `ids`. The step begins at `since`."""
         if self._split.closed:
             return True
         text = self._decode(ids[self._at : since])
         if not text.endswith("\ufffd"):
-            # Otherwise half of a character, whose rest is still to come.
+            # A replacement character at the end is an incomplete character.
             self._split.feed(text)
             self._at = since
             self._last = list(ids[max(since - COMPARED, 0) : since])
         if self._split.opened:
             return self._split.closes_in(self._decode(ids[self._at :]))
-        # Next to nothing was written before.
+        # Before reasoning the response is short, so it can be read again from its start.
         probe = self._new(self._prompt)
         probe.feed(self._decode(ids[self._start :]))
         return probe.closed

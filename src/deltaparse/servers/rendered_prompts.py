@@ -1,4 +1,4 @@
-"""How a tokenizer's template ends a prompt, where a server does not pass the prompt on."""
+"""Prompts rendered with the tokenizer's template, for servers that do not pass the prompt."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from deltaparse.partial import DeltaParseError
 __all__ = ["rendered_prompt"]
 
 OWN = ("messages", "tools")
-"""Members of the conversation itself, which are no switches."""
+"""Variables of the conversation itself, which are not switches."""
 
 
 def rendered_prompt(tokenizer: Any, switches: Mapping[str, Any]) -> str:
-    """Return the prompt of a short conversation under the switches of a request.
+    """Return the prompt of a short conversation with the switches of a request.
 
-    "" where the template cannot be rendered so.
+    The result is "" if rendering fails.
     """
     try:
         switches_text = json.dumps(dict(switches), sort_keys=True)

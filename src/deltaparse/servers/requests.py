@@ -1,8 +1,8 @@
-"""What a server's request says of tools, read as the server shows it to the model.
+"""Tools and tool choice of a server's request, in the form shown to the model.
 
-Servers take tools that are no functions. The model is shown some of them as functions: a custom
-tool takes one text, `{"input": ...}`, and the functions of a namespace are called
-`namespace__function`. The others it is not shown, and no output calls them.
+Servers accept tools other than functions and convert some of them to functions. A custom tool takes
+one string, `{"input": ...}`. The functions of a namespace are named `namespace__function`. Other
+tools are not shown to the model, so it cannot call them.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ INPUT = {
 
 
 def tools_of(tools: Iterable[Any] | None) -> list[Any] | None:
-    """Return a server's tools as a `StreamParser` takes them; pydantic may hold an iterator."""
+    """Return a server's tools for a `StreamParser`. With pydantic, `tools` may be an iterator."""
     if tools is None:
         return None
     return [shown for tool in tools for shown in _shown(tool)]
 
 
 def tool_choice_of(request: object, tools: Sequence[Any] | None = None) -> ToolChoice:
-    """Return a request's `tool_choice` as a `StreamParser` takes it, "auto" without one.
+    """Return a request's `tool_choice` for a `StreamParser` (default: "auto").
 
-    A choice of what the model is not shown as a function leaves it free: no output answers it.
-    `tools` are those of `tools_of`; functions that are not among them cannot be chosen.
+    A choice of a tool hidden from the model becomes "auto", because it cannot be fulfilled. `tools`
+    is the result of `tools_of`, and limits the functions that can be chosen.
     """
     choice = getattr(request, "tool_choice", None)
     if choice in ("none", "required"):
@@ -57,7 +57,7 @@ def tool_choice_of(request: object, tools: Sequence[Any] | None = None) -> ToolC
 
 
 def named_function(request: object) -> str:
-    """Return the function that a request's `tool_choice` names, "" where it names none."""
+    """Return the function named by a request's `tool_choice`, else ""."""
     choice = getattr(request, "tool_choice", None)
     if choice is None or isinstance(choice, str):
         return ""
@@ -65,7 +65,7 @@ def named_function(request: object) -> str:
 
 
 def forces_calls(request: object) -> bool:
-    """Return whether a request wants a call: of any function, or of the one that it names."""
+    """Return True if a request requires a call of any function or of a named one."""
     return getattr(request, "tool_choice", None) == "required" or bool(named_function(request))
 
 
@@ -84,7 +84,7 @@ def _shown(tool: Any) -> list[Any]:
 
 
 def _name(choice: object) -> str:
-    """Return the function that a choice names, or "" for one of something else."""
+    """Return the function named by a choice, or "" for other kinds of choices."""
     if _field(choice, "type") not in (None, "function", "custom", "tool"):
         return ""
     for inner in (_field(choice, "function"), _field(choice, "custom"), choice):

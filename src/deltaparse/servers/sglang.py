@@ -1,12 +1,14 @@
-"""SGLang's plugins: a detector of calls, and one of reasoning (`sglang_reasoning.py`).
+"""SGLang plugins: a detector of tool calls, and one of reasoning (`sglang_reasoning.py`).
 
     register_sglang_detector("mine", fmt)     # before the server starts
 
-The methods are those of `python/sglang/srt/function_call/base_format_detector.py` and the results
-those of `core_types.py`, as of SGLang 0.5.23 (older versions do not call `finish`: they never
-say that an output has ended, and what is held back in that moment is lost). SGLang makes one
-detector for a choice and feeds it what its reasoning parser has left, so a detector starts behind
-reasoning; reasoning that it meets is text, between `<think>` and `</think>`.
+The interface is SGLang 0.5.23: the methods in
+`python/sglang/srt/function_call/base_format_detector.py`, and the results in `core_types.py`. Older
+versions do not call `finish`, so the text buffered at the end of a response is lost.
+
+SGLang creates one detector per choice. Its reasoning parser removes the reasoning first, so a
+detector starts after it. Any remaining reasoning is emitted as text between `<think>` and
+`</think>`.
 """
 
 from __future__ import annotations
@@ -56,15 +58,18 @@ NAMES = (
     ("sglang.srt.function_call.parser_names", "TOOL_CALL_PARSER_NAMES"),
     ("sglang.srt.parser.reasoning_parser_names", "REASONING_PARSER_NAMES"),
 )
-"""Where SGLang has the names that its command line takes."""
+"""The lists of names accepted by SGLang's command line."""
 
 
 @dataclass
 class ToolCallItem:
-    """A call, or the next of one: the name comes first and alone, then its arguments as they come.
+    """A tool call or a part of one. The first part is the name, then parts of arguments follow.
 
-    `tool_index` counts the calls of the output from 0; `tool_call_id` is the id that the model
-    wrote, if it writes any, beside the name.
+    Attributes:
+        tool_index: the index of the call in the response, from 0.
+        name: the name of the function, in the first item of a call.
+        parameters: the next part of the arguments.
+        tool_call_id: the id written by the model, if any, together with the name.
     """
 
     tool_index: int
@@ -75,26 +80,26 @@ class ToolCallItem:
 
 @dataclass
 class StreamingParseResult:
-    """What one step has made certain: text, and the next of calls."""
+    """New text and new parts of calls in one step."""
 
     normal_text: str = ""
     calls: list[ToolCallItem] = field(default_factory=list)
 
 
 class SglangDetector(CallsSoFar):
-    """A detector; `sglang_detector` makes the class for a format.
+    """A tool-call detector for SGLang. `sglang_detector` creates a subclass for a format.
 
     Args:
-        tokenizer: the server's, which SGLang passes to detectors that have this argument.
+        tokenizer: the server's tokenizer. SGLang passes it to detectors with this argument.
     """
 
-    source: ClassVar[Any]  # a FormatSource; a function among them is no method
+    source: ClassVar[Any]  # a FormatSource, as a staticmethod if it is a function
     options: ClassVar[Options]
     results: ClassVar[tuple[type[Any], type[Any]]]
 
     def __init__(self, tokenizer: Any = None) -> None:
-        # SGLang's own constructor is left out: what it sets is set here, or follows from the
-        # parser.
+        # SGLang's constructor is not called, because its attributes are set here or are computed
+        # from the parser.
         self.wire_format = format_of(self.source, tokenizer)
         tools = self.wire_format.tools
         self.bot_token = (tools.section_start or tools.per_call_start).strip()
@@ -106,28 +111,38 @@ class SglangDetector(CallsSoFar):
         self._ids = self.wire_format.derived.writes_ids
 
     def has_tool_call(self, text: str) -> bool:
-        """Return whether the text is to be parsed: for a call, or what is round content.
+        """Return True if a text needs parsing, for a call or for markers around content.
 
-        SGLang emits a whole answer as it stands where this says no.
+        Otherwise SGLang emits the complete response unchanged.
+
+        Args:
+            text: the complete response.
         """
         markers = marker_tables(self.wire_format, calls=True).call_starts
         start, end = markers.find(text, final=True)
         if end > start:
             return True
-        # Calls without markers, and those in channels, are known by what they are.
+        # Unmarked calls and calls in channels can be recognized only by parsing.
         message = self._whole(self._kept(text), None).message
         return bool(message.tool_calls) or message.content != text
 
     def detect_and_parse(self, text: str, tools: Sequence[Any] | None = None) -> Any:
-        """Return the text and the calls of a whole output, one item for each; keep nothing.
+        """Return the text and the calls of a complete response, one item per call.
 
-        A call that the output cuts off is left out, with a warning: SGLang's finish reason is
-        "tool_calls" wherever there is one, and in a stream it is not, where one was cut off.
+        The state is unchanged. A truncated call is omitted with a warning. Otherwise SGLang would
+        report the finish reason "tool_calls", but in a stream it does not for a truncated call.
+
+        Args:
+            text: the complete response.
+            tools: the request's tools.
+
+        Returns:
+            A `StreamingParseResult`.
         """
         message = self._whole(self._kept(text), tools).message
         for call in message.tool_calls:
             if not call.complete:
-                logger.warning("the call of %r was cut off: %s", call.name, call.arguments)
+                logger.warning("the call of %r was truncated: %s", call.name, call.arguments)
         items = [
             self._item(index, call.id, call.name, call.arguments)
             for index, call in enumerate(message.tool_calls)
@@ -136,13 +151,24 @@ class SglangDetector(CallsSoFar):
         return self.results[0](normal_text=message.content, calls=items)
 
     def parse_streaming_increment(self, new_text: str, tools: Sequence[Any] | None = None) -> Any:
-        """Return what the next chunk makes certain; the `tools` of the first one hold for all."""
+        """Return the new text and calls in the next chunk.
+
+        Args:
+            new_text: the chunk.
+            tools: the request's tools. Only those of the first chunk are used.
+
+        Returns:
+            A `StreamingParseResult`.
+        """
         if self._parser is None:
             self._parser = self._new(tools)
         return self._streamed(self._parser.feed(self._strays.feed(new_text)))
 
     def finish(self, tools: Sequence[Any] | None = None) -> Any:
-        """End the output; return what was held back. A second call returns nothing."""
+        """End the response and return the buffered text and calls.
+
+        A second call returns an empty result.
+        """
         del tools
         if self._parser is None:
             return self._streamed(())
@@ -151,11 +177,11 @@ class SglangDetector(CallsSoFar):
         return self._streamed([*deltas, *self._parser.finish()])
 
     def supports_structural_tag(self) -> bool:
-        """Return whether a structural tag can say the format; then forced calls are in it too."""
+        """Return True if a structural tag can express the format, also for forced calls."""
         return sglang_tag(self.wire_format, [PROBE], "required", parallel=True) is not None
 
     def parses_required_natively(self) -> bool:
-        """Return False: a model that must call is always held to it."""
+        """Return False, because forced calls always need constrained decoding."""
         return False
 
     def get_structural_tag(
@@ -165,9 +191,16 @@ class SglangDetector(CallsSoFar):
         thinking_mode: bool = False,
         parallel_tool_calls: bool = True,
     ) -> Any:
-        """Return xgrammar's `StructuralTag` for a request, None where none can say the format.
+        """Return xgrammar's `StructuralTag` for a request, or None if it cannot express the format.
 
-        Tools that are not strict have their names held to, and their arguments to be an object.
+        For tools that are not strict, the tag constrains only the name, and the arguments to any
+        object.
+
+        Args:
+            tools: the request's tools.
+            tool_choice: the request's tool choice.
+            thinking_mode: include reasoning before the calls in the tag.
+            parallel_tool_calls: allow several calls.
         """
         return sglang_tag(
             self.wire_format,
@@ -178,22 +211,22 @@ class SglangDetector(CallsSoFar):
         )
 
     def structure_info(self) -> Any:
-        """Return a function that says what stands round the arguments of a function.
+        """Return a function from a tool's name to a `StructureInfo`.
 
         Raises:
-            NotImplementedError: arguments that are not one JSON object in their place;
-                `get_structural_tag` has those.
+            NotImplementedError: the arguments are not one JSON object between two fixed texts. Use
+                `get_structural_tag` for these formats.
         """
         info = imported(RESULT_MODULES, "StructureInfo") or [StructureInfo]
         return lambda name: info[0](*around(self.wire_format, name))
 
     def build_ebnf(self, tools: Sequence[Any]) -> str:
-        """Refuse; SGLang called it before 0.5."""
-        raise NotImplementedError("deltaparse detectors have no grammar")
+        """Raise `NotImplementedError`. Only SGLang before 0.5 called this method."""
+        raise NotImplementedError("deltaparse detectors do not support build_ebnf()")
 
     @property
     def incomplete_tool_call_indices(self) -> set[int]:
-        """The calls that are not whole: SGLang's finish reason is then not "tool_calls"."""
+        """Indices of incomplete calls. With any, SGLang's finish reason is not "tool_calls"."""
         calls = self._parser.message.tool_calls if self._parser else []
         return {index for index, call in enumerate(calls) if not call.complete}
 
@@ -206,7 +239,7 @@ class SglangDetector(CallsSoFar):
         )
 
     def _kept(self, text: str) -> str:
-        """Return a whole text without the special tokens of no meaning."""
+        """Return a complete text without stray special tokens."""
         strays = self.options.strays(self.wire_format, self._tokenizer)
         return strays.feed(text) + strays.finish()
 
@@ -217,7 +250,7 @@ class SglangDetector(CallsSoFar):
         return parser
 
     def _streamed(self, deltas: Sequence[Delta]) -> Any:
-        # Most steps make nothing certain, or some content.
+        # Fast path, because most steps emit no delta or only content.
         if not deltas:
             return self.results[0]()
         if len(deltas) == 1 and isinstance(deltas[0], ContentDelta):
@@ -248,15 +281,15 @@ class SglangDetector(CallsSoFar):
 
 
 def sglang_detector(source: FormatSource, **options: Any) -> type[Any]:
-    """Make a class of detectors, a subclass of SGLang's `BaseFormatDetector` where there is one.
+    """Return a detector class for a format. Its base is SGLang's `BaseFormatDetector` if available.
 
     Args:
-        source: the format, its name, or a function of the tokenizer that returns it:
-            `deltaparse.analyze`, for one.
-        options: `whole`, `policies` and `id_factory`, which `Options` describes.
+        source: the format, its name, or a function from the tokenizer to a format, e.g.
+            `deltaparse.analyze`.
+        options: `whole`, `policies` and `id_factory` of `Options`.
 
     Raises:
-        UsageError: no format, or an unknown name.
+        UsageError: the source is not a format or a known name.
     """
     check_source(source)
     own: list[Any] = [StreamingParseResult, ToolCallItem]
@@ -275,15 +308,16 @@ def sglang_detector(source: FormatSource, **options: Any) -> type[Any]:
 def sglang_reasoning_detector(
     source: FormatSource, *, call_ends_reasoning: bool = False, **options: Any
 ) -> type[Any]:
-    """Make a class of reasoning detectors, a subclass of SGLang's where there is one.
+    """Return a reasoning detector class for a format. Its base is SGLang's class if available.
 
     Args:
         source: as for `sglang_detector`.
-        call_ends_reasoning: a call in reasoning ends it, and is called; otherwise it is reasoning.
-        options: `policies`, of which `stray_token` counts.
+        call_ends_reasoning: a call in reasoning ends it and is a tool call. By default it is
+            reasoning.
+        options: `policies`, from which `stray_token` is used.
 
     Raises:
-        UsageError: no format, or an unknown name.
+        UsageError: the source is not a format or a known name.
     """
     check_source(source)
     attributes = {
@@ -304,11 +338,17 @@ def register_sglang_detector(
 ) -> None:
     """Register both detectors with SGLang under a name.
 
-    `--tool-call-parser` and `--reasoning-parser` then take it. Call it in the process that starts
-    the server, before it does.
+    Call this function before starting the server, in the same process. The name is then valid for
+    `--tool-call-parser` and `--reasoning-parser`.
+
+    Args:
+        name: the name to register.
+        source: as for `sglang_detector`.
+        call_ends_reasoning: as for `sglang_reasoning_detector`.
+        options: as for `sglang_detector`.
 
     Raises:
-        UsageError: SGLang is not there; what the two makers of classes raise.
+        UsageError: SGLang is not installed, or the source is invalid.
     """
     found = imported(PARSER_MODULES, "FunctionCallParser")
     if found is None:
@@ -316,7 +356,7 @@ def register_sglang_detector(
     found[0].ToolCallParserEnum[name] = sglang_detector(source, **options)
     reasoning = imported(REASONING_MODULES, "ReasoningParser")
     if reasoning is not None:
-        # SGLang looks names of reasoning up in lower case.
+        # SGLang converts names of reasoning parsers to lower case.
         reasoning[0].DetectorMap[name.lower()] = sglang_reasoning_detector(
             source, call_ends_reasoning=call_ends_reasoning, **options
         )

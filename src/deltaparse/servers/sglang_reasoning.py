@@ -1,8 +1,9 @@
-"""SGLang's reasoning detector: what comes before the detector of calls.
+"""SGLang's reasoning detector. It runs before the detector of tool calls.
 
-The methods are those of `BaseReasoningFormatDetector` in `sglang/srt/parser/reasoning_parser.py`,
-as of SGLang 0.5.23. SGLang does not pass the prompt on: it says whether the prompt opened reasoning
-(`force_reasoning`), and what of the answer the prompt already had (`previous_content`).
+The interface is `BaseReasoningFormatDetector` of SGLang 0.5.23, in
+`sglang/srt/parser/reasoning_parser.py`. SGLang does not pass the prompt. It passes only
+`force_reasoning`, if the prompt opened reasoning, and `previous_content`, the part of the response
+already in the prompt.
 """
 
 from __future__ import annotations
@@ -19,31 +20,33 @@ from .reasoning_split import ReasoningSplit
 __all__ = ["ReasoningResult", "SglangReasoningDetector"]
 
 SWITCHES = ("enable_thinking", "thinking")
-"""The switches of templates that SGLang knows."""
+"""Template switches supported by SGLang."""
 
 
 @dataclass
 class ReasoningResult:
-    """What one step has made certain: text, and reasoning."""
+    """New text and new reasoning in one step."""
 
     normal_text: str = ""
     reasoning_text: str = ""
 
 
 class SglangReasoningDetector:
-    """A reasoning detector; `sglang_reasoning_detector` makes the class for a format.
+    """A reasoning detector for SGLang. `sglang_reasoning_detector` creates the class for a format.
 
     Args:
-        stream_reasoning: reasoning comes as it is written, not all at its end.
-        force_reasoning: the prompt opened reasoning. By default: where the format's own does.
-        continue_final_message, previous_content: the answer goes on from this text.
-        force_nonempty_content: an answer that is all reasoning is content.
-        tool_call_parser_active: a detector of calls reads what follows; without one this
-            detector reads all of the answer.
-        tokenizer: the server's.
+        stream_reasoning: emit reasoning incrementally, not only at its end.
+        force_reasoning: the prompt opened reasoning (default: determined by the format's
+            generation prompt).
+        continue_final_message: the response continues `previous_content`.
+        previous_content: the beginning of the response, already in the prompt.
+        force_nonempty_content: emit a response of reasoning only as content.
+        tool_call_parser_active: a tool-call detector reads the rest. Otherwise this detector reads
+            the complete response.
+        tokenizer: the server's tokenizer.
     """
 
-    source: ClassVar[Any]  # a FormatSource; a function among them is no method
+    source: ClassVar[Any]  # a FormatSource, as a staticmethod if it is a function
     options: ClassVar[Options]
     results: ClassVar[type[Any]]
     call_ends_reasoning: ClassVar[bool] = False
@@ -63,7 +66,7 @@ class SglangReasoningDetector:
         tool_call_parser_active: bool = False,
         tokenizer: Any = None,
     ) -> None:
-        # SGLang's own constructor is left out: it wants markers in one spelling.
+        # SGLang's constructor is not called, because it allows only one spelling of each marker.
         self.wire_format = fmt = format_of(self.source, tokenizer)
         self.think_start_token = fmt.reasoning.start.strip()
         self.think_end_token = fmt.reasoning.end.strip()
@@ -82,7 +85,7 @@ class SglangReasoningDetector:
 
     @property
     def in_reasoning(self) -> bool:
-        """Whether reasoning has begun and is not over."""
+        """True if reasoning has begun and is not over."""
         if self._answer is not None:
             return self._answer.in_reasoning
         return self._split is not None and self._split.opened and not self._split.closed
@@ -90,7 +93,7 @@ class SglangReasoningDetector:
     _in_reasoning = in_reasoning
 
     def detect_and_parse(self, text: str) -> Any:
-        """Return the reasoning and the rest of a whole output; keep nothing."""
+        """Return the reasoning and the rest of a complete response, and reset the state."""
         self._start()
         self._withheld, self._has_content = [], False
         first, last = self.parse_streaming_increment(text), self.finish()
@@ -101,11 +104,11 @@ class SglangReasoningDetector:
         )
 
     def parse_streaming_increment(self, new_text: str) -> Any:
-        """Return what the next chunk makes certain."""
+        """Return the new text and reasoning in the next chunk."""
         return self._made(*self._read(self._strays.feed(new_text)))
 
     def finish(self) -> Any:
-        """End the output; return what was held back."""
+        """End the response and return the buffered text and reasoning."""
         reasoning, rest = self._read(self._strays.finish())
         if self._answer is not None:
             end = _texts(self._answer.finish())
@@ -114,19 +117,19 @@ class SglangReasoningDetector:
         return self._made(reasoning + end[0], rest + end[1], last=True)
 
     def get_think_end_token_ids(self, tokenizer: Any) -> list[int]:
-        """Return the tokens of the end marker."""
+        """Return the token ids of the end marker."""
         ids: list[int] = tokenizer.encode(self.think_end_token, add_special_tokens=False)
         return ids
 
     def get_self_opened_think_start_token_ids(self, tokenizer: Any) -> list[int] | None:
-        """Return the tokens of the start marker, where the model itself writes it."""
+        """Return the token ids of the start marker if the model writes it itself, else None."""
         if not self.think_start_token or self._opens(self.wire_format.turn.generation_prompt):
             return None
         ids: list[int] = tokenizer.encode(self.think_start_token, add_special_tokens=False)
         return ids
 
     def get_answer_frame(self) -> None:
-        """Return None: nothing stands round an answer that a grammar would have to leave out."""
+        """Return None, because answers have no frame for a grammar to exclude."""
 
     def _start(self) -> None:
         fmt, policies = self.wire_format, self.options.policies
@@ -141,27 +144,27 @@ class SglangReasoningDetector:
             self._answer = StreamParser(fmt, tools=[], prompt=self._prompt, policies=policies)
 
     def _assumed(self, forced: bool | None) -> str:
-        """Return a prompt that ends as the server says: with reasoning open, or not."""
+        """Return a prompt with open reasoning if `forced`, or not open otherwise."""
         turn, reasoning = self.wire_format.turn, self.wire_format.reasoning
         header = next(iter(turn.headers), "")
         if forced is None:
             return turn.generation_prompt or header
         if forced:
             return header + reasoning.start
-        # A format whose reasoning nothing opens has it closed by the prompt.
+        # Reasoning without a start marker can only be closed in the prompt.
         return header if reasoning.start.strip() else header + reasoning.end
 
     def _default(self) -> str | None:
-        """Return what SGLang goes by where it learns nothing from the template.
+        """Return SGLang's default if it cannot detect the template's behavior.
 
-        "always": the prompt opens reasoning. A switch of these: it does unless a request turns it
-        off. None: the model opens it itself.
+        With "always", the prompt opens reasoning. With the name of a switch, it does unless a
+        request disables the switch. With None, the model opens reasoning itself.
         """
         fmt = self.wire_format
         if not self._opens(fmt.turn.generation_prompt):
             return None
         known = [name for name in SWITCHES if name in fmt.switches]
-        # Of a named format it is not known whether its template has a switch: most have.
+        # The template of a named format is unknown, but most templates have a switch.
         return "".join(known[:1]) or ("always" if fmt.verified else SWITCHES[0])
 
     def _opens(self, prompt: str) -> bool:

@@ -1,4 +1,4 @@
-"""What SGLang constrains a turn with: a structural tag, or what stands round the arguments."""
+"""Constrained decoding in SGLang: structural tags, or the delimiters of the arguments."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PROBE = {
     "type": "function",
     "function": {"name": "f", "parameters": {"type": "object", "properties": {}}},
 }
-"""A tool to ask with whether a tag can say the format."""
+"""A tool for testing if a structural tag can express the format."""
 
 
 @dataclass
 class StructureInfo:
-    """What stands round the arguments of a call, and the marker at which a call begins."""
+    """The text before and after a call's arguments, and the marker beginning a call."""
 
     begin: str
     end: str
@@ -33,20 +33,20 @@ class StructureInfo:
 def sglang_tag(
     fmt: WireFormat, tools: Any, tool_choice: Any, *, parallel: bool, reasons: bool = False
 ) -> Any:
-    """Make xgrammar's `StructuralTag` for a request's tools, None where none can say it."""
+    """Return xgrammar's `StructuralTag` for a request's tools, or None if it is impossible."""
     request = SimpleNamespace(tool_choice=tool_choice)
     return structural_tag_of(fmt, tools, request, parallel=parallel, reasons=reasons)
 
 
 def around(fmt: WireFormat, name: str) -> tuple[str, str, str]:
-    """Return what stands before and behind the JSON arguments of a function, and the marker.
+    """Return the text before and after a function's JSON arguments, and the marker of a call.
 
     Raises:
-        NotImplementedError: the arguments are not one JSON object between two texts.
+        NotImplementedError: the arguments are not one JSON object between two fixed texts.
     """
     tools, function = fmt.tools, fmt.function
-    before, behind = tools.section_start + tools.per_call_start, tools.per_call_end
-    behind += tools.section_end
+    before, after = tools.section_start + tools.per_call_start, tools.per_call_end
+    after += tools.section_end
     trigger = before.strip()
     if tools.format is ToolFormat.JSON_NATIVE and not (
         tools.name_is_key or tools.arguments_as_text
@@ -57,8 +57,8 @@ def around(fmt: WireFormat, name: str) -> tuple[str, str, str]:
         if tools.function_field:
             fields, closing = f'{{"{tools.function_field}": {fields}', "}}"
         if tools.array_wrapped:
-            before, behind = f"{before}[", f"]{behind}"
-        begin, end = before + fields, closing + behind
+            before, after = f"{before}[", f"]{after}"
+        begin, end = before + fields, closing + after
     elif (
         tools.format is ToolFormat.TAG_WITH_JSON
         and fmt.call_id.position is CallIdPosition.NONE
@@ -66,10 +66,10 @@ def around(fmt: WireFormat, name: str) -> tuple[str, str, str]:
     ):
         name = escapes_of(function.name_escapes).write(name)
         begin = before + function.name_prefix + name + function.name_suffix
-        end = function.close + (name + function.close_suffix) * fmt.derived.closes_by_name + behind
+        end = function.close + (name + function.close_suffix) * fmt.derived.closes_by_name + after
         trigger = trigger or (function.name_prefix).strip()
     else:
-        raise NotImplementedError("the arguments are no JSON between two texts")
+        raise NotImplementedError("the arguments are not one JSON object between two fixed texts")
     if not trigger:
-        raise NotImplementedError("no marker begins a call")
+        raise NotImplementedError("calls have no opening marker in this format")
     return begin, end, trigger

@@ -1,8 +1,8 @@
-"""The special tokens of a server's tokenizer: which a format needs, and which are none of its own.
+"""Special tokens of a server's tokenizer: detection of needed ones, and removal of stray ones.
 
-A server that is asked to keep special tokens, because markers are among them, keeps all of them:
-also padding, or the end of a text, which no format reads and no user should see. `StrayTokens`
-leaves those out, as `Policies(stray_token="drop")` has it.
+If markers are special tokens, the server must keep all special tokens in its output. The output
+then also contains padding and end-of-text tokens, unrelated to the format. `StrayTokens` removes
+them if `Policies(stray_token="drop")` is set.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["StrayTokens", "needs_special_tokens", "with_special_tokens"]
 
 
 def needs_special_tokens(fmt: WireFormat, tokenizer: object) -> bool:
-    """Return whether a special token stands in a marker, other than those that end the turn.
+    """Return True if a marker contains a special token. End-of-turn markers do not count.
 
-    True where the tokenizer does not say which tokens are special.
+    The result is also True if the tokenizer does not list its special tokens.
     """
     special = _special(tokenizer)
     if special is None:
@@ -31,10 +31,9 @@ def needs_special_tokens(fmt: WireFormat, tokenizer: object) -> bool:
 
 
 def with_special_tokens(request: Any, fmt: WireFormat, tokenizer: object) -> Any:
-    """Ask for the special tokens in a request's answer, if markers are among them; return it.
+    """Set a request to keep special tokens if markers need them, and return it.
 
-    Without the spaces that vLLM writes round added tokens where a tokenizer is no fast one: no
-    model wrote them.
+    Spaces around added tokens are disabled, because vLLM inserts them for slow tokenizers.
     """
     if needs_special_tokens(fmt, tokenizer):
         request.skip_special_tokens = False
@@ -44,13 +43,13 @@ def with_special_tokens(request: Any, fmt: WireFormat, tokenizer: object) -> Any
 
 
 class StrayTokens:
-    """Leaves out of an output the special tokens that stand in no marker of its format.
+    """Filter for special tokens outside of the format's markers.
 
-    Where a step says which tokens it has, text that only looks like one of them stays.
+    If a step has token ids, text with only the spelling of a special token is kept.
 
     Args:
-        fmt: how the model writes.
-        tokenizer: the server's. One that does not name its special tokens has none.
+        fmt: the format of the response.
+        tokenizer: the server's tokenizer. It must list its special tokens, else no text is removed.
     """
 
     __slots__ = ("_due", "_held", "_ids", "_known", "_tokens")
@@ -66,7 +65,7 @@ class StrayTokens:
         self._due: Counter[str] = Counter()
 
     def feed(self, text: str, ids: Sequence[int] = ()) -> str:
-        """Take the text of the next step and its tokens, return what is no stray token."""
+        """Return the text of the next step without stray tokens, given its token ids if known."""
         if self._tokens is None:
             return text
         if ids:
@@ -75,7 +74,7 @@ class StrayTokens:
         return self._without(self._held + text, final=False)
 
     def finish(self) -> str:
-        """End the output; return what was held back."""
+        """End the response and return the buffered text."""
         return self._without(self._held, final=True) if self._held else ""
 
     def _without(self, text: str, *, final: bool) -> str:
@@ -96,9 +95,10 @@ class StrayTokens:
 
 
 def _special(tokenizer: object) -> tuple[str, ...] | None:
-    """Return the tokens that decoding drops, None where the tokenizer does not say.
+    """Return the tokens removed by decoding, or None if the tokenizer does not list them.
 
-    transformers names a few of them as `all_special_tokens`, and drops all that are flagged.
+    In transformers, `all_special_tokens` has only some of them, but decoding removes all flagged
+    tokens.
     """
     named = getattr(tokenizer, "all_special_tokens", None)
     if not isinstance(named, (list, tuple)):
@@ -120,5 +120,5 @@ def _ids_of(tokens: Iterable[str], tokenizer: object) -> dict[int, str]:
 
 @lru_cache(maxsize=256)
 def _texts(fmt: WireFormat, *, own: bool) -> tuple[str, ...]:
-    """Return the texts of a format; `own`: those too that a server's stop tokens leave out."""
+    """Return a format's marker texts. `own` includes the turn's, often removed as stop tokens."""
     return tuple(text for group, text in marker_texts(fmt) if own or group != "turn")

@@ -1,20 +1,20 @@
-"""vLLM's two plugins: `ToolParser` and `ReasoningParser`.
+"""vLLM plugins: `ToolParser` and `ReasoningParser`.
 
-    register_vllm_parsers("mine", fmt)     # in the file that --tool-parser-plugin names
+    register_vllm_parsers("mine", fmt)     # in the file given as --tool-parser-plugin
 
-The methods are those of `vllm/tool_parsers/abstract_tool_parser.py` and
-`vllm/reasoning/abs_reasoning_parsers.py` as of vLLM 0.33, and those of older versions that other
-names had. vLLM makes one object of each for a request and choice, and calls the two in turn: the
-reasoning parser until reasoning ends, then the tool parser with what follows. So both start anew
-with each object, and the tool parser starts behind reasoning; what reasoning it meets is content,
-between `<think>` and `</think>`, because the whole-output method has no field for it.
+The interfaces are `vllm/tool_parsers/abstract_tool_parser.py` and
+`vllm/reasoning/abs_reasoning_parsers.py` of vLLM 0.33, and the method names of older versions. vLLM
+creates one object of each class per request and choice. It feeds the reasoning parser until
+reasoning ends, then the tool parser with the rest. The tool parser therefore starts after the
+reasoning. Any remaining reasoning is content between `<think>` and `</think>`, because the method
+for complete responses has no field for it.
 
-They set `engine_based_streaming`: then vLLM asks for what is held back at the end
-(`finish_streaming`) and feeds no text twice. Versions before that flag never say that an output
-has ended: there, what is held back in that moment (the beginning of a marker) is lost.
+Both classes set `engine_based_streaming`. vLLM then calls `finish_streaming` for the buffered text
+at the end, and feeds no text twice. Versions without this flag never report the end of a response,
+so the buffered text (e.g. a marker prefix) is lost.
 
-Forced calls come through the tool parser too (`supports_required_and_named` is False): vLLM's own
-reader of them wants the whole text so far, which that flag says is not kept.
+Forced calls are also read by the tool parser (`supports_required_and_named` is False). vLLM's own
+reader needs the complete text so far, but vLLM does not keep it with `engine_based_streaming`.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ REASONING_MODULES = ("vllm.reasoning.abs_reasoning_parsers",)
 
 
 class VllmToolParser(CallsSoFar):
-    """A `ToolParser`; `vllm_tool_parser` makes the class for a format.
+    """A `ToolParser` for vLLM. `vllm_tool_parser` creates the class for a format.
 
     Args:
-        tokenizer: the server's, as it comes.
-        tools: the request's tools; older versions pass them with the request only.
+        tokenizer: the server's tokenizer.
+        tools: the request's tools. Older versions pass them only with the request.
     """
 
-    source: ClassVar[Any]  # a FormatSource; a function among them is no method
+    source: ClassVar[Any]  # a FormatSource, as a staticmethod if it is a function
     options: ClassVar[Options]
     results: ClassVar[VllmResults]
 
@@ -74,20 +74,26 @@ class VllmToolParser(CallsSoFar):
     structural_tag_model = "deltaparse"
 
     def __init__(self, tokenizer: Any = None, tools: Sequence[Any] | None = None) -> None:
-        # vLLM's own constructor is left out: it takes one argument or two, as the version is,
-        # and sets what is set here, or follows from the parser.
+        # vLLM's constructor is not called, because its arguments depend on the version. Its
+        # attributes are set here or are computed from the parser.
         self.model_tokenizer = tokenizer
         self.tools = list(tools or [])
         self.wire_format = format_of(self.source, tokenizer)
         self._strays = self.options.strays(self.wire_format, tokenizer)
-        # Set by vLLM where no reasoning parser comes before this one.
+        # vLLM sets this attribute if it has no reasoning parser.
         self.skip_reasoning_parsing = self.options.whole
 
     def adjust_request(self, request: Any) -> Any:
-        """Ask for the special tokens too, if markers are among them; constrain forced calls.
+        """Set a request to keep special tokens if markers need them, and constrain forced calls.
 
-        Not where nothing can be called, and another parser reads the reasoning. Returns the
-        request.
+        Special tokens are not requested if no tool can be called and another parser reads the
+        reasoning.
+
+        Args:
+            request: the request, modified in place.
+
+        Returns:
+            The same request.
         """
         adjust = getattr(super(), "adjust_request", None)
         request = request if adjust is None else adjust(request)
@@ -100,17 +106,29 @@ class VllmToolParser(CallsSoFar):
     def get_structural_tag(
         self, request: Any, *, reasoning: bool = False, strict_level: int = 0
     ) -> Any:
-        """Return xgrammar's `StructuralTag` for a request, None where none can say the format.
+        """Return xgrammar's `StructuralTag` for a request, or None if it cannot express the format.
 
-        It has no reasoning, which vLLM lets pass before a grammar begins.
+        The tag excludes reasoning, because vLLM applies grammars only after it.
+
+        Args:
+            request: the request, with its tools and tool choice.
+            reasoning: ignored.
+            strict_level: vLLM's `ToolStrictLevel`.
         """
         del reasoning
         return tag_of(self.wire_format, request, strict_level)
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
-        """Return the calls of a whole output, an `ExtractedToolCallInformation`; keep nothing.
+        """Return the calls of a complete response. The state is unchanged.
 
-        A call that the output cuts off is among them, its arguments cut off too.
+        A truncated call is included, with truncated arguments.
+
+        Args:
+            model_output: the complete response.
+            request: the request.
+
+        Returns:
+            An `ExtractedToolCallInformation`.
         """
         parser = self._parser_of(request)
         strays = self.options.strays(self.wire_format, self.model_tokenizer)
@@ -128,9 +146,17 @@ class VllmToolParser(CallsSoFar):
         delta_token_ids: Sequence[int],
         request: Any,
     ) -> Any:
-        """Return what `delta_text` makes certain, as a `DeltaMessage`, or None.
+        """Return the new content and calls in `delta_text`.
 
-        The other texts say nothing new. The tokens say which text is a special token.
+        The previous and current texts are ignored, because the parser keeps its own state.
+
+        Args:
+            delta_text: the next chunk.
+            delta_token_ids: its token ids, to identify special tokens.
+            request: the request. Only that of the first chunk is used.
+
+        Returns:
+            A `DeltaMessage`, or None.
         """
         del previous_text, current_text, previous_token_ids, current_token_ids
         if self._parser is None:
@@ -139,7 +165,7 @@ class VllmToolParser(CallsSoFar):
         return self.results.delta(self._parser.feed(text))
 
     def finish_streaming(self) -> Any:
-        """End the output; return the last `DeltaMessage`, or None."""
+        """End the response and return the last `DeltaMessage`, or None."""
         if self._parser is None:
             return None
         held = self._strays.finish()
@@ -147,13 +173,13 @@ class VllmToolParser(CallsSoFar):
         return self.results.delta([*deltas, *self._parser.finish()])
 
     def get_remaining_unstreamed_args(self) -> str:
-        """Return the arguments that were read and not emitted: there are none."""
+        """Return "", because the parser has no pending arguments."""
         return ""
 
     def _parser_of(self, request: object) -> StreamParser:
         given = getattr(request, "tools", None)
         tools = tools_of(given if given is not None else self.tools or None)
-        # Tools that are all no functions: the model cannot call.
+        # Without any function among the tools, the model cannot call.
         can_call = tools is None or len(read_tools(tools)) > 0
         return self.options.parser(
             self.wire_format,
@@ -167,15 +193,15 @@ class VllmToolParser(CallsSoFar):
 
 
 def vllm_tool_parser(source: FormatSource, **options: Any) -> type[Any]:
-    """Make a class for vLLM's `ToolParserManager`, a subclass of its `ToolParser` where it is.
+    """Return a class for vLLM's `ToolParserManager`. Its base is vLLM's `ToolParser` if available.
 
     Args:
-        source: the format, its name, or a function of the tokenizer that returns it:
-            `deltaparse.analyze`, for one.
-        options: `whole`, `policies` and `id_factory`, which `Options` describes.
+        source: the format, its name, or a function from the tokenizer to a format, e.g.
+            `deltaparse.analyze`.
+        options: `whole`, `policies` and `id_factory` of `Options`.
 
     Raises:
-        UsageError: no format, or an unknown name.
+        UsageError: the source is not a format or a known name.
     """
     return _made(VllmToolParser, _bases(TOOL_MODULES, "ToolParser"), source, options)
 
@@ -183,15 +209,16 @@ def vllm_tool_parser(source: FormatSource, **options: Any) -> type[Any]:
 def vllm_reasoning_parser(
     source: FormatSource, *, call_ends_reasoning: bool = False, **options: Any
 ) -> type[Any]:
-    """Make a class for vLLM's `ReasoningParserManager`, with its `ReasoningParser` as a base.
+    """Return a class for vLLM's `ReasoningParserManager`. Its base is vLLM's class if available.
 
     Args:
         source: as for `vllm_tool_parser`.
-        call_ends_reasoning: a call in reasoning ends it, and is called; otherwise it is reasoning.
-        options: `policies`, of which `unclosed_reasoning` and `stray_token` count.
+        call_ends_reasoning: a call in reasoning ends it and is a tool call. By default it is
+            reasoning.
+        options: `policies`, from which `unclosed_reasoning` and `stray_token` are used.
 
     Raises:
-        UsageError: no format, an unknown name, or a format with channels.
+        UsageError: the source is not a format or a known name, or the format has channels.
     """
     bases = _bases(REASONING_MODULES, "ReasoningParser")
     made = _made(VllmReasoningParser, bases, source, options)
@@ -204,11 +231,17 @@ def register_vllm_parsers(
 ) -> None:
     """Register both parsers with vLLM under a name, for this process.
 
-    Call it in the file that `--tool-parser-plugin` names; `--tool-call-parser` and
-    `--reasoning-parser` then take the name.
+    Call this function in the file given as `--tool-parser-plugin`. The name is then valid for
+    `--tool-call-parser` and `--reasoning-parser`.
+
+    Args:
+        name: the name to register.
+        source: as for `vllm_tool_parser`.
+        call_ends_reasoning: as for `vllm_reasoning_parser`.
+        options: as for `vllm_tool_parser`.
 
     Raises:
-        UsageError: vLLM is not there; what the two makers of classes raise.
+        UsageError: vLLM is not installed, or the source is invalid.
     """
     tools = imported(TOOL_MODULES, "ToolParserManager")
     reasoning = imported(REASONING_MODULES, "ReasoningParserManager")
@@ -229,7 +262,7 @@ def _bases(modules: Iterable[str], name: str) -> tuple[type[Any], ...]:
 def _made(
     mixin: type[Any], bases: tuple[type[Any], ...], source: FormatSource, options: dict[str, Any]
 ) -> type[Any]:
-    """Make a class of the mixin and the server's own base, for one source."""
+    """Return a class for one source, from the mixin and the server's base class."""
     check_source(source)
     attributes = {
         "source": staticmethod(source) if callable(source) else source,
@@ -238,7 +271,7 @@ def _made(
         "__doc__": mixin.__doc__,
         "__module__": __name__,
     }
-    # Of the mixin's metaclass: vLLM's own classes have none.
+    # The mixin may have a metaclass. vLLM's classes use the default one, so both are compatible.
     metaclass: Any = type(mixin)
     made: type[Any] = metaclass(class_name(source, mixin.__name__), (mixin, *bases), attributes)
     return made

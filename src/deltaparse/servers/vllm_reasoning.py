@@ -1,7 +1,7 @@
-"""vLLM's `ReasoningParser`; `vllm.py` makes its classes and registers them.
+"""vLLM's `ReasoningParser`. `vllm.py` creates and registers the classes.
 
-Answers in text come from a `ReasoningSplit`. Those in tokens are of the text that the tokens
-decode to: a marker may be spelled of any tokens, and some of it may share one with its neighbour.
+Text is read by a `ReasoningSplit`. Methods for tokens decode them and read the text, because a
+marker may consist of any tokens and may share a token with adjacent text.
 """
 
 from __future__ import annotations
@@ -25,33 +25,34 @@ __all__ = ["VllmReasoningParser"]
 
 
 class KnowsItsParser(type):
-    """A class that vLLM's `Parser` has as its `reasoning_parser_cls`, and knows what is beside it.
+    """Metaclass for the `reasoning_parser_cls` of vLLM's `Parser`, to detect its tool parser.
 
-    Without a tool parser nobody reads what follows reasoning, so that this one has to.
+    Without a tool parser, the reasoning parser must read the text after reasoning, too.
     """
 
     def __get__(cls, instance: object, owner: type[Any] | None = None) -> type[Any]:
-        """Return this class; one that reads whole answers where there is no tool parser."""
+        """Return this class, or without a tool parser a subclass for complete responses."""
         if getattr(owner, "tool_parser_cls", cls) is not None:
             return cls
         return KnowsItsParser(cls.__name__, (cls,), {"alone": True, "__module__": __name__})
 
 
 class VllmReasoningParser(metaclass=KnowsItsParser):
-    """A `ReasoningParser`; `vllm_reasoning_parser` makes the class for a format.
+    """A `ReasoningParser` for vLLM. `vllm_reasoning_parser` creates the class for a format.
 
     Args:
-        tokenizer: the server's; `decode(ids)` is what is asked of it.
-        args, kwargs: what else a version passes. Where no prompt is known, the `chat_template` of
-            the tokenizer is asked with `chat_template_kwargs` how it ends.
+        tokenizer: the server's tokenizer, of which `decode(ids)` is used.
+        args: ignored.
+        kwargs: further arguments of some versions. If the prompt is unknown, it is rendered with
+            the tokenizer's `chat_template` and `chat_template_kwargs`.
     """
 
-    source: ClassVar[Any]  # a FormatSource; a function among them is no method
+    source: ClassVar[Any]  # a FormatSource, as a staticmethod if it is a function
     options: ClassVar[Options]
     results: ClassVar[VllmResults]
     call_ends_reasoning: ClassVar[bool] = False
     alone: ClassVar[bool] = False
-    """No tool parser reads what follows reasoning."""
+    """True without a tool parser for the text after reasoning."""
 
     engine_based_streaming = True
 
@@ -68,25 +69,25 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         self._reasoning: list[str] = []
         self._flushed: tuple[str, str] | None = None
         self._steps: ReasoningSteps | None = None
-        # A format that cannot be split is refused here, not in the middle of an output.
+        # Unsupported formats raise an error here instead of in the middle of a response.
         self._new()
 
     @property
     def reasoning_start_str(self) -> str | None:
-        """The start marker, for vLLM's grammars; None if there is none."""
+        """The start marker for vLLM's grammars, or None."""
         return self.wire_format.reasoning.start.strip() or None
 
     @property
     def reasoning_end_str(self) -> str | None:
-        """The end marker; None if there is none."""
+        """The end marker, or None."""
         return self.wire_format.reasoning.end.strip() or None
 
     def adjust_request(self, request: Any) -> Any:
-        """Ask for the special tokens too, if markers are among them; return the request."""
+        """Set a request to keep special tokens if markers need them, and return it."""
         return with_special_tokens(request, self.wire_format, self.model_tokenizer)
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        """Start the output in the state in which its prompt ends."""
+        """Set the prompt, which determines if reasoning is open at the start."""
         self._prompt = self._decoded(prompt_token_ids)
         self._split = self._answer = None
 
@@ -95,7 +96,7 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
     def extract_reasoning(
         self, model_output: str, request: Any = None
     ) -> tuple[str | None, str | None]:
-        """Return the reasoning of a whole output and all that follows, None for what is absent."""
+        """Return the reasoning and the rest of a complete response, each or None if absent."""
         del request
         strays = self.options.strays(self.wire_format, self.model_tokenizer)
         output = strays.feed(model_output) + strays.finish()
@@ -120,7 +121,7 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         current_token_ids: Sequence[int],
         delta_token_ids: Sequence[int],
     ) -> Any:
-        """Return what `delta_text` makes certain, as a `DeltaMessage`, or None."""
+        """Return the new reasoning and content in `delta_text` as a `DeltaMessage`, or None."""
         del previous_text, current_text, previous_token_ids, current_token_ids
         text = self._strays.feed(delta_text, delta_token_ids)
         if self.alone:
@@ -133,12 +134,12 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         self._reasoning.append(reasoning)
         return self.results.split(reasoning, rest)
 
-    # Their names in older versions.
+    # Older versions of vLLM use these names.
     extract_reasoning_content = extract_reasoning
     extract_reasoning_content_streaming = extract_reasoning_streaming
 
     def finish_streaming(self) -> Any:
-        """End the output, or its reasoning; return what was held back, or None."""
+        """End the response or its reasoning, and return the buffered text, or None."""
         if self._answer is not None:
             held = self._strays.finish()
             deltas = self._answer.feed(held) if held else []
@@ -146,9 +147,9 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         return None if self._split is None else self.results.split(*self._flush(self._split))
 
     def get_streaming_fallback_content(self, text: str, request: Any) -> str | None:
-        """Return reasoning that is content too, since it was left open; None where it is not.
+        """Return unclosed reasoning as content if `Policies(unclosed_reasoning="copy")` is set.
 
-        Asked at the end of an output. `Policies(unclosed_reasoning="copy")` decides.
+        Otherwise return None. vLLM calls this method at the end of a response.
         """
         del text, request
         if self._split is None or self._split.ended:
@@ -157,32 +158,34 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         return self._copied("".join([*self._reasoning, held[0]]), self._split) or None
 
     def has_engine_confirmed_reasoning_end(self) -> bool:
-        """Return whether reasoning is over in the output, or there was none.
+        """Return True if the reasoning of the response is over or absent.
 
-        Alone, it is never over: all that follows is for this parser.
+        Without a tool parser it is never over, because this parser reads the rest, too.
         """
         return self._split is not None and self._split.ended
 
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
-        """Return whether reasoning is over at the end of a prompt.
+        """Return True if reasoning is over at the end of a prompt.
 
-        Of a prompt the last turn counts. Where its answer has not begun, it is not over.
+        Only the last turn counts. Before its response has begun, reasoning is not over.
         """
         if self.alone and self.wire_format.content.mode is not ContentMode.PLAIN:
-            # vLLM would emit the markers round content: nobody else is asked for them.
+            # With True, vLLM would emit the markers around content, because no parser reads them.
             return False
         return self._over(self._decoded(input_ids))
 
     def reasoning_ended_in_prompt(self, prompt_token_ids: Sequence[int]) -> bool:
-        """Return whether the prompt has closed the reasoning of its last turn."""
+        """Return True if the prompt has closed the reasoning of its last turn."""
         return self._over(self._decoded(prompt_token_ids))
 
     def is_reasoning_end_streaming(
         self, input_ids: Sequence[int], delta_ids: Iterable[int]
     ) -> bool:
-        """Return whether reasoning is over with the last step, `delta_ids` of `input_ids`.
+        """Return True if reasoning is over after the last step.
 
-        `input_ids` are the output so far, or the prompt with it.
+        Args:
+            input_ids: the token ids of the response so far, with or without the prompt.
+            delta_ids: the token ids of the last step.
         """
         if not self.wire_format.derived.has_reasoning:
             return True
@@ -196,17 +199,17 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         return self._steps.over(input_ids, since)
 
     def extract_content_ids(self, input_ids: Sequence[int]) -> list[int]:
-        """Return the tokens behind reasoning; none while it goes on."""
+        """Return the token ids after reasoning, or [] while it continues."""
         text = self._decoded(input_ids)
         start, end = self.reasoning_start_str, self.reasoning_end_str
         if end and end in text and not (start and start in text):
-            # vLLM asks for the tokens of one step, too: then reasoning was opened before.
+            # vLLM also passes the tokens of a single step, with reasoning opened earlier.
             return list(input_ids[self._tokens_to(input_ids, text.index(end) + len(end)) :])
         split = self._read(text)
         return list(input_ids[self._tokens_to(input_ids, split.rest_at) :]) if split.ended else []
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
-        """Return how many tokens of an output are reasoning, without its markers."""
+        """Return the number of reasoning tokens in a response, without the markers."""
         split = self._read(self._decoded(token_ids))
         split.finish()
         start, end = split.span
@@ -220,7 +223,7 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         )
 
     def _whole_answer(self, prompt: str) -> StreamParser:
-        """Return what reads all of an answer to which no tool parser comes: calls are text."""
+        """Return a parser for complete responses without a tool parser. Calls are text then."""
         policies = self.options.policies
         return StreamParser(self.wire_format, tools=[], prompt=prompt, policies=policies)
 
@@ -232,9 +235,9 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         return read[0] + ended[0], read[1] + ended[1]
 
     def _copied(self, reasoning: str, split: ReasoningSplit) -> str:
-        """Return reasoning that was left open, where it is content too.
+        """Return unclosed reasoning if the policy copies it to content, else "".
 
-        Not where a call stands in it: the tool parser would take a draft for a call.
+        Reasoning with a call is not copied, because the tool parser would read the draft as a call.
         """
         if split.ended or self.options.policies.unclosed_reasoning != "copy":
             return ""
@@ -244,10 +247,10 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         return "" if end > start else reasoning
 
     def _assumed(self, output: str) -> str:
-        """Return the prompt that an output must have had; "" for the format's own.
+        """Return the assumed prompt of a response, or "" for the format's own.
 
-        Where a prompt closes reasoning or opens it, as the request wants, a whole output shows
-        whether it was opened.
+        If the request can make the prompt open or close reasoning, a complete response shows which
+        of the two it was.
         """
         if self._template_kwargs and getattr(self.model_tokenizer, "chat_template", None):
             rendered = rendered_prompt(self.model_tokenizer, self._template_kwargs)
@@ -268,16 +271,16 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
         return split
 
     def _over(self, text: str) -> bool:
-        """Return whether reasoning is over at the end of a text: a prompt, or an output.
+        """Return True if reasoning is over at the end of a prompt or a response.
 
-        An output in which nothing shows that it is one is a prompt.
+        A text without evidence of a response is read as a prompt.
         """
         split = self._new(text)
         split.finish()
         return split.ended
 
     def _is_prompt(self, text: str) -> bool:
-        """Return whether a text tells more than an output that has said nothing of reasoning."""
+        """Return True if a text may be a prompt, or a response with reasoning markers."""
         reasoning, turn = self.wire_format.reasoning, self.wire_format.turn
         markers = filter(None, (reasoning.start.strip(), reasoning.end.strip()))
         shown = self.wire_format.derived.turn_in(text) is not None
@@ -287,12 +290,12 @@ class VllmReasoningParser(metaclass=KnowsItsParser):
 
     def _decoded(self, ids: Sequence[int]) -> str:
         if self.model_tokenizer is None:
-            raise UsageError("tokens are read with a tokenizer: make the parser with one")
+            raise UsageError("reading tokens requires a tokenizer: pass one to the parser")
         decoded: str = self.model_tokenizer.decode(list(ids))
         return decoded
 
     def _tokens_to(self, ids: Sequence[int], offset: int) -> int:
-        """Return how many of the tokens it takes to get as far as an offset of their text."""
+        """Return the number of tokens up to an offset of their text."""
         return bisect_left(
             range(len(ids)), offset, key=lambda count: len(self._decoded(ids[:count]))
         )

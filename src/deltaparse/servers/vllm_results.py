@@ -1,8 +1,8 @@
-"""What vLLM's parsers return: objects of its own classes where it is at hand, else of these.
+"""Results of vLLM's parsers: instances of vLLM's own classes if available, else of these.
 
-The fields are those of vLLM's `DeltaMessage`, `ExtractedToolCallInformation` and what they hold
-(`vllm.entrypoints.generate.base.protocol`, in older versions
-`vllm.entrypoints.openai.engine.protocol` and `vllm.entrypoints.openai.protocol`).
+The fields are those of vLLM's `DeltaMessage`, `ExtractedToolCallInformation` and their members, in
+`vllm.entrypoints.generate.base.protocol`. Older versions have them in
+`vllm.entrypoints.openai.engine.protocol` and `vllm.entrypoints.openai.protocol`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MODULES = (
 
 @dataclass
 class DeltaFunctionCall:
-    """The function of a call in one step: the name comes once, in the first."""
+    """The function of a call in one step. Only the first step has the name."""
 
     name: str | None = None
     arguments: str | None = None
@@ -42,7 +42,7 @@ class DeltaFunctionCall:
 
 @dataclass
 class DeltaToolCall:
-    """A call in one step: `id` and `type` come once, in the first."""
+    """A call in one step. Only the first step has `id` and `type`."""
 
     id: str | None = None
     type: str | None = None
@@ -52,7 +52,7 @@ class DeltaToolCall:
 
 @dataclass
 class DeltaMessage:
-    """What one step has made certain."""
+    """New content, reasoning and calls in one step."""
 
     role: str | None = None
     content: str | None = None
@@ -62,7 +62,7 @@ class DeltaMessage:
 
 @dataclass
 class FunctionCall:
-    """The function of a call; the arguments are JSON text."""
+    """The function of a call. The arguments are JSON text."""
 
     name: str
     arguments: str
@@ -70,7 +70,7 @@ class FunctionCall:
 
 @dataclass
 class ToolCall:
-    """A call."""
+    """A tool call."""
 
     id: str
     type: str
@@ -79,7 +79,7 @@ class ToolCall:
 
 @dataclass
 class ExtractedToolCallInformation:
-    """What a whole output holds."""
+    """The calls and the content of a complete response."""
 
     tools_called: bool
     tool_calls: list[ToolCall]
@@ -97,7 +97,7 @@ OWN = (
 
 
 class VllmResults:
-    """Makes results, of the classes that were at hand when this was made."""
+    """Factory for results, with the classes available at construction."""
 
     __slots__ = ("_call", "_delta", "_delta_call", "_delta_function", "_function", "_info", "_key")
 
@@ -105,17 +105,17 @@ class VllmResults:
         found: list[Any] = imported(MODULES, *(own.__name__ for own in OWN)) or list(OWN)
         self._delta, self._delta_call, self._delta_function = found[:3]
         self._info, self._call, self._function = found[3:]
-        # The field was called `reasoning_content` before it was called `reasoning`.
+        # Older versions of vLLM name this field `reasoning_content`.
         known = getattr(self._delta, "model_fields", {"reasoning"})
         self._key = "reasoning" if "reasoning" in known else "reasoning_content"
 
     def delta(self, deltas: Sequence[Delta]) -> Any:
-        """Make the `DeltaMessage` of the deltas of one step, None if there are none.
+        """Return the `DeltaMessage` for the deltas of one step, or None without deltas.
 
-        Absent fields are left unset, for vLLM writes what is set; a call has one entry, for
-        clients merge entries of one index in one chunk differently.
+        Absent fields are left unset, because vLLM serializes all fields that are set. Each call has
+        only one entry, because clients differ in merging several entries with the same index.
         """
-        # Most steps make nothing certain, or some content.
+        # Fast path, because most steps emit no delta or only content.
         if not deltas:
             return None
         if len(deltas) == 1 and isinstance(deltas[0], ContentDelta):
@@ -134,12 +134,12 @@ class VllmResults:
         return self._delta(**made)
 
     def split(self, reasoning: str, content: str) -> Any:
-        """Make the `DeltaMessage` of reasoning and of text, None without either."""
+        """Return the `DeltaMessage` for reasoning and content, or None if both are empty."""
         deltas: list[Delta] = [ReasoningDelta(reasoning)] if reasoning else []
         return self.delta(deltas + ([ContentDelta(content)] if content else []))
 
     def extracted(self, message: Message) -> Any:
-        """Make the `ExtractedToolCallInformation` of a whole message."""
+        """Return the `ExtractedToolCallInformation` of a complete message."""
         calls = [
             self._call(
                 id=call.id,

@@ -1,8 +1,8 @@
-"""What vLLM constrains a turn with: our structural tags, or else JSON.
+"""Constrained decoding in vLLM: structural tags, or else JSON.
 
-vLLM asks a tool parser for a structural tag where the request forces a call, wants one at most, or
-has strict tools. Where no tag can say the format, a forced call is constrained to be JSON, and read
-as JSON: `calls_of` says of a request which of the two it was.
+vLLM requests a structural tag if the request forces a call, disables parallel calls, or has strict
+tools. If a tag cannot express the format, a forced call is constrained to JSON and parsed as JSON.
+`calls_of` returns the notation of a request's calls.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .xgrammar_tags import structural_tag_of
 __all__ = ["calls_of", "constrain_to_json", "tag_of"]
 
 PARAMETER_LEVEL = 2
-"""vLLM's `ToolStrictLevel.PARAMETER`: the arguments of all tools are held to their schemas."""
+"""vLLM's `ToolStrictLevel.PARAMETER`: constrain the arguments of all tools to their schemas."""
 
 
 def tag_of(fmt: WireFormat, request: Any, strict_level: int) -> Any:
-    """Make xgrammar's `StructuralTag` for a request, None where none can say it."""
+    """Return xgrammar's `StructuralTag` for a request, or None if it is impossible."""
     if imported(["vllm.envs"], "VLLM_ENFORCE_STRICT_TOOL_CALLING") == [False]:
         return None
     return structural_tag_of(
@@ -37,7 +37,7 @@ def tag_of(fmt: WireFormat, request: Any, strict_level: int) -> Any:
 
 
 def constrain_to_json(request: Any) -> None:
-    """Hold a request that forces a call, and has no tag, to the JSON that `calls_of` speaks of."""
+    """Constrain a request to JSON if it forces a call and has no structural tag."""
     if not forces_calls(request) or _has_tag(request):
         return
     found = imported(["vllm.tool_parsers.utils"], "get_json_schema_from_tools")
@@ -51,14 +51,14 @@ def constrain_to_json(request: Any) -> None:
     )
     if schema is not None:
         request.structured_outputs = params[0](json=schema)
-        # A format for the answer as a whole cannot hold beside it.
+        # The response format conflicts with the schema of the calls.
         for other in ("response_format", "text"):
             if getattr(request, other, None) is not None:
                 setattr(request, other, None)
 
 
 def calls_of(request: Any) -> Literal["format", "json"]:
-    """Return how the calls of an answer to a request are written."""
+    """Return the notation of calls in the response: the format's own, or JSON."""
     outputs = getattr(request, "structured_outputs", None)
     schema = getattr(outputs, "json", None)
     if schema is None or not forces_calls(request):
@@ -72,7 +72,7 @@ def calls_of(request: Any) -> Literal["format", "json"]:
 
 
 def _lists_calls(schema: object) -> bool:
-    """Return whether a schema is that of a list of calls."""
+    """Return True if a schema describes a list of calls."""
     return isinstance(schema, Mapping) and schema.get("type") == "array"
 
 

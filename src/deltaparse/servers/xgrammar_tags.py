@@ -1,4 +1,4 @@
-"""The structural tags of a server's request, as objects of xgrammar where it is at hand."""
+"""Structural tags for a server's request, as objects of xgrammar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .requests import tool_choice_of, tools_of
 __all__ = ["structural_tag_of"]
 
 FREE = {"type": "object"}
-"""The schema of arguments that a tag leaves free."""
+"""The schema of unconstrained arguments."""
 
 
 def structural_tag_of(
@@ -28,16 +28,19 @@ def structural_tag_of(
     all_strict: bool = False,
     reasons: bool = False,
 ) -> Any:
-    """Make xgrammar's `StructuralTag`, None where none can say it, or xgrammar is not there.
+    """Return xgrammar's `StructuralTag`, or None if it is impossible or xgrammar is missing.
 
-    A tool that is not strict has its name held to, and its arguments to be an object, as in the
-    servers' own tags. Where each argument stands for itself, they have the names of its schema:
-    without one, no tag can say it.
+    For tools that are not strict, only the name is constrained, and the arguments to any object, as
+    in the servers' own tags. In formats with separate arguments, their names are taken from the
+    schema, so a schema is required.
 
     Args:
-        request: what has the `tool_choice`.
-        all_strict: the arguments of all tools are held to their schemas.
-        reasons: the tag has the reasoning before the calls, which servers mostly let pass.
+        fmt: the format of the calls.
+        tools: the request's tools.
+        request: an object with the `tool_choice`.
+        parallel: allow several calls.
+        all_strict: constrain the arguments of all tools to their schemas.
+        reasons: include the reasoning before the calls. Most servers handle it separately.
     """
     tags = imported(["xgrammar"], "StructuralTag")
     given = _as_strict(fmt, tools, all_strict=all_strict)
@@ -59,9 +62,9 @@ def structural_tag_of(
 def _as_strict(
     fmt: WireFormat, tools: Iterable[Any] | None, *, all_strict: bool
 ) -> list[dict[str, Any]]:
-    """Return the tools, the arguments of those that are not strict left free.
+    """Return the tools, with unconstrained arguments for tools that are not strict.
 
-    None at all where the names of arguments would have to be free too.
+    Return [] if the names of arguments would have to be unconstrained, too.
     """
     found = []
     named = fmt.tools.format in (ToolFormat.TAG_WITH_TAGGED, ToolFormat.PYTHONIC)
@@ -74,13 +77,13 @@ def _as_strict(
                 if free is None:
                     return []
                 function["parameters"] = free
-            function["strict"] = True  # it is held to what it has now
+            function["strict"] = True  # Its parameters are already relaxed if necessary.
             found.append({"type": "function", "function": function})
     return found
 
 
 def _freed(schema: Any) -> dict[str, Any] | None:
-    """Return a schema that has the names of another, each with any value; None without names."""
+    """Return a schema with the same names and any values, or None without names."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if schema and not isinstance(properties, Mapping):
         return None

@@ -1,4 +1,4 @@
-"""Compact JSON while it streams, against Python's own spelling of the whole."""
+"""Streamed compact JSON, compared with Python's spelling of the complete value."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def compact(src, emit):
     yield from json_value(src, CompactJson(emit).write)
 
 
-# Numbers keep their spelling, and keys that stand twice stay.
+# Numbers keep their spelling, and duplicate keys are kept.
 @given(json_texts().filter(lambda text: not re.search(r"\d[eE.]|-0|\d{16}", text)), st.data())
 def test_compact_json_equals_dumps(text, data):
     value = json.loads(text)
     assume(without_twins(text))
-    assume("\ud83d\ude00" not in text)  # two halves that are not put together come from nowhere
+    assume("\ud83d\ude00" not in text)  # Unjoined halves of a pair do not occur.
     spelled = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     written = "".join(drive(compact, data.draw(cuts(text))).emitted)
 

@@ -1,8 +1,8 @@
 """The JSON cases of other projects' tests: each agrees, or has a reason why we differ.
 
-Per file, `DIFFERENCES` names the reasons, each with a rule that says of a case whether it explains
-it, and how many cases it explains. The first rule counts. So a case that comes to differ fails the
-test, and so does a listed one that comes to agree.
+Per file, `DIFFERENCES` lists the reasons, each with a rule for the affected cases and their number.
+The first matching rule counts. So the test fails for each new difference, and for each listed one
+that disappears.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STR, NUM, ALL = 1, 2, 511
 
 @dataclass
 class Case:
-    """A line of a file: what is expected of `input`, and what `healed` is of it."""
+    """A line of a file: the expectation for `input`, and the `healed` result."""
 
     line: dict[str, Any]
     input: str
@@ -57,12 +57,12 @@ class Case:
 
     @property
     def rest(self):
-        """What follows the value."""
+        """The text after the value."""
         return self.input[self.healed.end :].strip(SPACE) if self.healed.state is S.DONE else ""
 
 
 def decoded(value):
-    """A value of the corpus, of which some stand for what JSON cannot hold."""
+    """Return a value of the corpus, decoding placeholders for values unknown to JSON."""
     if isinstance(value, list):
         return [decoded(item) for item in value]
     if not isinstance(value, dict):
@@ -84,7 +84,7 @@ def cases(name):
 
 
 def same(a, b):
-    """Whether two values are the same to JSON, which has one type of number."""
+    """Return True if two values are equal in JSON, with one type of number."""
     dumps = [json.dumps(json.loads(json.dumps(v), parse_int=float), sort_keys=True) for v in (a, b)]
     return dumps[0] == dumps[1]
 
@@ -94,7 +94,7 @@ def chunks(text, size):
 
 
 def check(name, differing):
-    """See that the differing cases of a file are those that have a reason, each its number."""
+    """Check that each differing case of a file has a reason, in the listed numbers."""
     reasons = DIFFERENCES[name]
     counts = Counter()
     for case in differing:
@@ -145,7 +145,7 @@ def held_number(case):
 
 
 def strips_space(case):
-    """Whether it is only white space at the end of a member's text that the other drops."""
+    """Return True if the only difference is whitespace at the end of a member's text."""
     texts = isinstance(case.value, dict) and all(isinstance(v, str) for v in case.value.values())
     return texts and {key: text.rstrip() for key, text in case.value.items()} == case.expected
 
@@ -300,7 +300,7 @@ def untruncate_json_js(case):
     [jiter, pydantic_core, partial_json_parser, partial_json_parser_js, untruncate_json_js],
 )
 def test_truncated_json_has_the_value_of_peers(options):
-    """`options(case)`: whether the text may be cut, whether a cut number counts, the value."""
+    """Compare the values. `options(case)` returns: may be cut, keep cut numbers, the value."""
     pattern = f"{options.__name__}(_partial)?_tests"
     name = next(name for name in DIFFERENCES if re.fullmatch(pattern, name))
     differing = []
@@ -318,7 +318,7 @@ def test_truncated_json_has_the_value_of_peers(options):
 
 
 def repaired(name, expectation):
-    """The cases of a file whose repaired value is not the expected one, nor refused as expected."""
+    """Return the cases of a file with an unexpected repaired value or refusal."""
     for case in cases(name):
         if case.input is not None:
             case.expected = expectation(case)
@@ -348,7 +348,7 @@ def test_repaired_json_equals_json_repair():
 
 def test_repaired_json_equals_jsonrepair():
     def expectation(case):
-        # Without an expectation the text is JSON, to be left as it is.
+        # Without an expectation, the text is JSON and must stay unchanged.
         return json.loads(case.input if case.line["how"] is None else case.expected)
 
     check("jsonrepair_js_tests", repaired("jsonrepair_js_tests", expectation))
@@ -382,9 +382,9 @@ def test_ijson(size):
 
 
 def suite():
-    """JSONTestSuite's texts, with what is expected of them: "accept", "reject" or neither.
+    """Yield JSONTestSuite's texts with the expectation: "accept", "reject" or neither.
 
-    Two deep ones are only named there: here are shorter ones, still deeper than any limit.
+    Two deep texts are only named there, so shorter ones above all limits are used here.
     """
     deep = {"n_structure_100000_opening_arrays": "[" * 5000}
     deep["n_structure_open_array_object"] = '[{"":' * 2500 + "\n"
@@ -396,7 +396,7 @@ def suite():
 
 
 def read(text, size, **options):
-    """The verdict on a text that comes in chunks, and all that was returned of it."""
+    """Return the verdict on a text in chunks, and the joined results."""
     scanner = JsonScanner(**options)
     out = [scanner.feed(chunk) for chunk in chunks(text, size)] + [scanner.finish()]
     accepted = scanner.state is S.DONE and not scanner.unread.strip(SPACE)
@@ -429,7 +429,7 @@ def test_the_values_in_the_json_test_suite(size):
             assert found[-1] == ((), values.value), name
             assert values.value == json.loads(sound_json(text)), name
         else:
-            # If there is a whole value all the same, what follows belongs to the caller.
+            # After a complete value, the rest belongs to the caller.
             assert expect != "accept"
             assert any(one.path == () for one in found) is (values.state is S.DONE), name
 

@@ -1,4 +1,4 @@
-"""The lexer of JSON, against Python's own parser and a tokenizer that has the whole text."""
+"""The JSON lexer, compared with Python's parser and a tokenizer of complete text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STATES = {
     S.AFTER_VALUE: ['{"a":"he"', '{"a":1 ', "[true", "[{}", "[1\n"],
     S.AFTER_COMMA: ['{"a":1,', "[1, ", "[1,-", "[[],t"],
 }
-# The mark shows the place up to which it may be JSON.
+# The mark shows the end of the valid part.
 BROKEN = ["ˇ]", "[1,ˇ]", "[ˇ}", "[1ˇ}", '{"a":1ˇ]', '{"a":1,ˇ}', "{ˇ1", '{"a" ˇ1', '{"a":ˇ}']
 BROKEN += ['["" ˇ""]', "[ˇ-]", "[ˇ01]", "[ˇ-00]", "[ˇTrue]", "[ˇnulL]", "[1ˇx]", "[ˇ'a']"]
 BROKEN += ['["aˇ\nb"]', '["aˇ\\x41"]', '{"ˇ\\u12g', "[{ˇ1", '[{"a":1,ˇ2', "[{ˇ["]
@@ -64,7 +64,7 @@ def test_certain_text_is_emitted_verbatim_immediately(text, data):
 @example("1", " 1", None)
 def test_text_after_the_value_stays_unread(text, then, data):
     if text[-1].isdigit():
-        then = f",{then}"  # or it might belong to the number
+        then = f",{then}"  # Other characters might belong to the number.
     start = len(text) - len(text.lstrip())
     end = json.JSONDecoder().raw_decode(text + then, start)[1]
     read = drive(json_value, data.draw(cuts(text + then)) if data else text + then)
@@ -100,8 +100,8 @@ def test_result_does_not_depend_on_chunks(text, data):
 @needs_corpus
 @pytest.mark.parametrize("size", [1, 4, 1_000_000])
 def test_the_json_test_suite(size):
-    # Two deep texts are only named there: here are shorter ones, still deeper than any limit.
-    # Some are not UTF-8: what the stream's decoder makes of such bytes is no JSON either.
+    # Two deep texts are only named there, so shorter ones above all limits are used here.
+    # Some are not UTF-8, and their decoded text is not JSON either.
     deep = {"n_structure_100000_opening_arrays": "[" * 5000}
     deep["n_structure_open_array_object"] = '[{"":' * 2500 + "\n"
     expected, accepted = {}, {}
@@ -127,7 +127,7 @@ def test_the_state_says_where_the_text_was_cut(state, text):
     assert list(lexer.stack) == support.open_brackets(text)
     assert lexer.passed == passed
     assert lexer.settled == len(text[: max(whole, default=0)].rstrip())
-    if lexer.stack:  # else the end of the input says more
+    if lexer.stack:  # Otherwise the end of the input may change the result.
         read = drive(json_value, [text])
         assert (read.result.state, "".join(read.emitted)) == (state, text[:passed])
     if passed == len(text):
@@ -176,7 +176,7 @@ def test_the_length_of_a_number_is_limited(size, excess):
 @given(st.data(), json_texts() | nearly_json(), st.booleans(), st.sampled_from([3, MAX_DEPTH]))
 def test_runs_pass_the_same_text_as_the_loop(data, text, hold_commas, max_depth):
     settings = {"hold_commas": hold_commas, "max_depth": max_depth}
-    # One that tracks reads token by token.
+    # A tracking lexer reads token by token.
     lexers = JsonLexer(**settings), JsonLexer(**settings, tracks=True)
     held = ""
     for chunk in data.draw(cuts(text)):

@@ -1,4 +1,4 @@
-"""The JSON sub-parsers, against Python's own parser."""
+"""The JSON sub-parsers, compared with Python's parser."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ S = JsonState
 KEYS = {"truncated": ["", '"', '"a\\', '"a" '], "malformed_json": ["1", '"a" 1', '"a"}', ","]}
 NO_STRINGS = ["a", 'a"', 'ab" ', '"a\nb"', '"a\\x"', '"' + "a" * 2 * MAX_TOKEN]
 ESCAPES = ["\\ud83d", "\\uDE00", "\\\\", "\\/", '\\"', "\\n", "\\u0041", "😀", "\ud83d", "u", "d8"]
-# The mark shows what of a string is emitted so far: half of a surrogate pair is not.
+# The mark shows the end of the emitted text, without half of a surrogate pair.
 DECODED = ["aˇ", "aˇ\\", "aˇ\\u004", "a\\u0041ˇ", "aˇ\\ud83d", "\\\\ud83dˇ", "\\\\ˇ\\ud83d"]
 DECODED += ["ˇ\\ud83d\\ude0", "\\ud83d\\ude00ˇ", "\\ud83d!ˇ", "\\ud83d\\nˇ", "a\\ude00ˇ"]
 
@@ -163,14 +163,14 @@ def test_half_a_pair_at_the_end_of_the_input_is_not_emitted():
     assert (read.result, "".join(read.emitted), read.unread) == (False, "a", "\\ud83d")
 
 
-# Where a string has overrun: behind a marker, and what would be its end, stands what follows none.
+# A string has overrun at a marker if invalid text follows the quote after it.
 MARKERS = ["x", "tx"]
 OVERRUN = UnclosedString(Markers(MARKERS), lambda quote: f"t?x{quote}!")
 BITS = 'tx"!\\,'
 
 
 def proofs(text):
-    """Where strings overrun in JSON: in a string, and in no escape."""
+    """Return the places of overruns in JSON: inside a string, but not inside an escape."""
     for at in range(len(text)):
         lexer = JsonLexer(tracks=True)
         in_string = lexer.scan(text[:at]) == at and lexer.state in (S.STRING, S.KEY)

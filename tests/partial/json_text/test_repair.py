@@ -1,4 +1,4 @@
-"""The repair of JSON while it streams: what is on the list, at every cut, and JSON as it is."""
+"""Streaming repair of JSON: listed repairs at every cut, and unchanged valid JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...support import cuts, drive, is_json, json_texts, nearly_json
 
 
 def repaired(texts, repairs=None):
-    """State, written text, unread text, and the repairs with their offsets."""
+    """Return the state, the written text, the unread text, and the repairs with offsets."""
     notes = []
 
     def steps(src, emit):
@@ -171,7 +171,7 @@ def test_commas_and_comments(bad, good, others):
     for chunks in ([bad], list(bad)):
         state, written, _, notes = repaired(chunks)
         assert (state, written) == (JsonState.DONE, good)
-        # Each is reported, and where it stands.
+        # Each repair is reported with its offset.
         places = [found.start() for found in re.finditer(r"/[*/]|#", bad)]
         assert [offset for name, offset in notes if name == "comments"] == places
         assert [name for name, _ in notes if name != "comments"] == others

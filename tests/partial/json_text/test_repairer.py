@@ -1,4 +1,4 @@
-"""Each repair where it stands: in keys and values, in quotes of a format, cut anywhere."""
+"""Each repair in keys, in values and in a format's quotes, for all chunkings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BEHIND_COMMA = "a trailing comma"
 
 
 def repaired(chunks, quote="", overrun=None, **switched):
-    """State or problem, written text, unread text, and the names of the repairs."""
+    """Return the state or problem, written text, unread text, and names of repairs."""
     notes = []
 
     def steps(src, emit):
@@ -38,7 +38,7 @@ def repaired(chunks, quote="", overrun=None, **switched):
 
 
 def at_each_cut(text, quote="", overrun=None, **switched):
-    """The same, which is the same however the text is cut."""
+    """Return the same, after checking that it does not depend on the chunks."""
     whole = repaired([text], quote, overrun, **switched)
     assert repaired(list(text), quote, overrun, **switched) == whole
     for cut in range(len(text)):

@@ -1,6 +1,6 @@
-"""Scanners fed in turn and looked at while they are fed: each returns what one reading does.
+"""State machine of several scanners: interleaved reads and accesses do not change the results.
 
-The truth is `json.loads` and ijson for JSON, and a scanner that nobody looks at for any text.
+The oracle is `json.loads` and ijson for JSON, and an unobserved scanner for other text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ sizes = st.sampled_from([0, 1, 2, 3, 5, 8, 20])
 
 
 class Watched:
-    """A scanner, its options, what it was fed and is still to be fed, and what it gave."""
+    """A scanner with its options, its fed and remaining text, and its results."""
 
     def __init__(self, text, options):
         self.text, self.options = text, options
@@ -46,7 +46,7 @@ class Watched:
 
 
 class ScannerMachine(RuleBasedStateMachine):
-    """Scanners of all sorts, and texts that are JSON, nearly, or anything."""
+    """Generate scanners with any options, and texts of JSON, nearly JSON or any text."""
 
     running = Bundle("running")
 
@@ -69,7 +69,7 @@ class ScannerMachine(RuleBasedStateMachine):
 
     @rule(watched=consumes(running), heal=st.booleans())
     def finish(self, watched, heal):
-        """Whatever came: with `heal`, it is JSON; that of one reading, however it is looked at."""
+        """Check that the healed result is JSON and equals that of a single reading."""
         returned = watched.returned + watched.scanner.finish(heal=heal)
         whole = JsonScanner(**watched.options)
         assert returned == whole.feed(watched.fed) + whole.finish(heal=heal)
@@ -87,7 +87,7 @@ class ScannerMachine(RuleBasedStateMachine):
             sound = sound_json(returned)
             value = json.loads(sound)
             assert value == json.loads(sound_json(watched.text))
-            if "inf" not in repr(value):  # ijson refuses numbers that no float can be
+            if "inf" not in repr(value):  # ijson refuses numbers outside of the range of floats.
                 assert [value] == list(ijson.items(sound.encode(), "", use_float=True))
 
 

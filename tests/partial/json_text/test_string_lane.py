@@ -1,4 +1,4 @@
-"""What may pass in a string that is open, of all short texts, against a look at each place."""
+"""The lane of open strings for all short texts, compared with a test of each place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from deltaparse.partial import marker_set
 from deltaparse.partial.json_text.string_lane import string_lane
 
-# Some begin within others, two characters on, or with what stands in an escape; some are long.
+# Some markers overlap, some begin with characters of escapes, and some are long.
 MARKERS = [
     (),
     ("<a",),
@@ -34,7 +34,7 @@ TEXTS += [
 
 
 def tail(text, literals):
-    """Where the end begins that may become an escape or a marker; -1 if more is in the text."""
+    """Return the start of a possible escape or marker at the end, -1 for other odd text."""
     at = 0
     while at < len(text):
         rest = text[at:]
@@ -60,7 +60,7 @@ def test_lane_agrees_with_a_search_of_each_position(literals):
         assert lane.split(text) == expected, text
         if lane.exact(text) is None:
             assert expected == len(text), text
-        elif expected == len(text):  # as short as the beginning of a marker, and begun like one
+        elif expected == len(text):  # A text with the length and the start of a marker prefix.
             longest = max(map(len, literals)) + 2
             ends = {text[at : at + 2] for at in range(max(len(text) - longest, 0), len(text))}
             assert ends & {marker[:2] for marker in literals}, text

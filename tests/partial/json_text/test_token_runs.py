@@ -1,4 +1,4 @@
-"""Runs of tokens, each text that a few tokens make, against the lexer that reads token by token."""
+"""Runs of tokens for all short texts, compared with a lexer that reads token by token."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STATES = {"{": OF_OBJECTS, "[": OF_BOTH, "": set()}
 
 
 def read(state, bracket, text, pos, hold_commas):
-    """How far a lexer comes that makes no runs, and where it stands then."""
+    """Return the end and the state of a lexer without runs."""
     lexer = JsonLexer(hold_commas=hold_commas, tracks=True)
     lexer.go_back(state, bracket)
     end = lexer.scan(text, pos)

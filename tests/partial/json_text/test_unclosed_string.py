@@ -1,4 +1,4 @@
-"""What proves that a string has overrun, against a look at each place."""
+"""The proof of an unclosed string, compared with a test of each place."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ TEXTS = ["".join(chars) for size in range(6) for chars in product("<a>", repeat=
 
 
 def proof(markers=("<",)):
-    """A marker and an end, in which the quote that would end the string may stand twice."""
+    """Return a pattern of a marker and an end, with up to two quotes."""
     return UnclosedString(Markers(markers), lambda quote: rf"<[a-z]*>{quote}{quote};")
 
 
 def places(text, literals):
-    """Where a marker begins, or what may become one at the end of the text."""
+    """Return the start of the first marker, or of a possible marker at the end."""
     for at in range(len(text)):
         rest = text[at:]
         if any(rest.startswith(mark) or mark.startswith(rest) for mark in literals):
@@ -66,7 +66,7 @@ def test_the_proof_is_asked_with_the_quote_that_would_end_the_string(quote, fina
 
 
 def clear(text, end, more=()):
-    """Where the string's text ends, and the window; `more` comes when it is asked for."""
+    """Return the end of the string's text, and the window. `more` is fed on demand."""
     src = Window(text)
     steps = proof(["<", "]"]).clear(src, end, '"')
     for chunk in (*more, None):
@@ -85,9 +85,9 @@ def clear(text, end, more=()):
     ("text", "end", "more", "expected"),
     [
         ("ab<", 2, [], 2),
-        ("ab<c", 4, [], 2),  # what is before a marker is clear
+        ("ab<c", 4, [], 2),  # The text before a marker belongs to the string.
         ("", 0, [], 0),
-        ("<<", 2, [], 1),  # a marker that proves nothing is text, and no more is known
+        ("<<", 2, [], 1),  # A marker without proof is text, and the rest is undecided.
         ("]<", 2, [], 1),
         ('<x>"";', 6, [], None),
         ('<x>"".', 6, [], 1),

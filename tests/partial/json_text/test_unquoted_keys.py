@@ -1,4 +1,4 @@
-"""Keys without quotation marks: where they end, whole and where the input ends."""
+"""Unquoted keys: their ends, complete and at the end of the input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUOTE = "<q>"
 
 
 def read(text, *, size=None):
-    """The key that a text begins with, and what is left of the text."""
+    """Return the key at the start of a text, and the rest of the text."""
     driver = Driver(lambda src, _: own_key(src, QUOTE, marker_set({"<end>", "[out:"})))
     driver.feed(*([text] if size is None else list(text)))
     driver.close()
@@ -62,7 +62,7 @@ def read(text, *, size=None):
         ("/a:1,", "/a"),
         ("a" * MAX_TOKEN + ":1,", ""),
         ("a" * (MAX_TOKEN - 3) + ":1,", "a" * (MAX_TOKEN - 3)),
-        # What may become a marker behind as much as is looked at is none.
+        # A possible marker beyond the limit of lookahead is text.
         ("a" * (MAX_TOKEN - 4) + ":[out:", "a" * (MAX_TOKEN - 4)),
     ],
 )
@@ -112,7 +112,7 @@ def test_where_the_input_ends_in_one(text, key):
         ("a,bc:1}", ""),
     ],
 )
-def test_a_given_key_may_hold_what_ends_others(text, key, size):
+def test_known_key_may_contain_delimiters(text, key, size):
     given = ("a,b:c", "a:1 b", "a,b", "{a}")
     driver = Driver(lambda src, _: own_key(src, QUOTE, marker_set(()), given))
     driver.feed(*([text] if size is None else list(text)))

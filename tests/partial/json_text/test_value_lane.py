@@ -1,4 +1,4 @@
-"""The lane in which a lexer goes along, against a lexer that reads the same text without it."""
+"""The lane with a lexer, compared with a lexer that reads the same text without a lane."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = sorted({"".join(tokens) for tokens in product(TOKENS, repeat=2)})
 
 
 class Counting(JsonLexer):
-    """Counts its scans."""
+    """A lexer that counts its scans."""
 
     scans = 0
 
@@ -58,7 +58,7 @@ def test_passed_text_is_read_and_other_text_is_not(before, firsts):
             split = lane.split(text)
             assert split == (-1 if ends or odd else end)
             assert stands(lexer) == (begun if split < 0 else stands(reader))
-            # What was seen is not read again.
+            # Scanned text is not read again.
             assert lexer.scans == scans + (reader.state is S.BROKEN and not odd)
             ended = reader.state is S.DONE and not odd
             assert lexer.foreseen == ((text, end) if ended else None)
@@ -73,7 +73,7 @@ def test_it_goes_along_with_a_reader(text, data):
         passed = len(held)
         if lane.quick(held) is not None:
             passed = lane.split(held)
-            if passed < 0:  # the reader alone reads it
+            if passed < 0:  # Only the reader reads this text.
                 passed = lexer.scan(held)
         assert passed == reader.scan(held)
         assert stands(lexer) == stands(reader)

@@ -1,4 +1,4 @@
-"""Which patterns are refused, what is found out of others, and that they are read as by `regex`."""
+"""Refused patterns, the data of accepted patterns, and agreement with `regex`."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ BITS += ["{2}", "{,2}", "{1,", "[a", "[^", r"\s", r"\Z", r"\1", "\\", "a-b", "[:
 @example("[^b]*[^a]", "aA")
 @given(st.lists(st.sampled_from(BITS), max_size=7).map("".join), st.text("aAb #\n", max_size=6))
 def test_it_is_read_as_regex_reads_it(pattern, text):
-    """Written again from what was understood, it matches the same."""
+    """Check that a pattern written from its parsed form matches the same."""
     try:
         checked = check_pattern(pattern)
     except UsageError:

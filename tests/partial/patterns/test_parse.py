@@ -1,4 +1,4 @@
-"""What of the syntax is known, what it is taken for, and what is said of the rest."""
+"""The supported syntax, its parsed form, and the errors for other syntax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns in text that is not all there yet, against one search of the whole text."""
+"""Patterns in incomplete text, compared with one search of the complete text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = {Found: "full", Held: "partial", Absent: "none"}
 
 
 def answer(found):
-    """A result as the tables write it."""
+    """Return a result in the notation of the tables."""
     match found:
         case Found():
             return found.span
@@ -119,7 +119,7 @@ def test_flags():
     assert answer(search(r"(?a)\w", "éa")) == (1, 2)
 
 
-def test_repr_behind_and_lane_of_a_pattern():
+def test_repr_lookbehind_and_lane_of_a_pattern():
     pattern = Pattern("(?<=ab)<[a-z]+>")
 
     assert repr(pattern) == "Pattern('(?<=ab)<[a-z]+>')"
@@ -147,7 +147,7 @@ def test_a_search_that_takes_too_long_is_given_up():
     assert hostile.search("a" * 60 + "c", 1) == Absent(1, timed_out=True)
 
 
-# Against `regex`, with all that may still come.
+# Compared with `regex` for all continuations.
 
 EXTENSIONS = [
     "".join(more) for size in range(4) for more in itertools.product("abc\n", repeat=size)
@@ -180,7 +180,7 @@ def test_more_text_does_not_change_certain_answers(pattern, text):
 
 @st.composite
 def plain_patterns(draw):
-    """Patterns in which nothing that is still needed contradicts itself."""
+    """Generate patterns with satisfiable rests."""
     word = st.text("abc", min_size=1, max_size=2)
     item = word | st.sampled_from(["[ab]", "[^a]", ".", "a?", "(?:bc)?", "c{1,2}", "b*"])
     branch = st.lists(item, min_size=1, max_size=3).map("".join)
@@ -197,20 +197,20 @@ def test_held_text_can_become_a_match(pattern, text):
     now = pattern.search(text)
     compiled = regex.compile(pattern.pattern)
     assume(isinstance(now, Held))
-    # Seven characters more complete every such pattern.
+    # Seven more characters complete each of these patterns.
     tails = ("".join(more) for size in range(8) for more in itertools.product("abc", repeat=size))
     found = (compiled.search(text + more) for more in tails)
     assert any(match and match.start() == now.start < match.end() for match in found)
 
 
-# Cases of others.
+# Cases of other projects.
 
 
 @needs_corpus
 def test_llamacpp_cases():
     checked = 0
     for row in rows("regex/llamacpp_regex_partial.jsonl"):
-        # Lazy repeats stop at a line's end there: we take them only across lines.
+        # Lazy repeats stop at line ends there, but only repeats across lines are supported here.
         pattern = row["pattern"].replace(".*?", "(?s:.*?)")
         if row["func"] != "common_regex.search":
             continue
@@ -230,7 +230,7 @@ PCRE2_FLAGS = {"i": regex.I, "m": regex.M, "s": regex.S, "": 0, "I": 0, "utf": 0
 
 @needs_corpus
 def test_pcre2_hard_cases():
-    """PCRE2's PARTIAL_HARD is the nearest to ours: what asks for more text wins."""
+    """PCRE2's PARTIAL_HARD is the most similar mode: a request for more text wins."""
     checked, refused = 0, set()
     for row in rows("regex/pcre2_partial.jsonl"):
         names = row["modifiers"].split(",")
@@ -249,9 +249,11 @@ def test_pcre2_hard_cases():
         text = found.text if kind == "full" else row["input"][found.start :]
         checked += 1
         if row["text"] == "" and row["type"] == "partial":
-            assert kind == "none", row  # nothing is held: that is no partial match here
+            assert kind == "none", row  # No text is held, so this is not a partial match here.
         elif "(?<=" in row["pattern"]:
-            assert (row["text"] or "").endswith(text), row  # PCRE2 counts what is looked behind at
+            assert (row["text"] or "").endswith(text), (
+                row
+            )  # PCRE2 includes the text of lookbehinds.
         else:
             assert (kind, text) == (row["type"], row["text"] or ""), row
     assert checked > 25
@@ -262,7 +264,7 @@ def test_pcre2_hard_cases():
 
 @needs_corpus
 def test_pcre2_soft_cases_begin_where_ours_do():
-    """PARTIAL_SOFT lets a match found later win; but what is held in it is held here."""
+    """In PARTIAL_SOFT a later match wins, but its held texts are held here, too."""
     checked = 0
     for row in rows("regex/pcre2_partial.jsonl"):
         names = row["modifiers"].split(",")
@@ -287,7 +289,7 @@ def test_pcre2_soft_cases_begin_where_ours_do():
 
 @needs_corpus
 def test_mrab_regex_cases_that_are_patterns_of_ours():
-    """The tests of `regex` itself: the same but where the end of what came was taken for an end."""
+    """The tests of `regex` agree, unless they treat the end of the received text as the end."""
     checked = 0
     for row in rows("regex/mrab_regex_partial.jsonl"):
         if row["args"] or set(row["kwargs"]) != {"partial"} or row["func"] != "match":

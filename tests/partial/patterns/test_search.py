@@ -1,4 +1,4 @@
-"""All matches in a stream, however it is cut, against one loop of searches over the whole text."""
+"""All matches in a stream for any chunking, compared with searches of the complete text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...support import Driver, cuts, drive, three_ways
 
 
 def counted(pattern, chunks):
-    """All matches and how many were given up, and the text joined again."""
+    """Return all matches, the number of given-up places, and the joined text."""
     numbers = PatternSearch(pattern)
     segments = [each for chunk in chunks for each in numbers.feed(chunk)] + numbers.finish()
     found = [(each.span, each.text, each.groups) for each in segments if isinstance(each, Found)]
@@ -23,7 +23,7 @@ def counted(pattern, chunks):
 
 
 def online(pattern, chunks):
-    """All matches, and the text joined again."""
+    """Return all matches, and the joined text."""
     (found, _), text = counted(pattern, chunks)
     return found, text
 
@@ -57,7 +57,7 @@ def test_final_search_holds_no_text():
 
 
 def place_by_place(pattern, text):
-    """All matches where each place sees as much as may be held, and how many it gives up."""
+    """Return all matches if each place sees `max_hold` characters, and the given-up places."""
     found, given_up, at = [], 0, 0
     while at < len(text):
         end = at + pattern.max_hold

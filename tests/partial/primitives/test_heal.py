@@ -1,4 +1,4 @@
-"""Cut JSON texts, completed, against the whole text and against the obvious completion."""
+"""Healed JSON, compared with the complete text and with a simple completion."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ S = JsonState
 
 
 def agrees(part, whole):
-    """Whether `part` is what there may be of `whole` while it is still being written."""
+    """Return True if `part` is a possible incomplete state of `whole`."""
     if type(part) is not type(whole):
         return False
     if isinstance(part, str):
@@ -47,7 +47,7 @@ def agrees(part, whole):
 
 
 def has_twins(text):
-    """Whether an object in JSON has a key twice."""
+    """Return True if an object in JSON has a duplicate key."""
     twins = []
 
     def pairs(members):
@@ -60,7 +60,7 @@ def has_twins(text):
 
 
 def obvious(text):
-    """The value of a cut text that a quote and closing brackets make whole, or `MISSING`."""
+    """Return the value after adding a quote and closing brackets, or `MISSING`."""
     whole = text + closers(text)
     if is_json(whole) and not re.search(r"[0-9]\Z", text):
         return json.loads(whole)
@@ -90,7 +90,7 @@ def test_healed_is_valid_json_that_agrees_with_the_whole(text, data):
 @example('["\\\\', None)
 def test_healed_value_has_all_certain_parts(text, data):
     text = text[: data.draw(st.integers(0, len(text)))] if data else text
-    assume(not HALF_PAIR.search(text))  # the other half may come: it is held back
+    assume(not HALF_PAIR.search(text))  # The second half may follow, so the first half is buffered.
     value = obvious(sound_json(text))
 
     assert value is MISSING or heal_json(text).value == value
@@ -110,7 +110,7 @@ def test_more_text_retracts_no_value(text, data):
 @example("{}", "{}")
 @example("true", "x")
 def test_whole_json_is_returned_as_it_is(text, then):
-    whole = text + "\n" if text[-1].isdigit() else text  # or the number might go on
+    whole = text + "\n" if text[-1].isdigit() else text  # Otherwise the number might continue.
     healed = heal_json(whole + then)
 
     assert healed.text == escape_surrogates(text.strip())
@@ -121,7 +121,7 @@ def test_whole_json_is_returned_as_it_is(text, then):
 def test_healing_is_idempotent(text, data):
     healed = heal_json(text[: data.draw(st.integers(0, len(text)))])
 
-    assume(not healed.text[-1:].isdigit())  # a number that ends a text may go on
+    assume(not healed.text[-1:].isdigit())  # A number at the end may continue.
     assert heal_json(healed.text).text == healed.text
 
 
@@ -240,8 +240,8 @@ def test_deep_nesting_is_healed_from_deep_down():
     assert healed.value[0]["a"][:4] == [1, 0.1, "x", None]
 
 
-# PRIMITIVES: a text cut in each state, completed round the marker M, what is certain of it in
-# compact spelling, and where it was cut.
+# PRIMITIVES: a text cut in each state, completed around the marker M, its certain part in compact
+# spelling, and the path of the cut.
 TABLE = [
     ("", "", "", S.START, ()),
     ("  ", "", "", S.START, ()),
@@ -412,7 +412,7 @@ def test_nearly_json_is_healed_at_every_cut(text, data):
         healed = heal_json(text[:cut], repairs=Repairs())
 
         assert is_json(healed.text) or not healed.text
-        # Of a key that is there twice, the last value counts, which may not have come.
+        # For a duplicate key the last value counts, and it may be missing.
         if not healed.problem and not has_twins(whole.text):
             assert agrees(healed.value, whole.value) or not healed.text
 

@@ -1,4 +1,4 @@
-"""Typed values as they are completed, against Python's own parser on the whole text."""
+"""Completed values, compared with Python's parser for the complete text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ S = JsonState
 
 
 def completed(value, path=()):
-    """All the values in a value, in the order in which they end."""
+    """Yield all values in a value, in the order of their ends."""
     if isinstance(value, dict | list):
         for key in value if isinstance(value, dict) else range(len(value)):
             yield from completed(value[key], (*path, key))
@@ -33,7 +33,7 @@ def completed(value, path=()):
 
 
 def exactly(value):
-    """Tells 1 from 1.0 and True, and 0.0 from -0.0."""
+    """Return a form that distinguishes 1 from 1.0 and True, and 0.0 from -0.0."""
     return repr(value)
 
 

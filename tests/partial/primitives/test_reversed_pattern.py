@@ -1,4 +1,4 @@
-"""The transformation of llama.cpp: what it writes, and that it is not exact."""
+"""The transformation of llama.cpp: its patterns, and its inexact results."""
 
 from __future__ import annotations
 

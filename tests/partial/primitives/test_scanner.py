@@ -1,4 +1,4 @@
-"""The push scanner, against the whole text, at every cut."""
+"""The push scanner at every cut, compared with the complete text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_certain_text_is_returned_verbatim_immediately(text, data):
     for at, char in enumerate(text, 1):
         out += scanner.feed(char)
         passed = escape_surrogates(text[start : places[at]])
-        # A comma comes with what follows it.
+        # A comma is emitted with the next token.
         assert out in (passed, passed.rstrip(" \t\r\n").removesuffix(","))
         assert list(scanner.stack) == open_brackets(text[:at])
     assert out + scanner.finish() == escape_surrogates(text.strip())

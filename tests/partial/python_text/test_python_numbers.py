@@ -1,4 +1,4 @@
-"""The numbers and names of Python: which words are some, and how long they may be."""
+"""Python numbers and names: accepted words, and their maximum length."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deltaparse.partial import MAX_TOKEN, is_python_name, python_value
 from ...support import drive
 
 
-# "²" is none to Python; `re` takes it for a letter, and so do simple tokens.
+# "²" is not a digit in Python, but a letter in `re` and therefore for simple tokens.
 @pytest.mark.parametrize("name", ["a", "_", "a1", "user-id", "a.b", "a-", "नाम", "e\u0301-b", "a²"])
 def test_names(name):
     assert is_python_name(name)

@@ -1,4 +1,4 @@
-"""Simple tokens are read as by the readers of all tokens: the same with the same chunk."""
+"""Simple tokens, compared with the general readers: the same text with each chunk."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ soups_of_tokens = st.lists(st.sampled_from(PLAIN), max_size=12).map("".join)
 
 @st.composite
 def nearly_arguments(draw):
-    """Arguments of a call, of which something may be missing or too much."""
+    """Generate arguments of a call, possibly with missing or additional text."""
     value = st.recursive(
         st.none()
         | st.booleans()
@@ -64,7 +64,7 @@ def nearly_arguments(draw):
 
 
 def said(chunks):
-    """What is written with each chunk, how it ended, what is unread, and the notes."""
+    """Return the text written with each chunk, the end, the unread text, and the notes."""
     notes, written, each = [], [], []
     src = Window()
     reader = python_arguments(src, written.append, lambda *n: notes.append(n))
@@ -158,7 +158,7 @@ def test_brackets_beyond_the_limit_are_for_others(limit):
 
 
 def step_of(src):
-    """What reads simple tokens in an argument list, and what it writes to."""
+    """Return a step for simple tokens in an argument list, and its writer."""
     out = Writer(src, [].append, MAX_DEPTH, [Frame(")", "{", "}", "=")], "key")
     return simple_tokens.simple_tokens(out), out
 

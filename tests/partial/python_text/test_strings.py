@@ -1,4 +1,4 @@
-"""The strings of Python: the text that passes by while one is open, and where it goes."""
+"""Python strings: the text bypassing an open string, and its receiver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltaparse.partial.python_text.to_json import python_arguments
 
 
 def waiter_in(text):
-    """What waits behind the text of arguments, and what it emitted to."""
+    """Return the waiter after the text of arguments, and the emitted text."""
     src, written = Window(text), []
     emit = written.append
     next(python_arguments(src, emit, lambda *_: None))

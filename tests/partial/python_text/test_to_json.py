@@ -1,4 +1,4 @@
-"""Python literals and arguments as JSON, against Python's own parser, at every cut."""
+"""Python literals and arguments as JSON at every cut, compared with Python's parser."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def arguments(src, emit):
 
 
 def read(texts, reader=python_value, **options):
-    """How it ended, what was written, what is unread, and the notes."""
+    """Return the end, the written text, the unread text, and the notes."""
     notes = []
     got = drive(lambda src, emit: reader(src, emit, lambda *n: notes.append(n), **options), texts)
     return got.result, "".join(got.emitted), got.unread, notes
 
 
 def written(text, reader=python_value):
-    """What is written for a text that is read whole, at the three cuts that show most."""
+    """Return the text written for a complete text, at three informative chunkings."""
     result, json_text, unread, _ = read([text], reader)
     assert (result, unread) == (DONE, ""), text
     assert read(list(text), reader) == read([text], reader) == read([text[:-1], text[-1]], reader)
     return json_text
 
 
-# What Python reads: pairs instead of dictionaries, as keys that differ there may not in JSON.
+# Python's result, with pairs instead of dictionaries, because different keys may be equal in JSON.
 
 
 def meaning(node):
@@ -58,7 +58,7 @@ def meaning(node):
         keys = [json.loads(json.dumps({ast.literal_eval(key): 0})) for key in node.keys]
         return [[*key, meaning(item)] for key, item in zip(keys, node.values, strict=True)]
     value = ast.literal_eval(node)
-    if isinstance(value, str):  # JSON cannot tell a pair of surrogates from the character
+    if isinstance(value, str):  # In JSON, a pair of surrogates equals the character.
         value = value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return value
 
@@ -194,7 +194,7 @@ def test_argument_names_are_python_identifiers(name):
     assert result == again
     if name.isidentifier():
         assert (result, json_text) == (DONE, json.dumps({name: 1}, ensure_ascii=False))
-    else:  # "²" is none to Python, which does no harm
+    else:  # "²" is not a name in Python, but it is harmless.
         assert result.problem == "a name is missing" or "²" in name
 
 
@@ -387,7 +387,7 @@ def test_held_has_the_text_of_a_possible_tuple(text, held):
     ("text", "problem"),
     [
         ("[1 2]", "'2' after a value"),
-        ("a", "'a' is no value"),
+        ("a", "'a' is not a value"),
         ("{'a' 1", "'1' after a key"),
         ("{a: 1}", "a key must be a string or a number"),
         (f"('{LONG}', 1)", "',' after so long a parenthesis"),
@@ -402,7 +402,7 @@ def test_another_closer():
     assert read(["a=(1)]x"], python_arguments, closer="]")[:3] == (DONE, '{"a": 1}', "x")
 
 
-# What is written, "ˇ", what is unread.
+# The written text, "ˇ", the unread text.
 BROKEN = {
     "": [
         "ˇb'a'",
@@ -492,7 +492,7 @@ def test_repairs_are_noted(text, json_text, names):
     assert read(list(text)) == read([text])
 
 
-# What was written when the input is cut there, and what would close it.
+# The text written before a truncation there, and its closers.
 CUT = [
     ("", "", ""), ("'", '"', '"'), ("'a\\", '"a', '"'), ("'''a''", '"a', '"'),
     ("'\\N{BULL", '"', '"'), ("[", "[", "]"), ("[1", "[", "]"), ("[1 ", "[1", "]"),

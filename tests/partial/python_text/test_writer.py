@@ -1,4 +1,4 @@
-"""What is written while Python's literals are read, and what may be a tuple's and is held."""
+"""The text written for Python literals, and the text buffered for possible tuples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = "x" * MAX_TOKEN
 
 
 def written(text):
-    """How it ended, and what was written, which is the same at two chunkings."""
+    """Return the end and the written text, after comparing two chunkings."""
     ways = (
         drive(lambda src, emit: python_value(src, emit, lambda *_: None), chunks)
         for chunks in ([text], list(text))
