@@ -1,10 +1,10 @@
-"""Names that are given, where what stands in their place would be read as another name.
+"""Known names that would be read as other names.
 
-    <parameter=a>b>        `a>b`, if the function has an argument that is called so; else `a`
-    key="a&quot;b"         the same of a name that has a spelling of its own
+    <parameter=a>b>        `a>b`, if the function has an argument with this name, otherwise `a`
+    key="a&quot;b"         the same for a name with escapes
 
-The longest that stands there counts, if what ends names stands behind it. White space round a name
-is not read as a part of it, so a given name that has some is known without it.
+The longest name before an end marker counts. Whitespace around a name is not read as part of it, so
+a known name with whitespace at its edges is compared without it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,25 @@ from ...wire.spellings import GAP
 __all__ = ["NONE", "Given", "given_name", "odd_names"]
 
 Given: TypeAlias = tuple[tuple[str, str], ...]
-"""Names as they are written, without white space round them, each with the name itself."""
+"""Written names without whitespace around them, each with the name itself."""
 
 NONE: Given = ()
 SPACE = re.compile(GAP)
 NO_NAME = frozenset("\"'`<>{}()")
-"""What else no name has that is not given."""
+"""Other characters that only known names contain."""
 INDEX = re.compile(r"[^\w\s][0-9]+")
 
 
 def odd_names(
     names: Iterable[str], ends: Markers, escapes: Escapes, prefixes: Collection[str] = ("",)
 ) -> Given:
-    """List those names that are not read back from what is written, the longest first.
+    """Return the names that cannot be read back from their written form, longest first.
 
-    `ends` are what may follow a name, `prefixes` what may stand before it.
+    Args:
+        names: the names.
+        ends: the markers that may follow a name.
+        escapes: the escapes in names.
+        prefixes: the text that may precede a name.
     """
     found = {
         (prefix + escapes.write(name)).strip(): name
@@ -59,15 +63,17 @@ def _is_odd(name: str, ends: Markers, escapes: Escapes) -> bool:
 def given_name(
     src: Window, given: Given, ends: Markers, *, indexed: bool = False
 ) -> Steps[tuple[str, str] | None]:
-    """Read one of the given names, if it stands here with what ends it; return how it is written.
+    """Read one of the given names before an end marker, and return its written form and the name.
 
-    And the name itself. `indexed`: a number may stand behind it. Nothing is read if none stands.
+    Returns None if there is no such name. Then all text stays unread. `indexed` allows a number
+    after the name.
     """
     while True:
         text, waits = src.text, False
         start = _space_behind(text, src.pos)
         for written, name in given:
             if not text.startswith(written, start):
+                # A prefix of a longer name may still grow into it.
                 waits |= written.startswith(text[start:])
                 continue
             stop = start + len(written)
@@ -76,6 +82,7 @@ def given_name(
                 stop = found.end() if found else stop
                 waits |= len(text) - stop < 2
             ended = _is_ended(text, stop, ends, final=src.closed)
+            # A longer name takes precedence, so wait until it is excluded.
             if ended and (src.closed or not waits):
                 src.pos = stop
                 return text[start:stop], name
@@ -86,8 +93,8 @@ def given_name(
 
 
 def _is_ended(text: str, pos: int, ends: Markers, *, final: bool) -> bool | None:
-    """Whether what ends names stands here, or behind white space; None if it may come."""
-    # White space may be what ends a name.
+    """Return True before an end marker, with whitespace or without, or None if it may follow."""
+    # The whitespace may be an end marker itself.
     for place in dict.fromkeys((pos, _space_behind(text, pos))):
         end = ends.match(text, place, final=final)
         if end > place:
