@@ -427,7 +427,7 @@ def _object(reading: Reading, call: Call, char: str) -> Steps[None]:
         ending = yield from json_arguments(src, call)
     else:
         call.announce()
-        ending = Ending.broken("no JSON object")
+        ending = Ending.broken("not a JSON object")
     yield from settle(reading, call, ending)
     start, extra = src.offset, []
     # Models may close more brackets than are open. The extra ones are not content.

@@ -75,7 +75,7 @@ def test_what_was_certain_before_a_refusal_at_the_end_comes_with_the_next_call()
     policies = Policies(unclosed_reasoning="error")
     parser = StreamParser("qwq", policies=policies)
     assert [delta.text for delta in parser.feed("<think>abc <")] == ["abc "]
-    with pytest.raises(MalformedOutput, match="ended in reasoning"):
+    with pytest.raises(MalformedOutput, match="ended before the end of reasoning"):
         parser.finish("length")
     assert parser.finish_reason == "length"
     assert [delta.text for delta in parser.finish("length")] == ["<"]

@@ -381,7 +381,7 @@ def test_a_call_that_turned_out_to_be_text_is_noted():
         assert noted == names
         assert {one.status for one in parser.attempts} <= {"not_a_call"}
         said = [one.detail for one in parser.attempts]
-        assert said == ["it does not fill its part, as the format spells it"] * len(said)
+        assert said == ["the part contains more than calls in the format's spelling"] * len(said)
 
 
 def test_the_marker_of_code_behind_a_call_begins_another_part():

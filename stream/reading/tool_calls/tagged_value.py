@@ -219,7 +219,7 @@ def read_to_suffix(
             if (yield from _closed_turn(src, call, m, gap)):
                 src.pos += gap
                 natural = call.sink.natural
-                ending = Ending.broken("an argument that does not end") if natural else CUT
+                ending = Ending.broken("an argument has no closing marker") if natural else CUT
                 call.ambiguous += quoted.unbalanced
                 return ending
             # A line end is ordinary text, and so is a suffix with another name.

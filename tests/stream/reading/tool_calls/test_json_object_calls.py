@@ -249,7 +249,7 @@ def test_an_empty_list_is_read_and_told():
     parser = fed(LIST, "[CALLS][] x")
     assert "]" not in parser.message.content
     (issue,) = [issue for issue in parser.issues if issue.kind == "no_calls"]
-    assert issue.detail == "an empty list: '[CALLS][]'"
+    assert issue.detail == "the list of calls is empty: '[CALLS][]'"
 
 
 def test_a_function_in_an_object_is_repaired_too():
@@ -443,13 +443,13 @@ def test_behind_a_whole_call_other_members_may_stand():
     parser = fed(fmt, '{"name": "f", "parameters": {}, "id": true}', tools=F)
     assert calls(parser) == [("f", "{}")]
     (issue,) = parser.issues
-    assert issue.detail == "left out beside the arguments of 'f': 'id: true'"
+    assert issue.detail == "not emitted in the call of 'f': 'id: true'"
 
 
 def test_what_means_nothing_may_stand_there_twice():
     text = '<call>\n{"x": 1, "x": 2, "name": "f", "arguments": {}}\n</call>'
     (issue,) = fed(TAGS, text).issues
-    assert issue.detail == "left out beside the arguments of 'f': 'x: 1, x: 2'"
+    assert issue.detail == "not emitted in the call of 'f': 'x: 1, x: 2'"
 
 
 @pytest.mark.parametrize("tools", [None, [{"name": "f"}]])
@@ -464,7 +464,7 @@ def test_nothing_is_said_to_be_left_out_where_it_is_content():
         UNMARKED, text, tools=[{"name": "f"}], policies=Policies(malformed_arguments="strict")
     )
     broken, behind = parser.issues
-    assert broken.detail == "no comma in the call of 'f'; what follows is content"
+    assert broken.detail == "no comma in the call of 'f'; the text after it is content"
     assert (parser.message.content, behind.kind) == ("x} y", "text_after_tool_call")
 
 
@@ -495,7 +495,7 @@ def test_an_id_that_comes_when_another_was_emitted_is_reported():
     parser = fed("hermes", '<tool_call>{"name": "f", "arguments": {}, "id": "abc"}</tool_call>')
     assert parser.message.tool_calls[0].id != "abc"
     assert [(one.kind, one.detail) for one in parser.issues] == [
-        ("late_id", "the call of 'f' was emitted before its id 'abc' came")
+        ("late_id", "the id 'abc' follows the call of 'f', which was already emitted")
     ]
     parser = fed("hermes", '<tool_call>{"id": "abc", "name": "f", "arguments": {}}</tool_call>')
     assert (parser.message.tool_calls[0].id, parser.issues) == ("abc", [])
