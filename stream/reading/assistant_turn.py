@@ -88,8 +88,8 @@ class TurnState:
     """The place of the reader in a turn.
 
     Attributes:
-        before: the last thing that was read.
-        markers: the markers that end text here.
+        before: the last thing read.
+        markers: the end markers of text here.
         room: the number of whitespace characters to buffer before a marker.
         ended: the end-of-turn marker, if it was read last, else "".
         second_time: True for text that was read up to the end of the turn before, and contains no
@@ -251,7 +251,7 @@ def _section(reading: Reading, place: TurnState, marker: str, role: Role) -> Ste
 
 
 def _other_section(reading: Reading, written: str) -> Steps[None]:
-    """Read the name of a section that the format does not have, after the marker."""
+    """Read the name of a section unknown to the format, after the marker."""
     src, sink, start = reading.src, reading.sink, reading.src.offset - len(written)
     name = yield from name_behind(reading, "", in_text=False)
     written += yield from consume_marker(src, name or "", trailing(reading.fmt.reasoning.start))
@@ -297,7 +297,7 @@ def _calls(
 
 
 def _behind(ended: str, emit: Emit) -> Emit:
-    """Return an emitter of text that is preceded by the end-of-turn marker `ended`, if any."""
+    """Return an emitter of text preceded by the end-of-turn marker `ended`, if any."""
     return (lambda text: emit(ended + text)) if ended else emit
 
 

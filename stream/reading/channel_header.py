@@ -51,11 +51,13 @@ class Header:
             part: the meaning of the marker.
             text: the text after it.
             start: the offset of the text.
-            given: a name that was read before the text.
+            given: a name already read before the text.
         """
+        # Only the first word is a name. Models add words such as the form of the body.
         name, *words = [given, *text.split()] if given else text.split() or [""]
         self._parts.append(part)
         self._words += len(words)
+        # Models may repeat a part, and then the last one counts.
         if part is HeaderPart.CHANNEL:
             self.channel = name
         elif part is HeaderPart.RECIPIENT:
@@ -67,6 +69,8 @@ class Header:
     @property
     def odd(self) -> bool:
         """Return True if a part is repeated, or two words or more have no meaning."""
+        # One extra word is common, because some models write the form of the body without its
+        # marker.
         return len(set(self._parts)) < len(self._parts) or self._words > 1
 
     @property
@@ -114,6 +118,7 @@ def read_header(src: Window, marks: ChannelMarkers, given: Given = NONE) -> Step
             if known := (yield from given_name(src, given, marks.after_word)):
                 name = known[0]
                 start = src.offset - len(name)
+        # Text before the first marker is the role, which is not a part of the header.
         text, marker = yield from _up_to(src, marks.in_header, stop)
         if part is not None:
             header.add(part, text, start, name)
@@ -141,6 +146,7 @@ def read_author(src: Window, marks: ChannelMarkers) -> Steps[str | None]:
 
 def _up_to(src: Window, ends: Markers, stop: int) -> Steps[tuple[str, str]]:
     """Read text up to a marker or to the offset `stop`, and return both, the marker unread."""
+    # Read text leaves the window, so the parts are collected.
     texts: list[str] = []
     while True:
         start, end = ends.find(src.text, src.pos, final=src.closed)

@@ -37,6 +37,7 @@ def message_text(
     """
     src, marks = reading.src, reading.tables.channels
     marker = yield from channel_text(reading, marks.in_body, emit, became, string)
+    # The message has no end marker, because the next header ended it.
     if marker in marks.parts:
         span = (src.offset, src.offset + len(marker))
         detail = f"a header starts with {marker!r} before the end marker of the previous message"
@@ -114,6 +115,7 @@ def _header_here(reading: Reading, core: str, space: int) -> Steps[int]:
 def _ends(reading: Reading, marker: str) -> Steps[bool]:
     """Return True if the end marker at this place ends the message."""
     src, marks = reading.src, reading.tables.channels
+    # The marker ends the turn, so any text after it shows that it is a mention.
     if marker.strip() not in marks.message_ends:
         return (yield from followed_by_marker_or_end(src, reading.tables, marker, marks.outside))
     # The next character decides, so wait for it.

@@ -353,7 +353,7 @@ def _own_calls(
 
 
 def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
-    """Read the body of reasoning up to its end marker, which may also end the turn."""
+    """Read the body of reasoning up to its end marker or the end of the turn."""
     sink, marks = reading.sink, reading.tables.channels
     sink.open_reasoning(checkpoint.text())
     checkpoint.commit()

@@ -1,4 +1,4 @@
-"""A mark before text that may be a call."""
+"""A mark before a possible call."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Checkpoint:
 
     def __init__(self, src: Window) -> None:
         self._src = src
+        # `take` moves the start of the buffered text, but not that of the span.
         self.start = self._from = src.mark()
         self._end: int | None = None
         self.open = True
@@ -34,6 +35,7 @@ class Checkpoint:
 
     def text(self) -> str:
         """Return the text since the last `take`, up to its end or the current position."""
+        # Negative offsets are in the prompt, which is not part of the text.
         text = self._src.text_since(self._from)
         return text if self._end is None else text[: max(self._end - max(self._from, 0), 0)]
 
@@ -53,6 +55,7 @@ class Checkpoint:
 
     def commit(self) -> None:
         """Stop buffering. The text will not be read again."""
+        # A checkpoint may be committed twice, but each mark must be released once.
         if self.open:
             self.open = False
             self._src.release()

@@ -1,4 +1,4 @@
-"""Text that the request constrains to JSON, and that is read as calls.
+"""Text constrained to JSON by the request, and read as calls.
 
     text = [fence] calls [fence] rest
 
@@ -34,7 +34,7 @@ def text_of_calls(
 ) -> Steps[bool]:
     """Read text up to one of the markers `ends`, and return True if it started with calls.
 
-    `checkpoint` started with the text, of which whitespace may have been read. It is committed.
+    `checkpoint` started with the text. Whitespace may have been read. It is committed.
     """
     src, tables = reading.src, reading.tables
     writer = ContentWriter(reading, before)
@@ -59,9 +59,11 @@ def text_of_calls(
     marker = yield from peek_marker(src, ends)
     # The end of a code block may be truncated too.
     markers = (ends, tables.call_starts) if called and not marker else ()
+    # The output ends in a marker after the calls, so no text is left to emit.
     if any(report_cut_marker(reading, each) for each in markers):
         checkpoint.commit()
         return True
+    # Whitespace between a call and a marker belongs to the marker.
     if not called or (not marker and src.unread):
         writer.emit(checkpoint.text())
     checkpoint.commit()
@@ -75,11 +77,13 @@ def json_ahead(src: Window) -> Steps[str]:
 
     Otherwise return "" and leave the text unread. The search ends at the first quotation mark.
     """
+    # The text must be readable again if it is not JSON.
     mark = src.mark()
     yield from whitespace(src, MOST_SPACE)
     start = src.offset
     first = yield from peek(src)
     char = first
+    # A list of calls has the object as its first element.
     if char == "[":
         src.pos += 1
         char = yield from json_space(src)
@@ -96,6 +100,7 @@ def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]
     """Read the end of a code block and whitespace, and return a checkpoint after them."""
     src, start = reading.src, reading.src.offset
     yield from whitespace(src, MOST_SPACE)
+    # Models put JSON into code blocks, and the end of the block is not content.
     fence = yield from peek_marker(src, reading.tables.call_starts)
     if fence:
         src.pos += len(fence)
@@ -107,6 +112,6 @@ def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]
 
 
 def report_stray(reading: Reading, start: int, marker: str) -> None:
-    """Report a marker after JSON calls, which starts at the offset `start`."""
+    """Report a marker after JSON calls, at the offset `start`."""
     detail = f"not emitted after the call: {marker!r}"
     reading.sink.issue("stray_marker", (start, reading.src.offset), detail)

@@ -58,6 +58,7 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
     src, tables = reading.src, reading.tables
     while True:
         marker = yield from until(src, markers, emit)
+        # The input ended, so the text was read completely.
         if not marker:
             return marker
         # A word is a marker only at the start of a line.
@@ -69,6 +70,7 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
         role = tables.role_in_text.get(marker)
         # A quoted start of reasoning is a mention, and reasoning would swallow the answer.
         mentioned = role is Role.REASONING_START and _is_quoted(src, marker)
+        # Most markers need no lookahead, which would delay the text after them.
         if not (stray_end or mentioned):
             if role not in UNSURE or (yield from is_marker(reading, marker)):
                 return marker
@@ -84,6 +86,7 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
 def role_of(reading: Reading, marker: str, before: PrecededBy = PrecededBy.TEXT) -> Role:
     """Return the role of a real marker in content, or after the section `before`."""
     tables = reading.tables
+    # After a call, a code fence and a closer have another meaning than in text.
     roles = tables.role_behind_call if before is PrecededBy.CALL else tables.role_in_text
     # Any token other than the format's own markers may start an unmarked call.
     return roles.get(marker, Role.TOOL_START)
@@ -127,7 +130,7 @@ def name_behind(reading: Reading, marker: str, *, in_text: bool) -> Steps[str | 
 
 
 def emit_first_character(reading: Reading, marker: str, emit: Emit, became: str) -> None:
-    """Emit the first character of a marker that is text, and report an end-of-turn marker.
+    """Emit the first character of a quoted marker, and report an end-of-turn marker.
 
     The rest is read again, because it may contain the start of a real marker (`[e~[e~[`). A marker
     after whitespace is reported without the whitespace in the next round.
@@ -147,6 +150,7 @@ def report_no_end(reading: Reading, marker: str, start: int, became: str) -> Non
 
 def report_call_behind_end(reading: Reading, marker: str) -> None:
     """Report a call after an end-of-turn marker, or after text that looks like one."""
+    # A call after the end is emitted too, because the marker may have been a mention.
     if reading.sink.seen_end:
         start = reading.src.offset
         span = (start, start + len(marker))
@@ -157,6 +161,7 @@ def report_cut_marker(reading: Reading, markers: Markers) -> bool:
     """Read a truncated marker after a call, and return False if the output ends differently."""
     src, start = reading.src, reading.src.offset
     rest = src.text[src.pos :]
+    # Text that cannot be a marker is left to the reader of content.
     if not rest or not may_become(src, markers):
         return False
     src.pos = len(src.text)
@@ -170,7 +175,7 @@ def report_cut(reading: Reading, start: int, rest: str, closer: str = "") -> Non
     Args:
         reading: the turn.
         start: the offset of the marker.
-        rest: the part that was written.
+        rest: the written part.
         closer: the complete marker, if it is known to end a call.
     """
     span = (start, reading.src.offset)
@@ -178,6 +183,7 @@ def report_cut(reading: Reading, start: int, rest: str, closer: str = "") -> Non
     reading.sink.issue("cut_marker", span, detail)
     # The closer was at least begun, so the call is not reported as unclosed too.
     reading.sink.unclosed = None
+    # A call without a name cannot be emitted, so it is only recorded.
     if _begins_call(reading, rest.strip(), closer):
         reading.sink.attempts.append(Attempt("", span, "truncated", detail))
 
@@ -200,6 +206,7 @@ def _begins_call(reading: Reading, rest: str, closer: str) -> bool:
 
 def may_become(src: Window, markers: Markers) -> bool:
     """Return True if the input ends here, possibly in the middle of one of the markers."""
+    # Before the end of the input, more text decides. A longer rest cannot be a prefix of a marker.
     if not src.closed or len(src.text) - src.pos > markers.longest:
         return False
     rest = src.text[src.pos :]
@@ -223,6 +230,7 @@ def report_stray_closer(reading: Reading, marker: str, start: int) -> None:
 
 def _is_quoted(src: Window, marker: str) -> bool:
     """Return True if the marker at this place directly follows a quotation mark or a backtick."""
+    # Whitespace before the marker separates it from a quotation mark.
     return marker[:1] == marker.lstrip()[:1] and src.previous in QUOTES
 
 

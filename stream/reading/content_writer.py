@@ -60,6 +60,7 @@ class ContentWriter:
         constrained = reading.tables.constrained
         self._kind, self._policy = "text_after_end", "keep"
         if before is PrecededBy.CALL:
+            # Only text after a call has a policy. Text after the end of the turn is always kept.
             self._policy = self._sink.policies.text_after_tool_call
             self._kind = "text_after_tool_call"
         # If calls are constrained, text before them is unexpected too, but whitespace is not.
@@ -87,6 +88,7 @@ class ContentWriter:
         # Callers may pass an empty buffer, which is not text after a call.
         if not text:
             return
+        # Whitespace before constrained JSON is harmless, so it is not reported.
         shown = text.lstrip() if self._kind == "stray_text" else text
         if self._start is None and shown:
             self._start = self._src.offset - len(shown)
@@ -99,6 +101,7 @@ class ContentWriter:
             if self._sink.trail is not None:
                 end = self._src.offset
                 self._sink.trail.said(end - len(text), end, TextRole.DROPPED)
+            # The text is reported in the issue, so it is kept.
             self._dropped.append(text)
             # The sink refers to the dropped text, so an exception while reading does not lose it.
             self._sink.held = self._dropped

@@ -1,4 +1,4 @@
-"""The state that the readers of a turn share."""
+"""The shared state of the readers of a turn."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ class Reading:
 
     Attributes:
         src: the window to read from.
-        sink: takes everything that is emitted.
+        sink: the receiver of all parts.
         tables: the markers to look for.
-        behind_code: True after the code marker, which proves that the text is a call.
+        behind_code: True after the code marker, a proof of a call.
     """
 
     src: Window
     sink: Sink
     tables: MarkerTables
     behind_code: bool = False
+    # A section of calls that are all text is text too, including its closer.
     before_section: int = -1
     """The number of calls before the open section of calls."""
     recipient: str = ""
@@ -43,6 +44,8 @@ class Reading:
     @property
     def fmt(self) -> WireFormat:
         """Return the wire format of the turn."""
+        # The tables may have a derived format, for constrained calls, so the format is taken from
+        # them.
         return self.tables.fmt
 
     @property
@@ -54,6 +57,7 @@ class Reading:
 
     def closes(self, marker: str) -> None:
         """Note a closer of calls, which may end the section."""
+        # Models vary the whitespace around markers, so it is ignored.
         if marker.strip() == self.fmt.tools.section_end.strip():
             self.in_section = False
 

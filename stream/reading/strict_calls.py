@@ -33,6 +33,7 @@ NextMarker = Callable[[Reading, PrecededBy], Steps[str]]
 
 def unproven_calls(reading: Reading, next_marker: NextMarker) -> UnprovenCalls | None:
     """Return a reader of the turn's calls if they are unproven, else None."""
+    # The name of a known tool proves a call, so this reader is not needed then.
     unproven = reading.tables.unproven and reading.sink.tools is None
     return UnprovenCalls(reading, next_marker) if unproven else None
 
@@ -166,6 +167,7 @@ def check_spelling(reading: Reading, start: int, *, called: bool) -> None:
         head = function.name_prefix.lstrip() + function.namespace + name + function.name_suffix
         fits = head in text
     elif called:
+        # The openers are outside of the list, so they are removed before its brackets are checked.
         for opener in fmt.derived.openers:
             text = text.removeprefix(opener.strip()).lstrip()
         listed = text[:1] == "["

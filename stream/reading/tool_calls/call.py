@@ -38,14 +38,14 @@ class Call:
         whole: True if the arguments are a complete JSON object.
         closed: True if the reader of the call read its closer, or a part of the closer.
         repairs: the number of repairs in the arguments, by name.
-        ambiguous: the number of markers in the arguments that were read as text.
+        ambiguous: the number of markers in the arguments read as text.
         swallowed: the names of other arguments that started in the text of an argument.
         not_emitted: text in place of the arguments that is not emitted. It is reported.
-        extra_members: members other than name, id and arguments, which have no meaning. Reported.
+        extra_members: members other than name, id and arguments, without a meaning. Reported.
         odd_members: notes on members with a key that is not the format's. Reported.
         fault: the reason for an incomplete call.
         written: the name as written, in tags.
-        overrun: the patterns that prove that a string in the call was not closed.
+        overrun: the patterns of text after an unclosed string in the call.
         listed: True in a JSON list.
         opened: True if a marker before the arguments was read that has a closer.
         traces: True if the positions of the arguments are requested.
@@ -95,6 +95,7 @@ class Call:
         self.overrun = tables.overrun
         self._structural_only = tables.structural_only
         self.listed = self.opened = False
+        # Another call may follow in the same object, so the state of one call is set separately.
         self.reads: Window = reading.src
         self._begin(checkpoint)
 
@@ -113,9 +114,11 @@ class Call:
         self.ambiguous = 0
         self.swallowed: set[str] = set()
         self.not_emitted: list[str] = []
+        # The sink refers to unread text, so an exception while reading does not lose it.
         self.sink.not_emitted = self.not_emitted
         self.extra_members: list[str] = []
         self.sink.extra_members = self.extra_members
+        # Repairs before the first delta belong to this call, so the sink must know that it is read.
         self.sink.in_call, self.sink.repaired_ahead = True, False
         self.odd_members: list[str] = []
         self.fault: Literal["", "truncated", "broken"] = ""
@@ -125,12 +128,13 @@ class Call:
         self._verdict: Verdict | None = None
 
     def find_name(self, name: str, start: int, end: int = -1) -> None:
-        """Note the offsets of the name that was just read, by its start or its end."""
+        """Note the offsets of the name just read, by its start or its end."""
         self._name_span = (end - len(name), end) if end >= 0 else (start, self._reading.src.offset)
 
     def called(self, name: str, start: int) -> None:
-        """Take the name, which was read from the offset `start` on."""
+        """Take the name read from the offset `start` on."""
         self.name = name
+        # A reader that knows the exact offsets has noted them before.
         if not self._name_span[1]:
             self.find_name(name, start)
         trail = self.sink.trail
@@ -144,6 +148,7 @@ class Call:
         start, end = self._name_span
         # Repaired text was read from another window, and its offsets are not valid here.
         start = max(start, self.checkpoint.start)
+        # The name may have a namespace or quotation marks around it, so search for it as a word.
         word = re.compile(rf"(?<!\w){re.escape(self.name)}(?!\w)")
         found = (
             word.search(self._reading.src.text_since(start, prompt=True)) if end > start else None
@@ -158,7 +163,7 @@ class Call:
     def begin_arguments(self) -> None:
         """Note the start of the arguments, or of one name or value, at the current position.
 
-        Check `traces` before the call: that saves two function calls.
+        Check `traces` before the call to save two function calls.
         """
         self._arguments_from = self._read_to()
 
@@ -196,6 +201,7 @@ class Call:
     def may_repair(self) -> bool:
         """Return True if a policy allows repairs, or if the format's arguments are not JSON."""
         arguments = self.fmt.arguments
+        # Such arguments must be converted to JSON whatever the policy is.
         own = bool(arguments.quote) or arguments.python_literals
         return own or self.sink.policies.malformed_arguments == "repair"
 
@@ -203,6 +209,7 @@ class Call:
         """Count a repair for the report at the end, unless it is the format's spelling."""
         arguments = self.fmt.arguments
         own = PYTHON if arguments.python_literals else UNQUOTED if arguments.quote else ()
+        # The format's own spelling is converted too, but that is not a repair.
         if repair not in own:
             self.repairs[repair] = self.repairs.get(repair, 0) + 1
 
@@ -232,6 +239,7 @@ class Call:
         """
         if not self.name or not self._structural_only:
             return bool(self.name)
+        # Ordinary JSON often has a member `name`, so without a marker the name alone is not enough.
         by_name = self._reading.tables.unmarked and self.name in (self.sink.tools or ())
         return self.started or by_name
 
@@ -242,6 +250,7 @@ class Call:
         For readers of unproven calls (`MarkerTables.unproven`).
         """
         tools, reading = self.sink.tools, self._reading
+        # Without a list of tools any name may be the name of a tool.
         known = tools is None or not self.name or self.name in tools
         return not known and not reading.behind_code
 
@@ -253,7 +262,7 @@ class Call:
 
     @property
     def emit(self) -> Emit:
-        """The function that takes the text of the arguments, until another member is read."""
+        """The receiver of the arguments' text, until another member is read."""
         if self._announced:
             return self.sink.arguments
         if self._verdict == "text":
@@ -275,12 +284,14 @@ class Call:
         if self._announced or self._verdict is not None or not self.is_call:
             return
         sink, tables = self.sink, self._reading.tables
+        # The first delta contains the id, and cannot be changed later.
         waits_for_id = tables.id_before_call and not self.id
         waits_for_all = sink.policies.malformed_arguments == "text" and not self.whole
         waits_for_arguments = self._structural_only and not self.started
         if not last and (waits_for_id or waits_for_all or waits_for_arguments):
             return
         self._verdict = sink.decide(self.name, self._reported_at)
+        # With waits_for_all the arguments are incomplete at the end, so the call is content.
         if self._verdict == "call" and not waits_for_all:
             # Clients match results by id, so a repeated id must be reported.
             self._note_text_beside()
@@ -299,6 +310,7 @@ class Call:
                 self._complete()
             # An announced call is never taken back, so its text need not be kept.
             self.checkpoint.commit()
+        # The text so far is emitted at once, because the decision is final.
         elif self._verdict == "text":
             self._emit_text("")
         self._held.clear()
@@ -357,13 +369,15 @@ class Call:
             extra = "".join(self.extra_members)
             detail = f"not emitted in the call of {self.name!r}: {extra!r}"
             sink.issue("unused_member", self.checkpoint.span, detail)
+        # The closer of a call that is text is text too. A dropped call takes its closer with it.
         sink.call_is_text = not self._announced and self._verdict != "drop"
         if self._announced:
             src = self._reading.src
             end = src.base + src.pos
             sink.end_call(complete=self.whole, end=end)
-            # A missing closer is reported later, because whitespace or another call may precede it.
+            # The closer may still follow, so a missing one is reported later by the sink.
             closes = self.tables.closes_behind and not self._reading.behind_code
+            # An incomplete call has another issue, and not every format has a closer.
             if self.whole and closes and not self.closed:
                 sink.unclosed = self.name, end, self.closers
         elif self._verdict == "drop":
@@ -379,6 +393,7 @@ class Call:
     def attempted(self) -> None:
         """Record the call with its status."""
         sink = self.sink
+        # A fault takes precedence over the name, and the name over repairs.
         unknown = sink.tools is not None and self.name not in sink.tools
         repaired = sink.builder.repaired if self._announced else sink.repaired_ahead
         status = self.fault or (
@@ -388,7 +403,7 @@ class Call:
 
     @property
     def closers(self) -> set[str]:
-        """The markers that may close this call."""
+        """The possible closers of this call."""
         closers = stripped(self.tables.derived.closers)
         if self.tables.derived.closes_by_name:
             function = self.fmt.function
@@ -411,11 +426,13 @@ class Call:
 
     def between_calls(self) -> Checkpoint | None:
         """Return a checkpoint if another call may start in the same object, else None."""
+        # Only in this layout can one object contain several calls.
         named = self.fmt.tools.name_is_key and self.name
         return self._reading.checkpoint() if named else None
 
     def start_next_call(self, checkpoint: Checkpoint) -> None:
         """End this call at the start of another in the same object."""
+        # The text of this call must not include the key of the next.
         self.checkpoint.end_at(checkpoint)
         trail = self.sink.trail
         # Text after this call was read already, so the trail must not count it.

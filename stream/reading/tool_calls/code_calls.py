@@ -1,4 +1,4 @@
-"""Code that a model writes unquoted as the argument of a function.
+"""Unquoted code as the argument of a function.
 
     coded = start ( json-calls | name method "(" arguments ")" | code )
 
@@ -51,12 +51,13 @@ SPACE = re.compile(rf"\s{{0,{GAP}}}+")
 
 
 def coded_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
-    """Read the text after the code marker, which was read.
+    """Read the text after the code marker.
 
     `checkpoint` started at that marker. Returns True for a call. Otherwise no text was emitted.
     """
     src, sink, fmt = reading.src, reading.sink, reading.fmt
     call = Call(reading, checkpoint)
+    # Only the first character is needed, so the code itself is not delayed.
     char = yield from _first(src)
     if not char:
         # At a natural end the marker announces no code, so it is text.
@@ -99,12 +100,14 @@ def code_arguments(call: Call, code: ReadCode, begun: str = "") -> Steps[Ending]
     call.announce()
     emit = call.emit
     call.begin_arguments()
+    # The object is opened before the code is known, so that the code can stream.
     emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
     write(begun)
     marker = yield from code(write, StringSink(emit))
     # In truncated output the code is incomplete, so the string is not closed.
     if not marker and not call.sink.natural:
         return CUT
+    # The end of the code is known only here, so the string was open until now.
     emit('"}')
     call.close()
     return WHOLE
@@ -112,8 +115,9 @@ def code_arguments(call: Call, code: ReadCode, begun: str = "") -> Steps[Ending]
 
 @lru_cache(maxsize=256)
 def _ends(fmt: WireFormat) -> Markers:
-    """Return the markers that end code: the end of the turn, and closers of calls."""
+    """Return the end markers of code: the end of the turn, and closers of calls."""
     ends = [*fmt.turn.ends, fmt.tools.section_end, fmt.tools.per_call_end]
+    # A call inside of reasoning ends with the reasoning.
     if fmt.derived.has_reasoning:
         ends.append(fmt.reasoning.end)
     return marker_set({spelling for end in ends for spelling in spellings(end)})
@@ -122,6 +126,7 @@ def _ends(fmt: WireFormat) -> Markers:
 def _first(src: Window) -> Steps[str]:
     """Return the first character after whitespace, unread, or "" if there is none."""
     while True:
+        # The limit bounds the buffer. More whitespace is code.
         end = match_end(SPACE, src.text, src.pos)
         if end < len(src.text) or src.closed:
             return src.text[end : end + 1]

@@ -74,6 +74,7 @@ def tool_calls(
             yield from consume_marker(src, more, tables.trailing(more))
             break
         src.pos += len(more)
+        # Markers without a call after them are reported together.
         strays.append(marker)
         end = src.offset
         yield from json_space(src)

@@ -19,6 +19,7 @@ def attributes_before(src: Window, head: ElementHead | None) -> Steps[Attributes
 
     Returns None if there is no such head. Then all text stays unread.
     """
+    # The lookahead costs a search, so it is limited to formats with such heads.
     if head is None or not (opened := (yield from peek_marker(src, head.open))):
         return None
     return (yield from _attributes(src, head, head.before, len(opened)))
@@ -35,6 +36,7 @@ def _attributes(
     src: Window, head: ElementHead, pattern: re.Pattern[str], skipped: int
 ) -> Steps[Attributes | None]:
     while True:
+        # The marker was only peeked at, so a failed match leaves the text unread.
         start = src.pos + skipped
         text = src.text[start : start + LONGEST_HEAD]
         if found := pattern.match(text):

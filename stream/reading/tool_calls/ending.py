@@ -168,6 +168,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     if not call.is_call:
         # The next element may still be a call, so skip only this one.
         if call.listed and not tables.structural_only and ending.brackets is not None:
+            # The brace of the call itself is open too.
             brackets = "{" + ending.brackets
             yield from _skip_element(src, tables.after_bad_call, brackets, nowhere)
         return False
@@ -205,6 +206,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         sink.issue("truncated_call", (start, start), detail)
     else:
         _report_malformed(call, detail)
+    # The call is incomplete, so its missing arguments are not replaced by an empty object.
     called = call.end(cut=True)
     # No marker ends the broken call, so text after it must be shown as content.
     if unmarked:
@@ -225,9 +227,10 @@ def _skip_element(src: Window, markers: Markers, brackets: str, emit: Emit) -> S
     """
     still_open, lists = list(brackets), brackets.count("[")
     ends = marker_set([*OPENED_BY, *OPENED_BY.values(), '"', *markers.literals])
+    # The element ends with the last bracket that was opened in it.
     while still_open:
-        # Brackets in strings do not count.
         found = yield from until(src, ends, emit)
+        # Brackets in strings do not count, so the string is read as JSON and skipped.
         if found == '"':
             lexer = yield from json_value(src, emit)
             char = yield from json_space(src)
@@ -242,6 +245,7 @@ def _skip_element(src: Window, markers: Markers, brackets: str, emit: Emit) -> S
         if opener is None:
             still_open.append(found)
             lists += found == "["
+        # A surplus `]` is ignored, because the element itself is not a list.
         elif opener == "{" or lists:
             while (closed := still_open.pop()) != opener:
                 lists -= closed == "["
@@ -259,6 +263,7 @@ def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
     writer.emit(checkpoint.text())
     checkpoint.commit()
     tables = reading.tables
+    # The next reader would search for a call in this text.
     if tables.unproven or tables.constrained:
         reading.src.emits_prompt = False
         yield from content(reading, tables.in_content, writer.emit)

@@ -39,6 +39,7 @@ def usual_argument(
         call.end_arguments()
     src.pos = key.end()
     name = key[1]
+    # The schema decides about the type, because the text of a number may be a string.
     kinds = argument_types(schema, name)
     emit = call.emit
     # A string needs no decision about its type, so it streams from the first character.
@@ -104,6 +105,7 @@ def _string(
         src.wait(write, ends.string_lane, emit)
         yield
     found = None
+    # The opening was not emitted yet if the input ended before the first text.
     emit(opening)
     while not src.closed and not (found := usual.end.match(src.text, src.pos)):
         if not usual.end.may_follow(src):
@@ -111,6 +113,7 @@ def _string(
         yield
     # The marker may be part of the string, which only the general reader decides.
     if not found:
+        # The string continues, so its opening must not be written again.
         end_of_value = ValueEnd(ends, "", m.usual.suffix)
         ending = yield from read_to_suffix(src, call, m, end_of_value, write, StringSink(emit))
         if ending is not CUT:

@@ -1,4 +1,4 @@
-"""Known names that would be read as other names.
+"""Known names, compared because the general reader would misread them.
 
     <parameter=a>b>        `a>b`, if the function has an argument with this name, otherwise `a`
     key="a&quot;b"         the same for a name with escapes
@@ -37,9 +37,9 @@ def odd_names(
 
     Args:
         names: the names.
-        ends: the markers that may follow a name.
+        ends: the end markers of names.
         escapes: the escapes in names.
-        prefixes: the text that may precede a name.
+        prefixes: possible text before a name.
     """
     found = {
         (prefix + escapes.write(name)).strip(): name
@@ -54,6 +54,7 @@ def _is_odd(name: str, ends: Markers, escapes: Escapes) -> bool:
     written = escapes.write(name)
     text = written.strip()
     return (
+        # A name is odd if the general reader would end it early or read other characters.
         escapes.read(text) != name
         or any(char in NO_NAME or char.isspace() for char in text)
         or any(ends.find(text + end, final=True)[0] != len(text) for end in ends.literals)
@@ -69,17 +70,21 @@ def given_name(
     after the name.
     """
     while True:
+        # Each chunk is compared again from the start, because given names are few and short.
         text, waits = src.text, False
         start = _space_behind(text, src.pos)
+        # The names are sorted by length, so the first match is the longest.
         for written, name in given:
             if not text.startswith(written, start):
                 # A prefix of a longer name may still grow into it.
                 waits |= written.startswith(text[start:])
                 continue
             stop = start + len(written)
+            # The model adds an index to the name, which is not a part of it.
             if indexed:
                 found = INDEX.match(text, stop)
                 stop = found.end() if found else stop
+                # The number may still grow with the next text.
                 waits |= len(text) - stop < 2
             ended = _is_ended(text, stop, ends, final=src.closed)
             # A longer name takes precedence, so wait until it is excluded.

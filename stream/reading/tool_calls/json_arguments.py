@@ -29,6 +29,7 @@ ENDS = (JsonState.DONE, JsonState.BROKEN)
 
 def object_value(src: Window, call: Call, emit: Emit) -> Steps[JsonLexer]:
     """Read an object or array of the arguments in the format's spelling, and emit JSON."""
+    # The plain reader costs less, so the repairing reader is used only if allowed.
     if call.may_repair:
         quote, overrun = call.fmt.arguments.quote, call.overrun
         # Unquoted names may contain their own end markers, so known names are given.
@@ -38,7 +39,7 @@ def object_value(src: Window, call: Call, emit: Emit) -> Steps[JsonLexer]:
 
 
 def _odd_keys(call: Call) -> list[str]:
-    """Return the names of arguments that contain the end marker of an unquoted name."""
+    """Return the names of arguments with the end marker of an unquoted name in them."""
     schema = (call.sink.tools or {}).get(call.name)
     names = filter(ODD_IN_KEY.search, argument_names(schema) or ())
     return sorted(names, key=len, reverse=True)
@@ -57,6 +58,7 @@ def open_brackets(src: Window, lexer: JsonLexer) -> str | None:
 
     Returns None before a word or string after a value, because a string may have ended too early.
     """
+    # A word after a string is often the rest of it, after an unescaped quotation mark.
     word = src.text[src.pos : src.pos + 1]
     in_string = lexer.broken_in is JsonState.AFTER_VALUE and (word.isalnum() or word == '"')
     return None if in_string else lexer.stack
@@ -103,12 +105,14 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
 
 def _text_arguments(src: Window, call: Call, emit: Emit) -> Steps[Ending]:
     """Read arguments in a JSON string, after the opening quotation mark."""
+    # The string is decoded while it streams, and its text must be JSON again.
     held = HeldText(emit)
     closed = yield from json_decoded(src, held.write, call.overrun)
     whole = closed and (held.empty or held.whole)
     # The text after the last certain character is reported, because it was not emitted.
     if not whole:
         call.not_emitted.append(held.rest)
+    # The input ended in the string, or its closing quotation mark is missing.
     if not closed:
         ended = src.closed and not src.unread
         return CUT if ended else Ending.broken("the string of the arguments does not end")
@@ -131,6 +135,7 @@ class HeldText:
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self._lexer = JsonLexer()
+        # The window keeps only text that the lexer has not accepted yet.
         self._src = Window()
         self._behind: list[str] = []
         self.closer = ""

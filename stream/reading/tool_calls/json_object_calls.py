@@ -1,4 +1,4 @@
-"""Tool calls as JSON objects that contain the name.
+"""Tool calls as JSON objects, including the name.
 
     calls     = "[" call ("," call)* "]" | call+
     call      = "{" member ("," member)* "}"
@@ -137,6 +137,7 @@ def _left_out(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     if tables.structural_only or tables.exact or src.previous != "}":
         return False
     char, end = yield from beyond_separator(src, tables.fmt.tools.separator.strip())
+    # Without a comma and another object, the brackets are not a list of calls.
     if char != "{" or "," not in src.text[src.pos : end]:
         return False
     detail = f"a list element is not a call: {checkpoint.text()!r}"
@@ -195,6 +196,7 @@ def _another_call(
             sink.issue("repaired_arguments", checkpoint.span, detail)
         else:
             src.rewind_to(checkpoint.start)
+    # The calls before are text by a policy, so their end is content too.
     if is_text(reading, begun):
         sink.content(checkpoint.text())
     return False
@@ -288,6 +290,7 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     if not found or (overrun is not None and overrun.may_stand(src.text, *found.span(2))):
         return False
     start = src.base + found.start(1) - 1
+    # The position is that of the name's end, because the trail derives offsets from it.
     src.pos = found.end(1) + 1
     call.called(found[1], start)
     call.announce()
@@ -349,7 +352,7 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
     inner = Reading(window, reading.sink, reading.tables)
     members = _members(inner, call, set(), nested=False)
 
-    # A generator cannot be resumed from inside of its own callback, so `members` is driven by hand.
+    # The repaired text arrives in a callback, which cannot yield, so it resumes `members` by hand.
     def read(text: str) -> None:
         window.feed(text)
         try:
@@ -389,6 +392,7 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
     `seen` has the meaningful keys of members that were already read.
     """
     src, tables = reading.src, reading.tables
+    # After members that were read by the fast pattern, a comma must come first.
     first, read = not seen, json_string
     # Known names with escapes are compared as written, because models omit the escapes.
     if tables.fmt.tools.name_is_key and (given := _odd_names(reading)):
@@ -462,9 +466,10 @@ def _member(
         # The outer object is open too, so its brace is added.
         inner = ending.brackets
         return ending if inner is None else replace(ending, brackets="{" + inner)
+    # The first id counts, and a second is reported as an unused member.
     if field is Field.ID and not call.id:
         return (yield from _id(reading, call, key, char, by_look=by_look))
-    # Only an object or null proves arguments, if no marker proves the call.
+    # Without a marker, only the usual types of values prove arguments.
     if field is Field.ARGUMENTS and not call.started and (char in '{"n' or not by_look):
         call.stands_under(key, Field.ARGUMENTS)
         if reading.tables.unproven and call.is_unknown_unmarked:
@@ -481,6 +486,7 @@ def _member(
 
 def _name(src: Window, overrun: UnclosedString | None, given: Given) -> Steps[str | JsonFault]:
     """Read a name, possibly one of the given names without its JSON escapes."""
+    # Models write such names without escapes, so a JSON reader would end them early.
     if given and (found := (yield from given_name(src, given, END_OF_NAME))):
         src.pos += len(QUOTE)
         return found[1]

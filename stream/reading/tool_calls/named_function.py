@@ -48,6 +48,7 @@ LONGEST_ESCAPE = len(r"\u0000")
 def is_arguments(src: Window, sink: Sink) -> Steps[bool]:
     """Return True if the object at this place is the arguments alone. It is left unread."""
     mark = src.mark()
+    # The object is read again by its reader, so the mark keeps its text.
     src.pos += 1
     alone = yield from _is_arguments(src, sink)
     src.rewind_to(mark)
@@ -56,6 +57,7 @@ def is_arguments(src: Window, sink: Sink) -> Steps[bool]:
 
 
 def _is_arguments(src: Window, sink: Sink) -> Steps[bool]:
+    # None means that the arguments of the function are unknown.
     own = argument_names((sink.tools or {}).get(sink.named))
     seen: list[str] = []
     while True:
@@ -97,6 +99,7 @@ def _is_arguments(src: Window, sink: Sink) -> Steps[bool]:
 
 def _is_long(src: Window, sink: Sink) -> Steps[bool]:
     """Return True if the string at this place is longer than all names of tools. It is unread."""
+    # Each character of a name may be written as an escape.
     longest = LONGEST_ESCAPE * max(map(len, (sink.named, *(sink.tools or ())))) + len('""')
     while not src.closed and not STRING.match(src.text, src.pos):
         if len(src.text) - src.pos > longest:

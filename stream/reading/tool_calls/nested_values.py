@@ -1,4 +1,4 @@
-"""An argument in its own markers: the name, and the value, which may consist of elements.
+"""An argument in its own markers: the name, and the value, possibly made of elements.
 
     argument = key-prefix key key-suffix [type type-suffix] value-prefix value value-suffix
              | key-prefix type type-suffix key key-suffix value-prefix value value-suffix
@@ -63,9 +63,9 @@ class Argument(NamedTuple):
 
     Attributes:
         name: the name.
-        kinds: the types that the markers specify, empty if they do not.
+        kinds: the types specified by the markers, or empty.
         crlf: True if the line before the value ended with CRLF.
-        way: the markers that end the value.
+        way: the end markers of the value.
         written: the name as written.
     """
 
@@ -78,6 +78,7 @@ class Argument(NamedTuple):
     def end(self, m: TaggedMarkers, names: Collection[str] = ()) -> ValueEnd:
         """Return the end of the value. `names` are the names of the arguments."""
         markers = self.way.ends_crlf if self.crlf else self.way.ends
+        # The end marker repeats the name as the model wrote it, with its escapes.
         name = "" if m.key_suffix is None else (self.written or self.name) + m.key_suffix
         return ValueEnd(markers, name, self.way.suffix, names)
 
@@ -90,6 +91,7 @@ class Typed(NamedTuple):
 
     def inner(self, element: Argument, *, listed: bool) -> Typed:
         """Return the types of an item of this list, or of a member of this object."""
+        # Types in the markers take precedence over the schema.
         if listed:
             return Typed(element.kinds or item_types(self.schema), schema_of_items(self.schema))
         return Typed(
@@ -112,7 +114,7 @@ def argument_name(
         src: the window.
         call: the call.
         m: the markers.
-        prefix: the marker that was read before the name.
+        prefix: the marker read before the name.
         given: names that only a comparison with known names can read.
         before: the attributes before the name.
 
@@ -121,6 +123,7 @@ def argument_name(
     """
     arguments = call.fmt.arguments
     types = (yield from _type_before(src, call, m)) if m.type_first else {}
+    # The call ended inside of the type.
     if isinstance(types, Ending):
         return types
     if call.traces:
@@ -128,6 +131,7 @@ def argument_name(
     key, written, marker, behind = yield from _key(src, call, m, given)
     if call.traces:
         call.end_arguments()
+    # Attributes around the name may contain the type.
     if before or behind:
         types = _types_said(call, [*before, *behind])
     # The output ends in the name, so its text is reported and not emitted.
@@ -147,10 +151,12 @@ def argument_name(
     elif literal.strip() and marker == arguments.name_suffix.strip():
         types = STRING
     way = m.usual
+    # In some formats, the markers of an argument depend on its type.
     if m.ways:
         way = m.ways.get((prefix, marker), m.usual)
         types = types or _types_of(way, m)
     crlf = False
+    # Some formats have no marker between the name and the value.
     if marker != before_value:
         suffix = literal if types is NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
@@ -164,6 +170,7 @@ def argument_name(
             ended = yield from peek_marker(src, m.type_end)
             crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
             types = said
+        # The value follows directly, so there is no further marker to read.
         if not before_value:
             return Argument(key, types, crlf, way, written)
         yield from json_space(src)
@@ -186,6 +193,7 @@ def _key(
     the format stays unread. Otherwise the rest of the head is read too: a line end in place of the
     marker, or the quotation mark after the name with attributes.
     """
+    # Known names may contain markers, so they are compared first.
     if given and (found := (yield from given_name(src, given, m.key_end))):
         written, name = found
         # Whitespace may be the end marker.
@@ -202,6 +210,7 @@ def _key(
         texts.append(text)
         unescaped.write(text)
 
+    # Without escapes, the text of a name needs no further processing.
     emit = write if m.key_escapes else texts.append
     behind: Sequence[tuple[str, str]] | None = None
     while True:
@@ -213,6 +222,8 @@ def _key(
             if marker == "\n" and (yield from _ends_name(src, call, m, written)):
                 src.pos += 1
                 marker, behind = ("\r\n" if texts[-1].endswith("\r") else marker), ()
+            # The name's quotation mark may be followed by attributes instead of the rest of the
+            # marker.
             elif marker != "\n":
                 behind = yield from attributes_behind(src, m.argument_head)
             in_escape = behind is None
@@ -243,6 +254,7 @@ def _ends_name(src: Window, call: Call, m: TaggedMarkers, name: str) -> Steps[bo
     # A known name may contain a line end.
     if not WORD.fullmatch(name) or any(one.startswith(name + "\n") for one in known):
         return False
+    # The marker follows in the next line, so it is not missing.
     if (yield from followed(src, 1, m.key_end)):
         return False
     detail = f"the marker after the argument name {name!r} is missing"
@@ -316,6 +328,7 @@ def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
         found = yield from peek_marker(src, LINE_END if char == "\n" else marker_set({char}))
         src.pos += len(found)
         crlf = crlf or found == "\r\n"
+        # A character is missing, so the rest of the whitespace belongs to the value.
         if not found:
             break
     return crlf
@@ -342,6 +355,7 @@ def argument_value(
     """
     kinds, end = argument.kinds or argument_types(schema, argument.name), argument.end(m, names)
     call.sink.held = []
+    # Nesting and repeated names need a generator of their own, which other values do not pay for.
     if m.element_ends.literals or end.name:
         typed = Typed(kinds, schema_of_argument(schema, argument.name))
         return _named_value(src, call, m, end, typed, 0)
@@ -372,9 +386,12 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
         start = space_behind(text, src.pos)
         stop = m.element_ends.match(text, start, final=src.closed)
         if stop > start:
+            # An element starts like an argument.
             if text[start:stop] in m.key.literals:
                 # A call starts like an element, and only a string may quote a call.
                 return "string" not in kinds or not (yield from _call_stands(src, m, start))
+            # An empty object or list has only an end marker, which is also the end of an empty
+            # string.
             empty = yield from name_stands(src, stop - src.pos, end)
             return bool(empty) and all(kind in STRUCTURES for kind in kinds)
         if stop < 0:
@@ -398,6 +415,7 @@ def _elements(
     while True:
         yield from json_space(src)
         here = yield from peek_marker(src, m.element_ends)
+        # The output ends inside of a marker, or between two elements.
         if not here:
             return CUT
         # Without the start of an element, only the end of the value may follow.
@@ -413,12 +431,14 @@ def _elements(
         element = yield from argument_name(src, call, m, here, odd_keys(typed.schema, m))
         if isinstance(element, Ending):
             return element
+        # The separator is written before each element but the first, because the last is unknown.
         if opened:
             call.emit(", ")
         # The first element decides, because the format marks items by their name.
         else:
             listed = element.name == call.fmt.arguments.item and "array" in typed.kinds
             opened = _open(call, listed=listed)
+        # Items of a list have no names, so the name is not emitted.
         if opened == "[" and element.name != call.fmt.arguments.item:
             _left_out(call, f"the name {element.name}")
         if opened == "{":

@@ -118,6 +118,7 @@ def _call(
     names, tools = None, sink.tools
     # An unproved call needs the name of a tool.
     if not sure and tools is not None:
+        # The model may write a tool's name with or without the namespace.
         namespace = reading.fmt.function.namespace
         names = {*tools, *(namespace + name for name in tools)}
     start = src.offset

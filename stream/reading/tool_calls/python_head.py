@@ -39,9 +39,11 @@ def cut_head(src: Window, *, after: bool, names: Collection[str] | None) -> str:
     A known name needs a parenthesis. An unknown name needs the name of an argument too.
     """
     _, so_far = _patterns(BETWEEN if after else GAP, "", sure=False)
+    # More text may follow before the end of the input, so a truncated head is not decided earlier.
     begun = so_far.fullmatch(src.text, src.pos) if src.closed else None
     if not begun or not begun[2]:
         return ""
+    # Prose has parentheses after words, but it has no named arguments.
     known = begun[1] in names if names is not None else src.text.endswith("=")
     src.pos = begun.end(2) if known else src.pos
     return str(begun[1]) if known else ""
@@ -71,13 +73,16 @@ def python_head(
         all text stays unread.
     """
     whole, so_far = _patterns(BETWEEN if after else GAP, method, sure=sure)
+    # The method is a part of the text, so it is added once and not for each chunk.
     spelled = None if names is None else {name + method for name in names}
     while True:
         found = whole.match(src.text, src.pos)
         begun = found or so_far.fullmatch(src.text, src.pos)
+        # The text differs from any head, so it is not buffered any longer.
         if not begun:
             return ""
         name = begun[1] or ""
+        # The parenthesis follows another name, so more text cannot help.
         if begun[2] and not name.endswith(method):
             return ""
         # Text that cannot become a tool's name must not be buffered.
@@ -98,6 +103,7 @@ def python_head(
 @lru_cache(maxsize=1)
 def usual_call() -> FastPattern:
     """Return the pattern of the text between two calls in a list. Its group is the second name."""
+    # Names start with ASCII here, so that the faster module `re` is sufficient.
     gap, name = r"[ \t\n\r]{0,16}+", r"[A-Za-z_][-.\w]{0,127}+"
     between = [gap, r"(?:[,;]" + gap + ")?+"]
     return FastPattern(rf"{whole(between)}({name})\(", so_far([*between, name]))
@@ -114,11 +120,13 @@ def _patterns(
     """
     import regex  # imported lazily: it is slow to import, and only these calls need it
 
+    # A proved call may have a name that starts with a digit, which in text is a number.
     first = r"\w" if sure else r"[^\W\d]"
     name = rf"({first}[-.\w{re.escape(method)}]{{0,{LONGEST_NAME - 1}}}+)"
     if sure:
         whole, begun = rf"{before}{name}{GAP}(\()", rf"{before}(?:{name}{GAP})?()"
         return regex.compile(whole), regex.compile(begun)
+    # `==` is a comparison, which occurs in ordinary code.
     argument = rf"{GAP}(?:\)|{KEY}{GAP}=[^=])"
     begun = rf"(?:(\(){GAP}(?:{KEY}{GAP}=?)?)?"
     return (

@@ -1,4 +1,4 @@
-"""Calls that the text of an argument in tags quotes.
+"""Calls quoted in the text of an argument in tags.
 
 A value may contain calls in its own format. Their openers nest, so the closers of quoted calls and
 the suffixes of their arguments belong to the value. Only counts are kept for each kind of marker,
@@ -25,6 +25,7 @@ class QuotedCalls:
 
     def __init__(self, m: TaggedMarkers) -> None:
         self._openers, self._closers = m.quoted_openers, m.quoted_closers
+        # One counter for each kind of marker that has an opener and a closer.
         self._open = [0, 0, 0]
         self.arguments = self.unmatched = 0
         self.names: set[str] = set()
@@ -37,11 +38,13 @@ class QuotedCalls:
     @property
     def unbalanced(self) -> int:
         """The number of markers without a matching marker in the value."""
+        # Open quoted calls and arguments lack their closers, so their openers are unmatched.
         return self.unmatched + self.arguments + sum(self._open)
 
     def opens(self, core: str) -> bool:
         """Count the marker if it opens a call, and return True if it does."""
         pair = self._openers.get(core)
+        # Other markers do not nest, so they are not counted here.
         if pair is None:
             return False
         self._open[pair] += 1

@@ -1,4 +1,4 @@
-"""Arguments that have their own markers, read as a JSON object.
+"""Arguments in their own markers, read as a JSON object.
 
     arguments = { argument [separator] }
 
@@ -41,6 +41,7 @@ __all__ = ["end_of_arguments", "tagged_arguments"]
 def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     """Read arguments with their own markers, and write a JSON object."""
     src, sink = reading.src, reading.sink
+    # Without a schema the types are unknown, and each value is typed by its form.
     schema = None if sink.tools is None else sink.tools.get(call.name)
     names = names_without_marker(reading, call.name, m)
     tags, given = reading.tables.usual_tags, _given(call, schema, m)
@@ -66,6 +67,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
             if ending.kind is End.BROKEN:
                 argument = Argument(found[1], {}, False, m.usual)
                 yield from _unread_arguments(src, call, m, argument, schema, names, given)
+            # The fast pattern also reads the end of the call, so there may be no next argument.
             if ending is not WHOLE or call.whole:
                 return ending
             keys.add(found[1])
@@ -76,6 +78,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
             break
         prefix, before_name = here
         read = yield from argument_name(src, call, m, prefix, given, before_name)
+        # The call ended inside of the name.
         if isinstance(read, Ending):
             return read
         call.emit(before + encode_basestring(read.name) + ": ")
@@ -167,6 +170,7 @@ def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str |
     it.
     """
     here = yield from peek_marker(src, m.in_arguments)
+    # The marker is also that of a call, but the schema proves an argument.
     if here in m.as_arguments and m.as_arguments[here] in (argument_names(schema) or ()):
         here = next((key for key in m.key.literals if here.startswith(key)), "")
         src.pos += len(here)
@@ -184,6 +188,7 @@ def end_of_arguments(
 
     `closed` is True if the closer of the call was already read.
     """
+    # An id after the arguments proves their end as well as a closer does.
     if not closed and not call.id_behind and not (yield from _ends_here(reading, call, m)):
         return CUT
     call.emit("}")
@@ -206,6 +211,7 @@ def _ends_here(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[bool]:
     # In truncated output more arguments may have followed.
     if not m.has_ends or not sink.natural:
         return not m.has_ends and sink.natural
+    # The engine removed the closer as a stop string, so the call is complete.
     if swallowed(sink.stop, src.unread, m.closers.literals):
         return True
     only_one = len(m.ends.literals) == 1 and not m.close.literals

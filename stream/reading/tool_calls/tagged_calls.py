@@ -74,6 +74,7 @@ def _tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) ->
         True for a call. Otherwise no text was emitted.
     """
     usual = reading.tables.usual_tags
+    # The patterns contain the markers, which saves a lookup for each call.
     m = tagged_markers(reading.fmt) if usual is None else usual.markers
     call = Call(reading, checkpoint)
     ending = yield from tagged_head(reading, call, m, prefixed=prefixed)
@@ -97,7 +98,9 @@ def _tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) ->
         return call.end()
     if ending is WHOLE:
         yield from _id_behind(reading, call, m)
+    # The repeated name proves the end of the call, so other closers are not searched for.
     closed = ending is WHOLE and m.close.literals and (yield from _closed_by_name(reading, call, m))
+    # The arguments end without a marker, so the text after them must prove the end.
     if ending is WHOLE and tagged and not call.whole:
         ending = yield from end_of_arguments(reading, call, m, closed=bool(closed))
     return (yield from settle(reading, call, ending))
@@ -164,6 +167,7 @@ def _another_call(reading: Reading, m: TaggedMarkers) -> Steps[int]:
         # A marker ends the section, even if the text after it may be a name.
         if ended > start:
             return -1
+        # Any text without a closer may be a name, if the format has no marker before names.
         if ended < 0 and call != start:
             named = bool(char.strip()) and char not in NO_NAME
             return start if (call > start if m.name_prefix.literals else named) else -1
@@ -178,6 +182,7 @@ def _closed_by_name(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[boo
     """
     src, sink = reading.src, reading.sink
     yield from json_space(src)
+    # A closer with a name has only one form.
     (core,) = m.close.literals
     closer = core + call.written + m.close_suffix
     while True:
@@ -189,6 +194,7 @@ def _closed_by_name(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[boo
         # The text cannot become the closer any more.
         if not closer.startswith(rest):
             return False
+        # The output ends inside of the closer.
         if src.closed:
             named = swallowed(sink.stop, rest, [closer])
             if sink.natural and not (named or call.whole or m.ends.literals):
@@ -206,6 +212,7 @@ def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers, end: Markers
     """Read arguments that are a JSON object or missing, and their end marker."""
     src = reading.src
     char = yield from peek(src)
+    # The output ends before the arguments, so their form is unknown.
     if not char:
         return CUT
     ending = WHOLE
@@ -229,6 +236,7 @@ def _id_behind(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[None]:
     if reading.fmt.call_id.position is not CallIdPosition.POST_ARGS:
         return
     yield from json_space(src)
+    # The id is optional in the output, even if the format has one.
     if m.id_start.literals and not (yield from skip_if_here(src, m.id_start)):
         return
     call.id = (yield from read_name(src, (), m.id_ends)) or ""

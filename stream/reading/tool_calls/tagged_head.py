@@ -62,6 +62,7 @@ def tagged_head(
     fmt, tools = reading.fmt, reading.sink.tools or ()
     position = fmt.call_id.position
     yield from json_space(src)
+    # After the marker before the name, an id can no longer follow.
     if position is CallIdPosition.PRE_FUNC_NAME and not prefixed and not fmt.call_id.holds_name:
         yield from skip_if_here(src, m.id_start)
         call.id = (yield from read_name(src, (), m.id_ends)) or ""
@@ -76,6 +77,7 @@ def tagged_head(
     if name is None and not m.has_ends and reading.sink.natural:
         # Only the next text ends such a call, so at the end of the output the name is complete.
         name = _last_name(src, tools)
+    # The output ends inside of a marker, so a known name before it is complete.
     if name is None and (known := _name_before_cut(reading, call, m)):
         call.called(known, start)
         return CUT
@@ -83,6 +85,7 @@ def tagged_head(
     if not name:
         return CUT if name is None else None
     name = _named(reading, call, m, name, start, given)
+    # A missing marker is accepted, because arguments prove the call too.
     suffix = yield from _name_suffix(src, call, m)
     cut = not suffix and _is_cut(src, m.after_name)
     if fmt.derived.id_before_arguments:
@@ -110,6 +113,7 @@ def _report_lost_suffix(reading: Reading, call: Call, name: str, m: TaggedMarker
     """Report a missing marker between the name and the arguments."""
     src, suffix = reading.src, reading.fmt.function.name_suffix.strip()
     closed = m.closers.match(src.text, src.pos, final=True) > src.pos
+    # A call without arguments may omit the marker, so there is nothing to repair.
     if suffix and not closed and not m.close.literals:
         detail = f"{suffix!r} is missing after the name of {name!r}"
         reading.sink.issue("repaired_arguments", call.checkpoint.span, detail)
@@ -145,6 +149,7 @@ def _name_suffix(src: Window, call: Call, m: TaggedMarkers) -> Steps[str]:
 def _id_between(src: Window, call: Call, m: TaggedMarkers) -> Steps[bool]:
     """Read an id after the name, and return True if the output is truncated in the id."""
     yield from json_space(src)
+    # The id is optional in the output, even if the format has one.
     begun = yield from skip_if_here(src, m.id_start)
     read = (yield from read_name(src, (), m.id_ends)) if begun else ""
     call.id = read or call.id
@@ -190,6 +195,7 @@ def _named(
         call.id, written = written, INDEX.sub("", written)
     name = given or m.name_escapes.read(written)
     if tools is not None and name not in tools:
+        # The exact name may have been read by the fast pattern, which does not know escapes.
         found = dict(_odd_names(reading, m)).get(written)
         name = given = found or name
     # The closer repeats the name as written, and spaces at its edges are escaped there.
@@ -227,6 +233,7 @@ def read_name(
     while True:
         text = src.text[src.pos : src.pos + limit]
         full = len(text) == limit
+        # A text of maximum length is decided at once, so that no more is buffered.
         head = name_in(text, ends, src.closed or full, known, escapes)
         if src.closed and not head:
             # The end marker may be truncated, so a part of it must not count as a name.
@@ -254,9 +261,9 @@ def name_in(
 
     Args:
         text: the text.
-        ends: the markers that end a name.
+        ends: the end markers of names.
         final: True if no more text follows.
-        known: the names of tools, which may contain markers.
+        known: the names of tools, possibly with markers in them.
         escapes: the escapes in names.
     """
     begins = len(text) - len(text.lstrip())
@@ -272,6 +279,7 @@ def name_in(
             return None
     head = text[:start]
     name = head.strip()
+    # An escape contains characters that a name cannot, so it is removed before the check.
     plain = escapes.without(head) if escapes else head
     if not NAME_SO_FAR.fullmatch(plain) and not any(tool.startswith(name) for tool in known):
         return ""
@@ -299,6 +307,7 @@ def _name_before_cut(reading: Reading, call: Call, m: TaggedMarkers) -> str:
     text, start = src.unread, src.offset
     stop, _ = m.name_ends.find(text, len(text) - len(text.lstrip()))
     head, rest = text[:stop], text[stop:]
+    # Without a delimiter at its end, the name may be the prefix of a longer one.
     goes_on = bool(IN_NAME.match(rest)) or (not rest and head == head.rstrip())
     if not src.closed or goes_on or not head.strip() or not NAME_SO_FAR.fullmatch(head):
         return ""
@@ -316,6 +325,7 @@ def argument_stands(src: Window, m: TaggedMarkers, known: Collection[str]) -> St
     limit = LONGEST_NAME + m.key_end.longest
     while True:
         text = src.text[src.pos : src.pos + limit]
+        # The limit bounds the buffer for text without an end marker.
         name = name_in(text, m.key_end, src.closed or len(text) == limit, known)
         if name is not None or src.closed:
             return name != ""
@@ -340,6 +350,7 @@ def names_without_marker(reading: Reading, name: str, m: TaggedMarkers) -> Colle
 def _arguments_stand_here(src: Window, m: TaggedMarkers, known: Collection[str]) -> Steps[bool]:
     """Return True if arguments start here or the call ends. Otherwise the head was text."""
     char = yield from peek(src)
+    # At the end of the output arguments may have followed, and a brace starts JSON arguments.
     if not char or (char in '{"' and not m.key.literals):
         return True
     head = m.argument_head

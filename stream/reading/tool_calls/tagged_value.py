@@ -71,6 +71,7 @@ def text_value(
     arguments = call.fmt.arguments
     if call.traces:
         call.begin_arguments()
+    # Escape markers prove a string, so its text needs no type decision.
     if m.escape_start.literals and (yield from peek_marker(src, m.escape_start)):
         return (yield from _escaped(src, call, m, end))
     # The start of the escape is truncated, so the type of the value is unknown.
@@ -79,6 +80,7 @@ def text_value(
     # If a string must be quoted here, text that starts like JSON is JSON.
     certain = arguments.quoted_strings or "string" not in types
     openers = [char for char, kind in OPENERS.items() if certain and kind in types]
+    # Only here can JSON be told from a string by its first character.
     if openers:
         char = yield from json_space(src)
         # A marker may also start with a bracket, after an empty value.
@@ -106,6 +108,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
     """Read a string between its own markers, and the end of the value."""
     yield from skip_if_here(src, m.escape_start)
     value = Value(call.emit, lambda _: None, STRING)
+    # The text of the string may bypass this reader, because `until` gets its receiver.
     emit, string = value.write, value.string
     while (yield from until(src, m.escape_end, emit, certain=True, string=string)):
         space = INDENT if end.suffix == "\n" else SPACE
@@ -172,7 +175,7 @@ def read_to_suffix(
         end: the end of the value.
         emit: takes the text.
         string: see `until`.
-        whole: True after a complete value, which any suffix ends.
+        whole: True after a complete value, ended by any suffix.
     """
     suffix, quoted = end.suffix, QuotedCalls(m)
     while True:
@@ -182,6 +185,7 @@ def read_to_suffix(
         ends_turn = core in m.turn_ends and core != suffix
         # Text follows the marker, and a value may quote any marker.
         if suffix and ends_turn and not (yield from _turn_ends(src, call, len(marker))):
+            # An unmatched marker makes the end of the value uncertain, which is reported.
             quoted.unmatched += 1
             emit(src.consume(src.pos + gap + 1))
             continue
@@ -254,6 +258,7 @@ def _ends_value(
     argument with the name of a real one may lack its own suffix. Other arguments there are quoted
     if another argument follows their suffix.
     """
+    # A suffix inside of a quoted call belongs to the quoted argument.
     nests = bool(quoted.arguments) and (quoted.is_open or bool(end.name))
     nests |= quoted.is_open and m.names_unmarked
     if quoted.arguments and not (nests or quoted.names):
@@ -276,13 +281,16 @@ def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> St
     space = INDENT if end.suffix == "\n" else SPACE
     if (yield from followed(src, length, m.behind_value, space)):
         return True
+    # The next argument may have other attributes before its name.
     if m.argument_head and (yield from followed(src, length, m.argument_head.open, space)):
         return True
+    # With a marker before names, or a separator, the checks above were complete.
     if not m.names_unmarked or m.separator.literals:
         return False
     while True:
         start = space_behind(src.text, src.pos + length, space)
         text = src.text[start : start + LONGEST_NAME + m.key_end.longest]
+        # More whitespace than between two markers belongs to the value.
         read = "" if text[:1].isspace() else name_in(text, m.key_end, src.closed, end.names)
         # The end of the output may have truncated a name.
         if read is not None or src.closed:
@@ -319,6 +327,7 @@ def _argument_begins(
     may end the value. Punctuation starts an argument only in a quoted call.
     """
     punctuation = not has_word(src.text[src.pos : src.pos + length])
+    # Punctuation is too common in text to start a quoted argument.
     if m.type_first or (punctuation and not (quoted.is_open or end.name)):
         return m.type_first
     tools = call.sink.tools
@@ -346,6 +355,7 @@ def _closed_turn(src: Window, call: Call, m: TaggedMarkers, length: int) -> Step
             if end != start or src.closed:
                 break
             yield
+        # Other text follows, so the turn does not end here, unless the output does.
         if end <= start:
             return end == start
         length = end - src.pos
@@ -370,6 +380,7 @@ def followed(
     src: Window, length: int, behind: Markers, space: re.Pattern[str] = SPACE
 ) -> Steps[bool]:
     """Return True before a marker or the end of the output, after `length` characters and space."""
+    # Without markers to look for, there is no condition.
     if not behind.literals:
         return True
     while True:

@@ -118,6 +118,7 @@ class Value:
         self._spaced = False
         self._streams = False
         self._deciding = "string" in kinds
+        # Only a string is possible, so it streams from the first character.
         if self._deciding and len(kinds) == 1:
             self._begin_string()
 
@@ -151,6 +152,7 @@ class Value:
             self._emit('"')
             return
         text = self.held
+        # Whitespace around a number or literal has no meaning, but a string keeps it.
         value = self._as_json(text.strip())
         if value is None:
             # The text has no allowed type, so it is kept as a string and reported.
@@ -171,8 +173,10 @@ class Value:
 
     def _begin_string(self) -> None:
         held = self.held
+        # The chunks are emitted now, so they must not be counted as buffered.
         self.chunks.clear()
         self._streams = True
+        # Escapes may be split between chunks, so the text passes through a decoder.
         if self._escapes:
             self._unescaped = Unescaped(self._escapes, lambda text: self._emit(spelled(text)))
             self._emit('"')
@@ -184,6 +188,7 @@ class Value:
 
     def _may_go_on(self, text: str) -> bool:
         """Return True if `text` is or may become a number or word of an allowed type."""
+        # The length is limited, so that a long text of digits does not stay buffered.
         if "number" in self._kinds and NUMBER_SO_FAR.fullmatch(text):
             return True
         return len(text) <= LONGEST_WORD and any(
@@ -198,6 +203,7 @@ class Value:
         # The enum of the schema names this string, so a literal does not take precedence.
         if self._kinds.get("string") and self._may_be_string(text):
             return None
+        # The repaired text is collected, because it is used only if its type is allowed.
         fragments: list[str] = []
         noted: list[str] = []
         src = Window(text, closed=True)
@@ -239,6 +245,7 @@ class Value:
 
     def _may_be_string(self, text: str) -> bool:
         """Return True if the schema allows the text as a string."""
+        # None means that any string is allowed.
         allowed = self._kinds["string"]
         read = self._escapes.read(text) if self._escapes else text
         return allowed is None or read in allowed
