@@ -125,8 +125,8 @@ def _sections(
         before = place.before
         # Only whitespace is undecided here, because other readers buffer their markers. Separators
         # of unmarked calls are undecided too.
-        comes = src.text[src.pos : src.pos + 1].strip() and not tables.reads_separators
-        checkpoint = NOTHING_READ if comes else Checkpoint(src)
+        starts_text = src.text[src.pos : src.pos + 1].strip() and not tables.reads_separators
+        checkpoint = NOTHING_READ if starts_text else Checkpoint(src)
         # The text of a failed call continues here, so whitespace belongs to it.
         marker = (
             ""
@@ -179,7 +179,7 @@ def _sections(
         if not checkpoint.open:
             checkpoint = Checkpoint(src)
         report_call_behind_end(reading, marker)
-        emit = _behind(place.ended, writer.emit)
+        emit = _after_end_marker(place.ended, writer.emit)
         called = yield from _calls(
             reading, unproven, marker, checkpoint, emit, several=place.room == tables.longest
         )
@@ -296,7 +296,7 @@ def _calls(
     return tool_calls(reading, checkpoint, emit_text, several=several)
 
 
-def _behind(ended: str, emit: Emit) -> Emit:
+def _after_end_marker(ended: str, emit: Emit) -> Emit:
     """Return an emitter of text preceded by the end-of-turn marker `ended`, if any."""
     return (lambda text: emit(ended + text)) if ended else emit
 
@@ -324,8 +324,8 @@ def _next_marker(reading: Reading, before: PrecededBy, room: int = 0) -> Steps[s
     is text. Unmarked calls start with a character instead of a marker, possibly after a separator.
     """
     src, tables = reading.src, reading.tables
-    behind_call = before is PrecededBy.CALL
-    markers = tables.after_call if behind_call else tables.at_edge
+    follows_call = before is PrecededBy.CALL
+    markers = tables.after_call if follows_call else tables.at_edge
     markers = tables.after_end if before is PrecededBy.END else markers
     # Constrained JSON may follow long whitespace, and no text precedes it.
     room = MOST_SPACE if tables.constrained else room or tables.longest
@@ -340,15 +340,15 @@ def _next_marker(reading: Reading, before: PrecededBy, room: int = 0) -> Steps[s
         return marker
     char = yield from peek(src)
     # The text may be a truncated marker, so it does not start a call.
-    if behind_call and may_become(src, tables.after_call):
+    if follows_call and may_become(src, tables.after_call):
         return ""
     # Models write `,` and `;` between calls, even if the format has another separator.
-    if behind_call and char and char in tables.separators.firsts:
-        char = yield from _behind_separator(reading)
+    if follows_call and char and char in tables.separators.firsts:
+        char = yield from _after_separator(reading)
     return char if tables.unmarked_call.match(char) else ""
 
 
-def _behind_separator(reading: Reading) -> Steps[str]:
+def _after_separator(reading: Reading) -> Steps[str]:
     """Read a separator of unmarked calls and return the character after it, or "".
 
     A separator at the end of the output is reported, also if it is truncated.
@@ -356,18 +356,18 @@ def _behind_separator(reading: Reading) -> Steps[str]:
     src, tables, start = reading.src, reading.tables, reading.src.offset
     if not (yield from skip_if_here(src, tables.separators)):
         if report_cut_marker(reading, tables.separators):
-            _note_beside(reading, start)
+            _note_separator(reading, start)
         return ""
     yield from whitespace(src, tables.longest)
     char = yield from peek(src)
     # No call follows, so the separator is neither part of a call nor content.
     if not char:
         report_cut(reading, start, src.text_since(start, prompt=True))
-        _note_beside(reading, start)
+        _note_separator(reading, start)
     return char
 
 
-def _note_beside(reading: Reading, start: int) -> None:
+def _note_separator(reading: Reading, start: int) -> None:
     """Note a separator without a following call as text next to the previous call."""
     if reading.sink.beside is not None:
         reading.sink.beside.text(reading.src.text_since(start, prompt=True))

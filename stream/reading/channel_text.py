@@ -20,7 +20,7 @@ __all__ = ["channel_text", "message_text"]
 
 OPENING = QUOTES | frozenset("([{")
 BEFORE_WORD = OPENING | frozenset(" \t")
-BEHIND_WORD = QUOTES | frozenset(")]},.;:!?")
+AFTER_WORD = QUOTES | frozenset(")]},.;:!?")
 """Characters directly before or after a word in a sentence, and seldom next to a marker."""
 
 
@@ -121,10 +121,10 @@ def _ends(reading: Reading, marker: str) -> Steps[bool]:
     # The next character decides, so wait for it.
     while src.pos + len(marker) == len(src.text) and not src.closed:
         yield
-    behind = src.text[src.pos + len(marker) : src.pos + len(marker) + 1]
+    after = src.text[src.pos + len(marker) : src.pos + len(marker) + 1]
     before = "" if leading(marker) else src.previous
     # Without punctuation or a quotation mark next to it, the marker is not a word of a sentence.
-    if behind not in BEHIND_WORD and before not in BEFORE_WORD:
+    if after not in AFTER_WORD and before not in BEFORE_WORD:
         return True
     while True:
         at = match_end(SPACE, src.text, src.pos + len(marker))

@@ -275,8 +275,8 @@ def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Ste
         return PrecededBy.END
     at_marker = src.text.startswith(tables.channels.ends, src.pos)
     is_text = header.has_text or header.addressed or not (ended or at_marker)
-    said = "kept as content" if is_text else "left out"
-    sink.issue("odd_header", checkpoint.span, f"no message follows a header, {said}: {text!r}")
+    fate = "kept as content" if is_text else "left out"
+    sink.issue("odd_header", checkpoint.span, f"no message follows a header, {fate}: {text!r}")
     if is_text:
         sink.content(text)
     return PrecededBy.MARKER

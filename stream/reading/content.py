@@ -116,11 +116,11 @@ def name_behind(reading: Reading, marker: str, *, in_text: bool) -> Steps[str | 
     while True:
         start = src.pos + len(marker)
         end = match_end(NAME, src.text, start)
-        behind = src.text[end : end + 1]
+        after = src.text[end : end + 1]
         closed = ends.match(src.text, end, final=src.closed)
         # A partial name or end marker may still grow, so it is decided with the next text.
-        if behind and closed != end:
-            follows = closed > end or behind == "\n" or (behind.isspace() and not in_text)
+        if after and closed != end:
+            follows = closed > end or after == "\n" or (after.isspace() and not in_text)
             named = end > start or not in_text
             return src.text[start:end] if follows and named else None
         # No more text can follow, so the name is complete.
@@ -240,7 +240,7 @@ def stands_in_line(src: Window) -> bool:
 
 
 def followed_by_marker_or_end(
-    src: Window, tables: MarkerTables, marker: str, behind: Markers
+    src: Window, tables: MarkerTables, marker: str, after: Markers
 ) -> Steps[bool]:
     """Return True if the input ends after the marker at this place, or another marker follows.
 
@@ -256,7 +256,7 @@ def followed_by_marker_or_end(
             if src.closed:
                 return True
         else:
-            found = behind.match(text, end, final=src.closed)
+            found = after.match(text, end, final=src.closed)
             role = roles.match(text, end, final=src.closed)
             if found > end or role > end:
                 # Text follows, and neither set of markers can match it with more text.

@@ -111,7 +111,7 @@ class ContentWriter:
     def end(self) -> None:
         """Report the text at the next marker or at the end of the input."""
         if self._place is not None:
-            self._stands_beside(self._place)
+            self._note_text(self._place)
         if self._start is not None:
             detail = f"dropped: {''.join(self._dropped)!r}" if self._dropped else "kept as content"
             self._sink.issue(self._kind, (self._start, self._src.offset), detail)
@@ -119,7 +119,7 @@ class ContentWriter:
             self._start = None
             self._dropped.clear()
 
-    def _stands_beside(self, place: tuple[int, int]) -> None:
+    def _note_text(self, place: tuple[int, int]) -> None:
         """Note the text from `place` on, because it may cast doubt on a call next to it."""
         sink, self._place = self._sink, None
         if sink.beside is not None:

@@ -29,7 +29,7 @@ from .tool_calls.dispatch import tool_calls
 
 __all__ = ["reasoning", "report_unclosed"]
 
-BEHIND_CALL = (Role.REASONING_END, Role.TOOL_START, Role.TURN_END)
+AFTER_CALL = (Role.REASONING_END, Role.TOOL_START, Role.TURN_END)
 """Whitespace after a call in reasoning belongs to these markers. Otherwise it is text."""
 NEXT = (Role.CONTENT_START, Role.TOOL_START)
 """Markers that start the next section. They stay unread if the format has no end of reasoning."""
@@ -166,7 +166,7 @@ def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: 
             sink.unclosed = None
             reading.closes(marker)
         elif (
-            role not in BEHIND_CALL
+            role not in AFTER_CALL
             and not report_cut_marker(reading, tables.after_call)
             and not src.ended
         ):
@@ -211,7 +211,7 @@ def _deferred(
     # A draft sink discards the parts, because the same text is read again or is reasoning.
     draft = Reading(src, sink.draft(), tables)
     is_call = yield from tool_calls(draft, draft.checkpoint())
-    checkpoint = _behind_prompt(reading, checkpoint)
+    checkpoint = _after_prompt(reading, checkpoint)
     if is_call and second_time:
         # Return only this call. Reading all calls again for each start of reasoning would take
         # quadratic time.
@@ -227,7 +227,7 @@ def _deferred(
             src.pos += len(marker)
         elif role is Role.TOOL_START:
             yield from tool_calls(draft, draft.checkpoint())
-            checkpoint = _behind_prompt(reading, checkpoint)
+            checkpoint = _after_prompt(reading, checkpoint)
         # Reasoning ended after the call, or the output was truncated before its end. So the call
         # was a draft.
         elif role is Role.REASONING_END or (not sink.natural and _may_have_ended(reading)):
@@ -259,7 +259,7 @@ def _may_have_ended(reading: Reading) -> bool:
     return any(text.startswith(rest) for text in ends)
 
 
-def _behind_prompt(reading: Reading, checkpoint: Checkpoint) -> Checkpoint:
+def _after_prompt(reading: Reading, checkpoint: Checkpoint) -> Checkpoint:
     """Return a checkpoint after the prompt, because calls in the prompt are history."""
     if reading.src.offset > 0:
         return checkpoint

@@ -116,7 +116,7 @@ class UnprovenCalls:
                 check_spelling(reading, start, called=called)
             marker = yield from self._next_marker(reading, PrecededBy.CALL)
             if tables.structural_only:
-                marker = yield from self._behind_closers(reading, marker)
+                marker = yield from self._after_closers(reading, marker)
             if not (marker and self.begin_with(marker) and tables.role(marker) is Role.TOOL_START):
                 break
         src = reading.src
@@ -126,7 +126,7 @@ class UnprovenCalls:
             if not begun:
                 raise NotExact
 
-    def _behind_closers(self, reading: Reading, marker: str) -> Steps[str]:
+    def _after_closers(self, reading: Reading, marker: str) -> Steps[str]:
         """Read each closer of calls once, and return the marker after them, or ""."""
         src, tables = reading.src, reading.tables
         # Each closer occurs once, so a repeated closer is text.

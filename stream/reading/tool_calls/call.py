@@ -294,7 +294,7 @@ class Call:
         # With waits_for_all the arguments are incomplete at the end, so the call is content.
         if self._verdict == "call" and not waits_for_all:
             # Clients match results by id, so a repeated id must be reported.
-            self._note_text_beside()
+            self._note_if_like_text()
             if self.id and sink.is_repeated(self.id):
                 detail = f"the call of {self.name!r} has the id of another, {self.id!r}"
                 sink.issue("repeated_id", self._reported_at(), detail)
@@ -315,7 +315,7 @@ class Call:
             self._emit_text("")
         self._held.clear()
 
-    def _note_text_beside(self) -> None:
+    def _note_if_like_text(self) -> None:
         """Note this call if only its form distinguishes it from text."""
         beside = self.sink.beside
         # The code marker proves the call, whatever text is next to it.

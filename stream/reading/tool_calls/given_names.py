@@ -72,7 +72,7 @@ def given_name(
     while True:
         # Each chunk is compared again from the start, because given names are few and short.
         text, waits = src.text, False
-        start = _space_behind(text, src.pos)
+        start = _after_space(text, src.pos)
         # The names are sorted by length, so the first match is the longest.
         for written, name in given:
             if not text.startswith(written, start):
@@ -100,7 +100,7 @@ def given_name(
 def _is_ended(text: str, pos: int, ends: Markers, *, final: bool) -> bool | None:
     """Return True before an end marker, with whitespace or without, or None if it may follow."""
     # The whitespace may be an end marker itself.
-    for place in dict.fromkeys((pos, _space_behind(text, pos))):
+    for place in dict.fromkeys((pos, _after_space(text, pos))):
         end = ends.match(text, place, final=final)
         if end > place:
             return True
@@ -109,6 +109,6 @@ def _is_ended(text: str, pos: int, ends: Markers, *, final: bool) -> bool | None
     return False
 
 
-def _space_behind(text: str, pos: int) -> int:
+def _after_space(text: str, pos: int) -> int:
     found = SPACE.match(text, pos)
     return found.end() if found else pos

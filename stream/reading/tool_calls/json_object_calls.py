@@ -535,10 +535,10 @@ def _skipped(reading: Reading, call: Call, key: str) -> Steps[Ending]:
     value = call.sink.held = list[str]()
     scanner = yield from json_value(src, value.append, overrun=call.overrun)
     call.sink.held = []
-    said = "".join(value)
-    is_known = scanner.state is JsonState.DONE and ("" in known or compact_json(said) in known)
+    written = "".join(value)
+    is_known = scanner.state is JsonState.DONE and ("" in known or compact_json(written) in known)
     if not is_known:
-        call.extra_members.append(f"{', ' * bool(call.extra_members)}{key}: {said}")
+        call.extra_members.append(f"{', ' * bool(call.extra_members)}{key}: {written}")
     if scanner.state is JsonState.BROKEN:
         return Ending.broken(scanner.problem, brackets=open_brackets(src, scanner))
     return WHOLE if scanner.state is JsonState.DONE else CUT

@@ -128,12 +128,12 @@ def argument_name(
         return types
     if call.traces:
         call.begin_arguments()
-    key, written, marker, behind = yield from _key(src, call, m, given)
+    key, written, marker, after = yield from _key(src, call, m, given)
     if call.traces:
         call.end_arguments()
     # Attributes around the name may contain the type.
-    if before or behind:
-        types = _types_said(call, [*before, *behind])
+    if before or after:
+        types = _types_in_attributes(call, [*before, *after])
     # The output ends in the name, so its text is reported and not emitted.
     if not marker:
         call.not_emitted.append(key)
@@ -162,14 +162,14 @@ def argument_name(
         gap = trailing(suffix)
         crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if m.type_end.literals and not m.type_first:
-            said = yield from _type_written(src, call, m)
+            types_read = yield from _type_written(src, call, m)
             # The head was read but not emitted, so it is reported.
-            if isinstance(said, Ending):
+            if isinstance(types_read, Ending):
                 call.not_emitted.append(key + marker)
-                return said
+                return types_read
             ended = yield from peek_marker(src, m.type_end)
             crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
-            types = said
+            types = types_read
         # The value follows directly, so there is no further marker to read.
         if not before_value:
             return Argument(key, types, crlf, way, written)
@@ -212,7 +212,7 @@ def _key(
 
     # Without escapes, the text of a name needs no further processing.
     emit = write if m.key_escapes else texts.append
-    behind: Sequence[tuple[str, str]] | None = None
+    after: Sequence[tuple[str, str]] | None = None
     while True:
         marker = yield from until(src, m.key_stops, emit, certain=True)
         # A marker that is part of an escaped character does not end the name.
@@ -221,14 +221,14 @@ def _key(
         if marker and not in_escape and marker not in m.key_end.literals:
             if marker == "\n" and (yield from _ends_name(src, call, m, written)):
                 src.pos += 1
-                marker, behind = ("\r\n" if texts[-1].endswith("\r") else marker), ()
+                marker, after = ("\r\n" if texts[-1].endswith("\r") else marker), ()
             # The name's quotation mark may be followed by attributes instead of the rest of the
             # marker.
             elif marker != "\n":
-                behind = yield from attributes_behind(src, m.argument_head)
-            in_escape = behind is None
+                after = yield from attributes_behind(src, m.argument_head)
+            in_escape = after is None
         if not in_escape:
-            return m.key_escapes.read(written), written, marker, behind or ()
+            return m.key_escapes.read(written), written, marker, after or ()
         emit(src.consume(src.pos + 1))
 
 
@@ -262,7 +262,7 @@ def _ends_name(src: Window, call: Call, m: TaggedMarkers, name: str) -> Steps[bo
     return True
 
 
-def _types_said(call: Call, attributes: Sequence[tuple[str, str]]) -> Kinds:
+def _types_in_attributes(call: Call, attributes: Sequence[tuple[str, str]]) -> Kinds:
     """Return the types in attributes that the format uses for types. Note other attributes."""
     arguments, kinds = call.fmt.arguments, dict[str, frozenset[object] | None]()
     typed = ATTRIBUTE.findall(arguments.name_suffix + '"') if arguments.type_suffix else []
@@ -389,7 +389,7 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
             # An element starts like an argument.
             if text[start:stop] in m.key.literals:
                 # A call starts like an element, and only a string may quote a call.
-                return "string" not in kinds or not (yield from _call_stands(src, m, start))
+                return "string" not in kinds or not (yield from _call_starts(src, m, start))
             # An empty object or list has only an end marker, which is also the end of an empty
             # string.
             empty = yield from name_stands(src, stop - src.pos, end)
@@ -399,7 +399,7 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
         yield
 
 
-def _call_stands(src: Window, m: TaggedMarkers, start: int) -> Steps[bool]:
+def _call_starts(src: Window, m: TaggedMarkers, start: int) -> Steps[bool]:
     """Return True if a call starts at an index of the text. All text stays unread."""
     openers, length = marker_set(m.quoted_openers), start - src.pos
     while (end := openers.match(src.text, src.pos + length, final=src.closed)) == src.pos + length:

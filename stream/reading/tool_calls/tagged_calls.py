@@ -97,7 +97,7 @@ def _tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) ->
     if call.whole and usual is not None and usual.arguments is not None:
         return call.end()
     if ending is WHOLE:
-        yield from _id_behind(reading, call, m)
+        yield from _id_after_arguments(reading, call, m)
     # The repeated name proves the end of the call, so other closers are not searched for.
     closed = ending is WHOLE and m.close.literals and (yield from _closed_by_name(reading, call, m))
     # The arguments end without a marker, so the text after them must prove the end.
@@ -230,7 +230,7 @@ def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers, end: Markers
     return ending
 
 
-def _id_behind(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[None]:
+def _id_after_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[None]:
     """Read the id after the arguments, if the format has it there."""
     src = reading.src
     if reading.fmt.call_id.position is not CallIdPosition.POST_ARGS:

@@ -98,7 +98,7 @@ def tagged_head(
     if cut:
         call.called(name, start)  # the truncated marker does not prove a call without arguments
         return CUT
-    stands = yield from _arguments_stand_here(src, m, names_without_marker(reading, name, m))
+    stands = yield from _arguments_start_here(src, m, names_without_marker(reading, name, m))
     # A name without arguments is a word in a text.
     if not stands and not may_become(src, m.in_arguments):
         return None
@@ -347,7 +347,7 @@ def names_without_marker(reading: Reading, name: str, m: TaggedMarkers) -> Colle
     return (argument_names(tools.get(name)) or ()) if m.names_unmarked and tools else ()
 
 
-def _arguments_stand_here(src: Window, m: TaggedMarkers, known: Collection[str]) -> Steps[bool]:
+def _arguments_start_here(src: Window, m: TaggedMarkers, known: Collection[str]) -> Steps[bool]:
     """Return True if arguments start here or the call ends. Otherwise the head was text."""
     char = yield from peek(src)
     # At the end of the output arguments may have followed, and a brace starts JSON arguments.

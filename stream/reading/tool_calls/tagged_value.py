@@ -117,7 +117,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
         if (yield from followed(src, m.escape_end.longest, marker_set({end.suffix}), space)):
             value.end()
             yield from skip_if_here(src, m.escape_end)
-            return (yield from _behind_whole(src, call, m, end))
+            return (yield from _after_whole_value(src, call, m, end))
         emit(src.consume(src.pos + 1))
     return CUT
 
@@ -136,10 +136,10 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> S
         call.repaired("closed_brackets", src.offset)
     elif lexer.state is not JsonState.DONE:
         return CUT
-    return (yield from _behind_whole(src, call, m, end))
+    return (yield from _after_whole_value(src, call, m, end))
 
 
-def _behind_whole(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[Ending]:
+def _after_whole_value(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[Ending]:
     """Read the end of a complete value, the first suffix, which cannot be part of the value."""
     rest: list[str] = []
     call.sink.held = rest
