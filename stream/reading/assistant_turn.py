@@ -63,7 +63,7 @@ BEFORE = {
 def assistant_turn(reading: Reading) -> Steps[None]:
     """Read one turn, from the end of its header to the end of the input."""
     src, tables = reading.src, reading.tables
-    # A header per message excludes the sections below, so channels have their own reader.
+    # A turn in channels has messages instead of sections, so it has its own reader.
     if tables.derived.has_channels:
         yield from channel_turn(reading)
         return
@@ -196,7 +196,7 @@ def _section(reading: Reading, place: TurnState, marker: str, role: Role) -> Ste
     if role is Role.OTHER_START:
         yield from _other_section(reading, written)
     elif reading.in_other and role is Role.REASONING_END:
-        # An end of reasoning closes an unknown section too, because models mix up the names.
+        # Sections of all names share this end marker.
         reading.in_other, place.before = False, PrecededBy.START
         if sink.shows_markers:
             sink.content(written)
@@ -221,7 +221,7 @@ def _section(reading: Reading, place: TurnState, marker: str, role: Role) -> Ste
         and before is not PrecededBy.START
         and not tables.derived.shares_end
     ):
-        # At the start of a turn, some templates close reasoning without opening it.
+        # Not reported at the start of a turn, where some templates close unopened reasoning.
         report_stray_end(reading, marker, start, "and is not emitted")
     elif role is Role.STRAY_CLOSER:
         report_stray_closer(reading, marker, start)

@@ -275,7 +275,7 @@ class Call:
         self.sink.content(self.checkpoint.take())
 
     def announce(self, *, last: bool = False) -> None:
-        """Emit the first delta if everything for it is known; `last` means that no members follow.
+        """Emit the first delta if everything for it is known. `last` means that no members follow.
 
         It waits for the id if the format has one. With the policy "text" it waits for the complete
         call, because bad arguments make the call content.
@@ -293,8 +293,8 @@ class Call:
         self._verdict = sink.decide(self.name, self._reported_at)
         # With waits_for_all the arguments are incomplete at the end, so the call is content.
         if self._verdict == "call" and not waits_for_all:
-            # Clients match results by id, so a repeated id must be reported.
             self._note_if_like_text()
+            # Clients match results by id, so a repeated id must be reported.
             if self.id and sink.is_repeated(self.id):
                 detail = f"the call of {self.name!r} has the id of another, {self.id!r}"
                 sink.issue("repeated_id", self._reported_at(), detail)
