@@ -1,1 +1,1 @@
-"""The sub-parsers that read a turn, section by section."""
+"""Sub-parsers for the sections of a turn."""

@@ -3,9 +3,9 @@
     header  = { part } message
     part    = channel name | recipient name | constrain word | word
 
-The parts come in any order and any of them twice; the last channel and the last recipient count.
-Models leave a space out, put one in, or a word more (`commentary json`): a header is known by its
-markers alone. Where there is none when a message should begin, there is no header, but text.
+The parts are in any order, and may be repeated. The last channel and the last recipient count.
+Models omit spaces, add spaces, or add a word (`commentary json`), so only the markers identify a
+header. Without them the text at the start of a message is not a header.
 """
 
 from __future__ import annotations
@@ -18,13 +18,19 @@ from .tool_calls.given_names import NONE, Given, given_name
 __all__ = ["Header", "read_author", "read_header"]
 
 MAX_HEADER = 1024
-"""Characters of a header, which is held back until its end; honest ones have less than 100."""
+"""Maximum length of a header in characters. It is buffered to its end. Real headers have fewer
+than 100."""
 
 
 class Header:
-    """What a header says. `whole`: it ends in the marker of a message.
+    """The parts of a header.
 
-    `span` is where the recipient stands; `addressed`: it names one, or begins to.
+    Attributes:
+        channel: the channel name.
+        recipient: the recipient's name.
+        span: the offsets of the recipient.
+        whole: True if the header ends with the marker of a message.
+        addressed: True if the header contains a recipient or its marker.
     """
 
     __slots__ = ("_parts", "_words", "addressed", "channel", "recipient", "span", "whole")
@@ -39,13 +45,19 @@ class Header:
         self._words = 0
 
     def add(self, part: HeaderPart, text: str, start: int, given: str = "") -> None:
-        """Take the text behind one of its markers, which begins at the offset `start`.
+        """Take the text after a marker of the header.
 
-        `given` is a name that was read before it.
+        Args:
+            part: the meaning of the marker.
+            text: the text after it.
+            start: the offset of the text.
+            given: a name already read before the text.
         """
+        # Only the first word is a name. Models add words such as the form of the body.
         name, *words = [given, *text.split()] if given else text.split() or [""]
         self._parts.append(part)
         self._words += len(words)
+        # Models may repeat a part, and then the last one counts.
         if part is HeaderPart.CHANNEL:
             self.channel = name
         elif part is HeaderPart.RECIPIENT:
@@ -56,25 +68,33 @@ class Header:
 
     @property
     def odd(self) -> bool:
-        """Whether it has a part twice, or more words than one that mean nothing."""
+        """Return True if a part is repeated, or two words or more have no meaning."""
+        # One extra word is common, because some models write the form of the body without its
+        # marker.
         return len(set(self._parts)) < len(self._parts) or self._words > 1
 
     @property
     def has_text(self) -> bool:
-        """Whether it has words that mean nothing."""
+        """Return True if there are words without a meaning."""
         return self._words > 0
 
 
 def read_header(src: Window, marks: ChannelMarkers, given: Given = NONE) -> Steps[Header]:
-    """Read a header, whose first marker stands here, up to and with the marker of its message.
+    """Read a header from its first marker up to and including the marker of its message.
 
-    The role may stand before it, which says nothing.
+    The role may precede the first marker and is ignored. Without a marker of a message, the header
+    ends at an end marker, at the end of the input, or at `MAX_HEADER` characters.
 
-    Where that does not come, it is read up to the marker that ends messages, to the end of the
-    input or to its greatest length, and is not `whole`. `given` are recipients that hold more than
-    a word.
+    Args:
+        src: the window.
+        marks: the markers of the format.
+        given: recipients with more than one word.
+
+    Returns:
+        The header, with `whole` set if the marker of the message was found.
     """
     header, usual = Header(), marks.usual
+    # One pattern reads nearly all headers, because the loop below costs a search for each part.
     while usual is not None:
         if found := usual.header.match(src.text, src.pos):
             header.channel = found[1]
@@ -85,6 +105,7 @@ def read_header(src: Window, marks: ChannelMarkers, given: Given = NONE) -> Step
             src.pos = found.end()
             header.whole = True
             return header
+        # The wait ends as soon as the text cannot match any more.
         if not usual.header.may_follow(src):
             break
         yield
@@ -92,14 +113,17 @@ def read_header(src: Window, marks: ChannelMarkers, given: Given = NONE) -> Step
     part: HeaderPart | None = None
     while True:
         start, name = src.offset, ""
+        # A name with spaces would be split into words, so known names are read first.
         if part is HeaderPart.RECIPIENT and given:
             if known := (yield from given_name(src, given, marks.after_word)):
                 name = known[0]
                 start = src.offset - len(name)
+        # Text before the first marker is the role, which is not a part of the header.
         text, marker = yield from _up_to(src, marks.in_header, stop)
         if part is not None:
             header.add(part, text, start, name)
         part = marks.parts.get(marker)
+        # An end marker, the end of the input, or the limit: the message has not started.
         if part is None:
             return header
         if part is HeaderPart.MESSAGE:
@@ -110,9 +134,9 @@ def read_header(src: Window, marks: ChannelMarkers, given: Given = NONE) -> Step
 
 
 def read_author(src: Window, marks: ChannelMarkers) -> Steps[str | None]:
-    """Read what stands behind `start` in the place of the role, if a header follows it.
+    """Read the role after `start`, and return it if a header follows.
 
-    Returns None where none does: what was read is text then.
+    Returns None if no header follows, because the text read so far is not a role then.
     """
     author, _ = yield from _up_to(src, marks.after_word, src.offset + MAX_HEADER)
     yield from whitespace(src, marks.longest)
@@ -121,10 +145,12 @@ def read_author(src: Window, marks: ChannelMarkers) -> Steps[str | None]:
 
 
 def _up_to(src: Window, ends: Markers, stop: int) -> Steps[tuple[str, str]]:
-    """Read text up to a marker or to the offset `stop`; return both, the marker unread."""
+    """Read text up to a marker or to the offset `stop`, and return both, the marker unread."""
+    # Read text leaves the window, so the parts are collected.
     texts: list[str] = []
     while True:
         start, end = ends.find(src.text, src.pos, final=src.closed)
+        # The limit bounds the buffer for input without any marker.
         room = src.pos + stop - src.offset
         texts.append(src.text[src.pos : min(start, room)])
         src.pos = min(start, room)

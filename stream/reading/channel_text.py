@@ -1,9 +1,9 @@
-"""The text of a message in channels, and markers in it that are none.
+"""The text of a message in channels, and marker texts inside of it.
 
-Models write about markers. What begins a header ends the text only if the rest of a header follows
-(`wire/header_ahead.py`), and what ends the turn only if a marker or nothing follows. What ends a
-message may have text behind it, for models forget headers; but not if it stands like a word in a
-sentence. Anything else is a part of the text.
+Models write about markers. So a header's marker ends the text only if the rest of a header follows
+(`wire/header_ahead.py`). An end-of-turn marker ends it only before a marker or the end of the
+input. Models forget headers, so text may follow an end-of-message marker, unless the marker is used
+like a word in a sentence. All other markers are text.
 """
 
 from __future__ import annotations
@@ -20,22 +20,27 @@ __all__ = ["channel_text", "message_text"]
 
 OPENING = QUOTES | frozenset("([{")
 BEFORE_WORD = OPENING | frozenset(" \t")
-BEHIND_WORD = QUOTES | frozenset(")]},.;:!?")
-"""What stands right beside a word in a sentence, and seldom beside a marker."""
+AFTER_WORD = QUOTES | frozenset(")]},.;:!?")
+"""Characters directly before or after a word in a sentence, and seldom next to a marker."""
 
 
 def message_text(
     reading: Reading, emit: Emit, became: str, string: StringSink | None = None
 ) -> Steps[str]:
-    """Read the text of a message up to the marker that ends it, and return that, unread.
+    """Read the text of a message up to its end marker, and return that unread.
 
-    `became` says what the text is; `string` is as for `until`.
+    Args:
+        reading: the turn.
+        emit: takes the text.
+        became: the kind of the text, for issues.
+        string: see `until`.
     """
     src, marks = reading.src, reading.tables.channels
     marker = yield from channel_text(reading, marks.in_body, emit, became, string)
+    # The message has no end marker, because the next header ended it.
     if marker in marks.parts:
         span = (src.offset, src.offset + len(marker))
-        detail = f"{marker!r} begins a header, and no marker ends the message before it"
+        detail = f"a header starts with {marker!r} before the end marker of the previous message"
         reading.sink.issue("odd_header", span, detail)
     return marker
 
@@ -47,14 +52,16 @@ def channel_text(
     became: str = "content",
     string: StringSink | None = None,
 ) -> Steps[str]:
-    """Read text up to one of the markers that is no part of it, and return that, unread."""
+    """Read text up to one of the markers that is not text, and return that unread."""
     src, marks = reading.src, reading.tables.channels
     while True:
         marker = yield from until(src, markers, emit, string=string)
         core = marker.strip()
+        # A message marker without a header before it is never taken for a quotation.
         if not marker or marks.parts.get(core) is HeaderPart.MESSAGE:
             return marker
         size = 1
+        # Only a complete header is text as a whole, so that its own markers are not found again.
         if core in marks.parts or core == marks.start:
             size = yield from _quoted_header(reading, marker, in_message=markers is marks.in_body)
             if not size:
@@ -63,60 +70,68 @@ def channel_text(
             return marker
         start = src.offset
         emit(src.consume(src.pos + size))
+        # Whitespace before the marker is emitted first, and the marker is reported in the next
+        # round.
         if core in marks.ends and core != marks.start and not leading(marker):
             report_no_end(reading, marker, start, became)
 
 
 def _quoted_header(reading: Reading, marker: str, *, in_message: bool) -> Steps[int]:
-    """How many characters are text, from the marker here that may begin a header; 0: it does.
+    """Return the number of text characters at this place, or 0 if a header starts here.
 
-    A header is text right behind what opens a quotation; in a message, so is one without its first
-    marker behind a space. Text outside of messages ends at any other marker of a header.
+    A header directly after an opening quotation mark is text. In a message, so is a header after a
+    space without its first marker. Text outside of messages ends at any other marker of a header.
     """
     src, marks = reading.src, reading.tables.channels
     core, space = marker.strip(), len(leading(marker))
     starts = core == marks.start
     before = BEFORE_WORD if in_message and not starts else OPENING
     quoted = not space and src.previous in before
+    # Outside of messages a header is expected, so its marker needs no closer look.
     if not (quoted or starts or in_message):
         return 0
     size = yield from _header_here(reading, core, space)
-    # Where the output ends in what may be a header, it is one if its first marker stands there.
+    # The output may end in a header. Its first marker is evidence enough.
     begins = size > 0 or (size == 0 and starts)
     return 0 if begins and not quoted else max(size, 1)
 
 
 def _header_here(reading: Reading, core: str, space: int) -> Steps[int]:
-    """How long the header is that begins with a marker behind so much white space.
+    """Return the length of the header that starts with the marker `core` after whitespace.
 
-    0 if the output ends in it, and a negative number if there is none.
+    The length includes the whitespace, `space` characters. Returns 0 if the output ends in the
+    header, and a negative number without a header.
     """
     src, marks = reading.src, reading.tables.channels
     while True:
         start = src.pos + space
         end = header_ahead(marks, core, src.text, start)
+        # The end equals the start as long as more text may complete a header.
         if end != start or src.closed:
             return end - src.pos if end > start else end - start
         yield
 
 
 def _ends(reading: Reading, marker: str) -> Steps[bool]:
-    """Whether the marker that stands here, one of those that end messages, ends this one."""
+    """Return True if the end marker at this place ends the message."""
     src, marks = reading.src, reading.tables.channels
+    # The marker ends the turn, so any text after it shows that it is a mention.
     if marker.strip() not in marks.message_ends:
         return (yield from followed_by_marker_or_end(src, reading.tables, marker, marks.outside))
+    # The next character decides, so wait for it.
     while src.pos + len(marker) == len(src.text) and not src.closed:
         yield
-    behind = src.text[src.pos + len(marker) : src.pos + len(marker) + 1]
+    after = src.text[src.pos + len(marker) : src.pos + len(marker) + 1]
     before = "" if leading(marker) else src.previous
-    if behind not in BEHIND_WORD and before not in BEFORE_WORD:
+    # Without punctuation or a quotation mark next to it, the marker is not a word of a sentence.
+    if after not in AFTER_WORD and before not in BEFORE_WORD:
         return True
     while True:
         at = match_end(SPACE, src.text, src.pos + len(marker))
         end = marks.outside.match(src.text, at, final=src.closed)
         core = src.text[at:end] if end > at else ""
         if marks.start and core.startswith(marks.start):
-            core = marks.start  # behind which the role may stand
+            core = marks.start  # the role may follow it
         if core in marks.parts or core == marks.start:
             return (yield from _header_here(reading, core, at - src.pos)) >= 0
         if at == len(src.text) and src.closed:

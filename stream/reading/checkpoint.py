@@ -1,4 +1,4 @@
-"""A stretch of text that may turn out to be a call, or not."""
+"""A mark before a possible call."""
 
 from __future__ import annotations
 
@@ -8,54 +8,61 @@ __all__ = ["NOTHING_READ", "Checkpoint"]
 
 
 class Checkpoint:
-    """Buffers the text from here on, until it is known what it is.
+    """A buffer of the text from here on, until it is known if it is a call.
 
-    What turns out not to be a call comes out as text, so it must still be there; what is a call
-    is emitted as it comes, and then nothing needs to be buffered: `commit`. `start` is the offset
-    of its first character in the output, `open` says whether it buffers.
+    Text that is not a call is emitted as content, so it must still be available. A call is emitted
+    while it is read, so `commit` stops the buffering.
+
+    Attributes:
+        start: the offset of the first character in the output.
+        open: True until `commit`.
     """
 
     __slots__ = ("_end", "_from", "_src", "open", "start")
 
     def __init__(self, src: Window) -> None:
         self._src = src
+        # `take` moves the start of the buffered text, but not that of the span.
         self.start = self._from = src.mark()
         self._end: int | None = None
         self.open = True
 
     @property
     def span(self) -> tuple[int, int]:
-        """The characters of the output from its start to where the reader stands, or to its end."""
+        """Return the offsets of its start and its end, by default the current position."""
         src = self._src
         return self.start, src.base + src.pos if self._end is None else self._end
 
     def text(self) -> str:
-        """What was not taken of it, up to where the reader stands, or to its end."""
+        """Return the text since the last `take`, up to its end or the current position."""
+        # Negative offsets are in the prompt, which is not part of the text.
         text = self._src.text_since(self._from)
         return text if self._end is None else text[: max(self._end - max(self._from, 0), 0)]
 
     def take(self) -> str:
-        """Return the same, and stop buffering it: it is emitted now, and `text` begins behind."""
+        """Return `text`, and stop buffering it, because it is emitted now."""
         text, src = self.text(), self._src
         self._from = src.offset
+        # Only a single mark can move. With others, the text is released with the outer mark.
         if src.marks == 1:
             src.release()
             src.mark()
         return text
 
     def end_at(self, other: Checkpoint) -> None:
-        """Where another begins, this one ends."""
+        """End this checkpoint at the start of another."""
         self._end = other.start
 
     def commit(self) -> None:
-        """Stop buffering; the text will not be read again."""
+        """Stop buffering. The text will not be read again."""
+        # A checkpoint may be committed twice, but each mark must be released once.
         if self.open:
             self.open = False
             self._src.release()
 
 
 class NothingRead(Checkpoint):
-    """Stands for a checkpoint from which on nothing was read: to make one costs four calls."""
+    """A checkpoint without text. A single object avoids four calls per checkpoint."""
 
     __slots__ = ()
 
@@ -63,7 +70,7 @@ class NothingRead(Checkpoint):
         self.open = False
 
     def text(self) -> str:
-        """No text."""
+        """Return the empty string."""
         return ""
 
 

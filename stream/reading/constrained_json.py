@@ -1,9 +1,9 @@
-"""Text in which the request says that JSON stands, and the JSON is calls.
+"""Text constrained to JSON by the request, and read as calls.
 
     text = [fence] calls [fence] rest
 
-For texts that end at a marker of their own: the messages of a turn in channels. A turn without
-channels has sections, of which such calls are one.
+This is for text with its own end marker: the messages of a turn in channels. In a turn without
+channels, such calls are a section.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ __all__ = ["json_ahead", "report_stray", "text_of_calls"]
 def text_of_calls(
     reading: Reading, checkpoint: Checkpoint, before: PrecededBy, ends: Markers
 ) -> Steps[bool]:
-    """Read text up to one of `ends`; return whether it began with calls.
+    """Read text up to one of the markers `ends`, and return True if it started with calls.
 
-    `checkpoint` began where the text does, white space of which may be read; it is committed.
+    `checkpoint` started with the text. Whitespace may have been read. It is committed.
     """
     src, tables = reading.src, reading.tables
     writer = ContentWriter(reading, before)
     while True:
         yield from whitespace(src, MOST_SPACE)
         start = (yield from peek_marker(src, tables.call_starts)) or (yield from peek(src))
+        # Only calls need the buffered whitespace before them, and its length is not limited.
         if not start.isspace():
             break
         writer.emit(checkpoint.text())
@@ -51,15 +52,18 @@ def text_of_calls(
         called = yield from tool_calls(reading, checkpoint, writer.emit)
         checkpoint = reading.checkpoint()
     if called:
+        # Text after calls has another policy, so it needs a writer of its own.
         writer.end()
         writer = ContentWriter(reading, PrecededBy.CALL)
         checkpoint = yield from _end_of_calls(reading, checkpoint)
     marker = yield from peek_marker(src, ends)
-    # The end of a code block may be cut, too.
+    # The end of a code block may be truncated too.
     markers = (ends, tables.call_starts) if called and not marker else ()
+    # The output ends in a marker after the calls, so no text is left to emit.
     if any(report_cut_marker(reading, each) for each in markers):
         checkpoint.commit()
         return True
+    # Whitespace between a call and a marker belongs to the marker.
     if not called or (not marker and src.unread):
         writer.emit(checkpoint.text())
     checkpoint.commit()
@@ -69,20 +73,23 @@ def text_of_calls(
 
 
 def json_ahead(src: Window) -> Steps[str]:
-    """Skip white space, and return the bracket behind it, unread, if JSON begins there.
+    """Skip whitespace, and return the bracket after it, unread, if it starts JSON.
 
-    Otherwise read nothing, and return "". No more is looked at than the first quotation mark.
+    Otherwise return "" and leave the text unread. The search ends at the first quotation mark.
     """
+    # The text must be readable again if it is not JSON.
     mark = src.mark()
     yield from whitespace(src, MOST_SPACE)
     start = src.offset
     first = yield from peek(src)
     char = first
+    # A list of calls has the object as its first element.
     if char == "[":
         src.pos += 1
         char = yield from json_space(src)
     if begins := char == "{":
         src.pos += 1
+        # Prose may start with a bracket, but hardly with a bracket and a quoted key.
         begins = (yield from json_space(src)) == '"'
     src.rewind_to(start if begins else mark)
     src.release()
@@ -90,9 +97,10 @@ def json_ahead(src: Window) -> Steps[str]:
 
 
 def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]:
-    """Read the end of a code block, and space; return a checkpoint behind the block."""
+    """Read the end of a code block and whitespace, and return a checkpoint after them."""
     src, start = reading.src, reading.src.offset
     yield from whitespace(src, MOST_SPACE)
+    # Models put JSON into code blocks, and the end of the block is not content.
     fence = yield from peek_marker(src, reading.tables.call_starts)
     if fence:
         src.pos += len(fence)
@@ -104,6 +112,6 @@ def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]
 
 
 def report_stray(reading: Reading, start: int, marker: str) -> None:
-    """Report a marker behind calls in JSON; `start` is the offset at which it begins."""
-    detail = f"left out behind the call: {marker!r}"
+    """Report a marker after JSON calls, at the offset `start`."""
+    detail = f"not emitted after the call: {marker!r}"
     reading.sink.issue("stray_marker", (start, reading.src.offset), detail)

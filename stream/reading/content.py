@@ -1,11 +1,10 @@
-"""Content up to the next marker, and markers in it that are none.
+"""Content up to the next marker, and marker texts inside of it.
 
-Models write about markup, and `</s>` is HTML too. So an end-of-turn marker in the middle of an
-answer is text, and so is a closer of calls that closes none: what stands behind them decides. With
-nothing behind it but white space or another marker, each is what it looks like; until that is
-known it is held back, with some white space. A start of reasoning right behind a quotation mark is
-text. So is an end of reasoning where none is open, which is reported, for it may be that the text
-before it was reasoning.
+Models write about markup, and `</s>` is also HTML. So an end-of-turn marker in the middle of an
+answer is text, and so is a closer without an open call. The text after them decides: before the end
+of the input or another marker, they are markers. Until then they are buffered, with a limited
+amount of whitespace. A start of reasoning directly after a quotation mark is text. So is an end of
+reasoning without a start, but it is reported, because the text before it may have been reasoning.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ __all__ = [
 ]
 
 UNSURE = (Role.TURN_END, Role.STRAY_CLOSER, Role.OTHER_START)
-"""What a marker means that what follows it may make text."""
+"""Markers with these roles may be text, depending on the text after them."""
 
 NAME = re.compile(r"(?:[^\W\d_][\w-]{0,31}+)?+")
 """The name of a section."""
@@ -55,23 +54,29 @@ QUOTES |= frozenset("\u300c\u300e\u300a\u3008\uff02\uff07\uff40")
 
 
 def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
-    """Read content up to the next marker that is one, and return that, unread; "" at the end."""
+    """Read content up to the next real marker, and return that unread, or "" at the end."""
     src, tables = reading.src, reading.tables
     while True:
         marker = yield from until(src, markers, emit)
+        # The input ended, so the text was read completely.
         if not marker:
             return marker
+        # A word is a marker only at the start of a line.
         if marker in tables.at_line_start and stands_in_line(src):
             emit(src.consume(src.pos + 1))
             continue
         start = src.offset
         stray_end = marker in tables.stray_ends and not reading.in_other
         role = tables.role_in_text.get(marker)
+        # A quoted start of reasoning is a mention, and reasoning would swallow the answer.
         mentioned = role is Role.REASONING_START and _is_quoted(src, marker)
+        # Most markers need no lookahead, which would delay the text after them.
         if not (stray_end or mentioned):
             if role not in UNSURE or (yield from is_marker(reading, marker)):
                 return marker
         if stray_end:
+            # The text before the marker was already emitted as content, so only a report is
+            # possible.
             emit(src.consume(src.pos + len(marker)))
             report_stray_end(reading, marker, start, "and is content")
             continue
@@ -79,53 +84,56 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
 
 
 def role_of(reading: Reading, marker: str, before: PrecededBy = PrecededBy.TEXT) -> Role:
-    """What a marker in content means, or one behind a section, that is known to be one."""
+    """Return the role of a real marker in content, or after the section `before`."""
     tables = reading.tables
+    # After a call, a code fence and a closer have another meaning than in text.
     roles = tables.role_behind_call if before is PrecededBy.CALL else tables.role_in_text
-    # What is none of the format's begins an unmarked call.
+    # Any token other than the format's own markers may start an unmarked call.
     return roles.get(marker, Role.TOOL_START)
 
 
 def is_marker(reading: Reading, marker: str, before: PrecededBy = PrecededBy.TEXT) -> Steps[bool]:
-    """Whether the marker that stands here, one of those that are `UNSURE`, is a marker."""
+    """Return True if a marker at this place, with a role in `UNSURE`, is not text."""
     role, tables = role_of(reading, marker, before), reading.tables
     if role is Role.TURN_END:
         return (yield from followed_by_marker_or_end(reading.src, tables, marker, tables.after_end))
     if role is Role.OTHER_START:
         name = yield from name_behind(reading, marker, in_text=before is PrecededBy.TEXT)
         return name is not None and not _is_quoted(reading.src, marker)
-    # It closes what looked like a call and was none: that is text from end to end.
+    # The opener of this closer was emitted as text, so the closer is text too.
     return not reading.sink.open_text and (
         yield from followed_by_marker_or_end(reading.src, tables, marker, tables.after_stray)
     )
 
 
 def name_behind(reading: Reading, marker: str, *, in_text: bool) -> Steps[str | None]:
-    """The name of a section behind a marker that stands here, unread; None if none is there.
+    """Return the name of a section after the marker at this place, unread, or None.
 
-    A line end follows it, or the end of the section; where no text stands before, any white space
-    does, and there may be no name.
+    A name must precede a line end or the end of the section. Outside of text any whitespace may
+    follow, and the name may be empty.
     """
     src, ends = reading.src, marker_set(reading.tables.stray_ends)
     while True:
         start = src.pos + len(marker)
         end = match_end(NAME, src.text, start)
-        behind = src.text[end : end + 1]
+        after = src.text[end : end + 1]
         closed = ends.match(src.text, end, final=src.closed)
-        if behind and closed != end:
-            follows = closed > end or behind == "\n" or (behind.isspace() and not in_text)
+        # A partial name or end marker may still grow, so it is decided with the next text.
+        if after and closed != end:
+            follows = closed > end or after == "\n" or (after.isspace() and not in_text)
             named = end > start or not in_text
             return src.text[start:end] if follows and named else None
+        # No more text can follow, so the name is complete.
         if src.closed:
             return src.text[start:end] if end > start or not in_text else None
         yield
 
 
 def emit_first_character(reading: Reading, marker: str, emit: Emit, became: str) -> None:
-    """Emit what a marker that is text begins with, and report an end of the turn that is none.
+    """Emit the first character of a quoted marker, and report an end-of-turn marker.
 
-    That is its first character: the rest may hold the beginning of one that is a marker
-    (`[e~[e~[`), and is read again. One behind white space is reported without that, then.
+    The rest is read again, because it may contain the start of a real marker (`[e~[e~[`). A marker
+    after whitespace is reported without the whitespace in the next round.
     """
     src, start = reading.src, reading.src.offset
     emit(src.consume(src.pos + 1))
@@ -134,24 +142,26 @@ def emit_first_character(reading: Reading, marker: str, emit: Emit, became: str)
 
 
 def report_no_end(reading: Reading, marker: str, start: int, became: str) -> None:
-    """Report an end-of-turn marker that ends nothing, for text follows it."""
+    """Report an end-of-turn marker that does not end the turn, because text follows it."""
     reading.sink.seen_end = True
-    detail = f"{marker!r} is {became}, for text follows it"
+    detail = f"{marker!r} is {became}, because text follows it"
     reading.sink.issue("text_after_end", (start, start + len(marker)), detail)
 
 
 def report_call_behind_end(reading: Reading, marker: str) -> None:
-    """Report a call that begins behind what ends the turn, or looks like it."""
+    """Report a call after an end-of-turn marker, or after text that looks like one."""
+    # A call after the end is emitted too, because the marker may have been a mention.
     if reading.sink.seen_end:
         start = reading.src.offset
         span = (start, start + len(marker))
-        reading.sink.issue("text_after_end", span, "a call begins behind the end of the turn")
+        reading.sink.issue("text_after_end", span, "a call follows the end of the turn")
 
 
 def report_cut_marker(reading: Reading, markers: Markers) -> bool:
-    """Read what the output ends in, behind a call, if it is the beginning of a marker."""
+    """Read a truncated marker after a call, and return False if the output ends differently."""
     src, start = reading.src, reading.src.offset
     rest = src.text[src.pos :]
+    # Text that cannot be a marker is left to the reader of content.
     if not rest or not may_become(src, markers):
         return False
     src.pos = len(src.text)
@@ -160,23 +170,29 @@ def report_cut_marker(reading: Reading, markers: Markers) -> bool:
 
 
 def report_cut(reading: Reading, start: int, rest: str, closer: str = "") -> None:
-    """Report the beginning of a marker, which was read, at the end of the output.
+    """Report a truncated marker at the end of the output, after it was read.
 
-    `closer`: what it begins, where that is known to end a call.
+    Args:
+        reading: the turn.
+        start: the offset of the marker.
+        rest: the written part.
+        closer: the complete marker, if it is known to end a call.
     """
     span = (start, reading.src.offset)
-    detail = f"the output ends in a marker, not emitted: {rest!r}"
+    detail = f"the output ends in a truncated marker, which is not emitted: {rest!r}"
     reading.sink.issue("cut_marker", span, detail)
+    # The closer was at least begun, so the call is not reported as unclosed too.
     reading.sink.unclosed = None
+    # A call without a name cannot be emitted, so it is only recorded.
     if _begins_call(reading, rest.strip(), closer):
         reading.sink.attempts.append(Attempt("", span, "truncated", detail))
 
 
 def _begins_call(reading: Reading, rest: str, closer: str) -> bool:
-    """Whether the beginning of a marker is one of a call.
+    """Return True if a truncated marker is the start of a call.
 
-    At a natural end it is what ended the turn, or a call, if it may be: a stop string may have
-    taken the rest of that. Where the output was cut, anything may have followed.
+    At a natural end it is the marker of that end, if possible, because a stop string may have been
+    removed from the output. In truncated output, any text may have followed.
     """
     tables = reading.tables
     starts = tables.call_starts.literals
@@ -184,11 +200,13 @@ def _begins_call(reading: Reading, rest: str, closer: str) -> bool:
     if reading.sink.natural:
         ends = {closer, *tables.after_call.literals} - {*starts}
         return begins and not any(text.startswith(rest) for text in ends)
+    # A separator after a call announces another call.
     return begins or any(rest.startswith(text) for text in tables.separators.literals)
 
 
 def may_become(src: Window, markers: Markers) -> bool:
-    """Whether the input ends here, or in what may become one of the markers."""
+    """Return True if the input ends here, possibly in the middle of one of the markers."""
+    # Before the end of the input, more text decides. A longer rest cannot be a prefix of a marker.
     if not src.closed or len(src.text) - src.pos > markers.longest:
         return False
     rest = src.text[src.pos :]
@@ -196,48 +214,52 @@ def may_become(src: Window, markers: Markers) -> bool:
 
 
 def report_stray_end(reading: Reading, marker: str, start: int, became: str) -> None:
-    """Report an end of reasoning where none is open."""
+    """Report an end of reasoning without a start."""
     detail = (
-        f"{marker!r} ends no reasoning, {became}: where the prompt opened reasoning, pass it as "
-        "prompt=; where it closed reasoning, the model reasoned all the same"
+        f"{marker!r} does not end reasoning, {became}; if the prompt opened reasoning, pass it as "
+        "prompt=; if it closed reasoning, the model started again"
     )
     reading.sink.issue("orphan_marker", (start, reading.src.offset), detail)
 
 
 def report_stray_closer(reading: Reading, marker: str, start: int) -> None:
-    """Report a closer of calls where none is open."""
-    detail = f"{marker!r} closes no call, and is not emitted"
+    """Report a closer without an open call."""
+    detail = f"{marker!r} does not close a call, and is not emitted"
     reading.sink.issue("orphan_marker", (start, reading.src.offset), detail)
 
 
 def _is_quoted(src: Window, marker: str) -> bool:
-    """Whether the marker that stands here is right behind a quotation mark or a backtick."""
+    """Return True if the marker at this place directly follows a quotation mark or a backtick."""
+    # Whitespace before the marker separates it from a quotation mark.
     return marker[:1] == marker.lstrip()[:1] and src.previous in QUOTES
 
 
 def stands_in_line(src: Window) -> bool:
-    """Whether no line begins here, so that a marker that begins lines is words of this one."""
+    """Return True in the middle of a line, so that a word is not a marker."""
     return src.previous not in ("", "\n")
 
 
 def followed_by_marker_or_end(
-    src: Window, tables: MarkerTables, marker: str, behind: Markers
+    src: Window, tables: MarkerTables, marker: str, after: Markers
 ) -> Steps[bool]:
-    """Whether nothing but white space, or a marker, stands behind the one that stands here.
+    """Return True if the input ends after the marker at this place, or another marker follows.
 
-    All is left unread.
+    Whitespace may follow the marker. All text is left unread.
     """
     roles = tables.other_roles
     while True:
         text, start = src.text, src.pos + len(marker)
         end = match_end(SPACE, text, start)
         if end == len(text):
+            # The limited pattern keeps the buffer small, so a long run of whitespace counts as
+            # text.
             if src.closed:
                 return True
         else:
-            found = behind.match(text, end, final=src.closed)
+            found = after.match(text, end, final=src.closed)
             role = roles.match(text, end, final=src.closed)
             if found > end or role > end:
+                # Text follows, and neither set of markers can match it with more text.
                 return True
             if found < 0 and role < 0:
                 return False

@@ -1,4 +1,4 @@
-"""Content from one marker to the next, and what the policies make of it."""
+"""Content between two markers, and the policies for it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["ContentWriter", "PrecededBy"]
 
 
 class PrecededBy:
-    """What was read last, before text: it says to whom white space belongs, and what text is.
+    """The last thing read before text. It determines the owner of whitespace and the kind of text.
 
-    No `Enum`: each section of a turn asks ten times, and on CPython 3.11 to look up what is in an
+    Not an `Enum`, because each section of a turn compares ten times. On CPython 3.11 a lookup in an
     `Enum` costs as much as a call.
     """
 
@@ -35,7 +35,7 @@ PrecededBy.START, PrecededBy.MARKER, PrecededBy.CALL, PrecededBy.END, PrecededBy
 
 
 class ContentWriter:
-    """Emits the text up to the next marker as content, or as the policies say, with an issue."""
+    """A writer of the text up to the next marker: as content, or by a policy with an issue."""
 
     __slots__ = (
         "_before",
@@ -55,40 +55,45 @@ class ContentWriter:
         self._start: int | None = None
         self._dropped: list[str] = []
         self._before = before
-        # Where in the message the text begins that comes, where calls look like text.
+        # The position of the coming text in the message, recorded only if calls look like text.
         self._place: tuple[int, int] | None = None
         constrained = reading.tables.constrained
         self._kind, self._policy = "text_after_end", "keep"
         if before is PrecededBy.CALL:
+            # Only text after a call has a policy. Text after the end of the turn is always kept.
             self._policy = self._sink.policies.text_after_tool_call
             self._kind = "text_after_tool_call"
+        # If calls are constrained, text before them is unexpected too, but whitespace is not.
         elif before is not PrecededBy.END and constrained:
             self._kind = "stray_text"
+        # Plain text needs no policy, so it may go to the sink without a method call for each chunk.
         self._plain = (
             not constrained and before is not PrecededBy.CALL and before is not PrecededBy.END
         )
 
     @property
     def emit(self) -> Emit:
-        """What takes the text."""
+        """Return the function that takes the text."""
         if self._place is None and self._sink.beside is not None:
             self._place = self._sink.builder.place(Content)
         return self._sink.content if self._plain else self._after
 
     def stands_behind(self, before: PrecededBy) -> bool:
-        """Whether it is as good as a new one in this place."""
+        """Return True if a new writer for this place would behave like this one."""
         plain = self._plain and before is not PrecededBy.CALL and before is not PrecededBy.END
         return plain or self._before is before
 
     def _after(self, text: str) -> None:
-        """Take text that stands after a call, or after the end of the turn."""
+        """Take text after a call, or after the end of the turn."""
+        # Callers may pass an empty buffer, which is not text after a call.
         if not text:
             return
+        # Whitespace before constrained JSON is harmless, so it is not reported.
         shown = text.lstrip() if self._kind == "stray_text" else text
         if self._start is None and shown:
             self._start = self._src.offset - len(shown)
             if self._policy == "error":
-                # It is read, and nobody reads it again.
+                # The text was read, so it must be emitted before the policy raises.
                 self._sink.content(text)
                 span = (self._start, self._start)
                 self._sink.issue(self._kind, span, "text after a call", "error")
@@ -96,23 +101,26 @@ class ContentWriter:
             if self._sink.trail is not None:
                 end = self._src.offset
                 self._sink.trail.said(end - len(text), end, TextRole.DROPPED)
+            # The text is reported in the issue, so it is kept.
             self._dropped.append(text)
+            # The sink refers to the dropped text, so an exception while reading does not lose it.
             self._sink.held = self._dropped
         else:
             self._sink.content(text)
 
     def end(self) -> None:
-        """Report what was decided: the next marker, or the end of the input, is reached."""
+        """Report the text at the next marker or at the end of the input."""
         if self._place is not None:
-            self._stands_beside(self._place)
+            self._note_text(self._place)
         if self._start is not None:
             detail = f"dropped: {''.join(self._dropped)!r}" if self._dropped else "kept as content"
             self._sink.issue(self._kind, (self._start, self._src.offset), detail)
+            # The same writer may continue after a call that turned out to be text.
             self._start = None
             self._dropped.clear()
 
-    def _stands_beside(self, place: tuple[int, int]) -> None:
-        """Note the text from `place` on, beside which a call may stand."""
+    def _note_text(self, place: tuple[int, int]) -> None:
+        """Note the text from `place` on, because it may cast doubt on a call next to it."""
         sink, self._place = self._sink, None
         if sink.beside is not None:
             sink.beside.text(sink.builder.text_since(place, Content) + "".join(self._dropped))

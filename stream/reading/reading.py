@@ -1,4 +1,4 @@
-"""What the readers of a turn share."""
+"""The shared state of the readers of a turn."""
 
 from __future__ import annotations
 
@@ -16,43 +16,51 @@ __all__ = ["Reading"]
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """One turn that is being read: the argument of every reader.
+    """One turn while it is read, the argument of every reader.
 
-    `src` is the window that is read, `sink` takes what comes out, `tables` have the markers that
-    are looked for. A reader that looks ahead, or reads text that was kept, has a `Reading` of its
-    own with another window or a draft of the sink. `behind_code`: what is read stands behind the
-    marker of code, which says that it is a call.
+    Readers that look ahead or read text again have a `Reading` of their own.
+
+    Attributes:
+        src: the window to read from.
+        sink: the receiver of all parts.
+        tables: the markers to look for.
+        behind_code: True after the code marker, a proof of a call.
     """
 
     src: Window
     sink: Sink
     tables: MarkerTables
     behind_code: bool = False
+    # A section of calls that are all text is text too, including its closer.
     before_section: int = -1
-    """How many calls there were before the section of calls that is open."""
+    """The number of calls before the open section of calls."""
     recipient: str = ""
-    """The function that the message in channels is addressed to, if calls stand in it."""
+    """The addressed function, for calls in a message in channels."""
     in_section: bool = False
-    """A section is open whose opener is a special token, in which calls begin without one."""
+    """True in a section with a special token as opener, in which calls have no opener."""
     in_other: bool = False
-    """A section is open that the format does not have: its text is content."""
+    """True in a section that the format does not have, whose text is content."""
 
     @property
     def fmt(self) -> WireFormat:
-        """The format that the turn is written in."""
+        """Return the wire format of the turn."""
+        # The tables may have a derived format, for constrained calls, so the format is taken from
+        # them.
         return self.tables.fmt
 
     @property
     def needs_token(self) -> bool:
-        """Whether a call that begins here must begin with a special token."""
+        """Return True if a call must start with a special token here."""
+        # Inside a section its opener was the token, and constrained JSON needs no token.
         tables = self.tables
         return tables.derived.needs_token and not (self.in_section or tables.constrained)
 
     def closes(self, marker: str) -> None:
-        """Note a marker that ends calls: it may end the section."""
+        """Note a closer of calls, which may end the section."""
+        # Models vary the whitespace around markers, so it is ignored.
         if marker.strip() == self.fmt.tools.section_end.strip():
             self.in_section = False
 
     def checkpoint(self) -> Checkpoint:
-        """Buffer the text from here on, until it is known what it is."""
+        """Buffer the text from here on until its meaning is known."""
         return Checkpoint(self.src)

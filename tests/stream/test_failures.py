@@ -464,7 +464,7 @@ def test_orphan_closer_without_following_text_is_dropped():
         parser = fed(TAGS, f"a </call>{behind}")
         assert parser.message.content == "a "
         orphan = next(issue for issue in parser.issues if issue.kind == "orphan_marker")
-        assert orphan.detail == "'</call>' closes no call, and is not emitted"
+        assert orphan.detail == "'</call>' does not close a call, and is not emitted"
     for text in ("a</call>b", "a</call>\n.", "a</call><b", "</call>?", "a</call>" + " " * 257):
         parser = fed(TAGS, text)
         assert parser.message.content == text

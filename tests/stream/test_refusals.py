@@ -75,7 +75,7 @@ def test_second_finish_emits_the_text_before_an_error():
     policies = Policies(unclosed_reasoning="error")
     parser = StreamParser("qwq", policies=policies)
     assert [delta.text for delta in parser.feed("<think>abc <")] == ["abc "]
-    with pytest.raises(MalformedOutput, match="ended in reasoning"):
+    with pytest.raises(MalformedOutput, match="ended before the end of reasoning"):
         parser.finish("length")
     assert parser.finish_reason == "length"
     assert [delta.text for delta in parser.finish("length")] == ["<"]

@@ -253,7 +253,7 @@ def test_turn_end_kept_as_text_in_an_argument_is_reported():
     call, closers = ARGUMENT["qwen3_coder"]
     parser, _ = run(get_format("qwen3_coder"), [call.format("1<|im_end|>2") + closers])
     (issue,) = parser.issues
-    assert (issue.kind, issue.detail[:8]) == ("ambiguous_marker", "1 times,")
+    assert (issue.kind, issue.detail.split()[0]) == ("ambiguous_marker", "1")
 
 
 @pytest.mark.parametrize("reason", ["stop", "length", None])

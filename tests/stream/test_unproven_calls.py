@@ -381,7 +381,7 @@ def test_rejected_call_is_recorded_as_an_attempt():
         assert noted == names
         assert {one.status for one in parser.attempts} <= {"not_a_call"}
         said = [one.detail for one in parser.attempts]
-        assert said == ["it does not fill its part, as the format spells it"] * len(said)
+        assert said == ["the part contains more than calls in the format's spelling"] * len(said)
 
 
 def test_marker_of_code_after_a_call_starts_another_part():

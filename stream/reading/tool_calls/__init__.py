@@ -1,1 +1,1 @@
-"""The readers of tool calls, one module for each family of wire forms."""
+"""Readers of tool calls, one module for each family of wire forms."""

@@ -21,30 +21,35 @@ from ..reading import Reading
 __all__ = ["Call"]
 
 
-# How Python spells what is JSON otherwise, and what has quotes of its own.
+# Python spells these differently from JSON, and has a second kind of quotation marks.
 PYTHON = ("single_quotes", "python_literals")
 UNQUOTED = ("unquoted_keys",)
 
-# The brackets of JSON, and its strings, with the colon behind a key.
+# Brackets of JSON, and strings with the colon after a key.
 KEY_OR_BRACKET = re.compile(r'([{}\[\]]|"[^"\\]*+(?:\\.[^"\\]*+)*+")(?:\s*+(:))?+')
 
 
 class Call:
-    """Collects name, id and arguments in any order, and emits them as soon as may be.
+    """The name, id and arguments of one call, in any order, emitted as early as possible.
 
-    `id_behind`: the id was read behind the arguments, which ends them. `started` says that its
-    arguments have begun, `whole` that they are a whole JSON object, `closed` that the marker which
-    closes the call, or part of it, was read by the reader of the call;
-    `repairs` counts what was repaired in them, `ambiguous` the markers in them that were taken
-    for text, and `swallowed` are the names of other arguments that began in the text of one.
-    `not_emitted` is text in the place of the arguments that is none; `extra_members` are members
-    beside name, id and arguments, which mean nothing; `odd_members` says which of these stand under
-    a key that is not the format's. All three are reported. `fault` says why the call is not
-    complete; `written` is the name as it was written, in tags; `overrun` is what proves that a
-    string in it was not closed. `listed`: it stands in a list of JSON; `opened`: a marker
-    before its arguments was read that another closes. `traces`: somebody asks
-    where its arguments stand. `reads` is the window from which its members are read: where they are
-    repaired, that of the repaired text.
+    Attributes:
+        id_behind: True if the id was read after the arguments, and ended them.
+        started: True if the arguments have started.
+        whole: True if the arguments are a complete JSON object.
+        closed: True if the reader of the call read its closer, or a part of the closer.
+        repairs: the number of repairs in the arguments, by name.
+        ambiguous: the number of markers in the arguments read as text.
+        swallowed: the names of other arguments that started in the text of an argument.
+        not_emitted: text in place of the arguments that is not emitted. It is reported.
+        extra_members: members other than name, id and arguments, without a meaning. Reported.
+        odd_members: notes on members with a key that is not the format's. Reported.
+        fault: the reason for an incomplete call.
+        written: the name as written, in tags.
+        overrun: the patterns of text after an unclosed string in the call.
+        listed: True in a JSON list.
+        opened: True if a marker before the arguments was read that has a closer.
+        traces: True if the positions of the arguments are requested.
+        reads: the window of its members. Repaired members have their own window.
     """
 
     __slots__ = (
@@ -90,6 +95,7 @@ class Call:
         self.overrun = tables.overrun
         self._structural_only = tables.structural_only
         self.listed = self.opened = False
+        # Another call may follow in the same object, so the state of one call is set separately.
         self.reads: Window = reading.src
         self._begin(checkpoint)
 
@@ -97,7 +103,7 @@ class Call:
         self.checkpoint = checkpoint
         self.name = self.written = ""
         self._name_span = (0, 0)
-        # Of the arguments, for the trail; the prompt's have offsets below 0.
+        # Offsets of the arguments for the trail. Offsets in the prompt are negative.
         self._arguments_from: int | None = None
         self._arguments_span = (0, 0)
         self.id = ""
@@ -108,9 +114,11 @@ class Call:
         self.ambiguous = 0
         self.swallowed: set[str] = set()
         self.not_emitted: list[str] = []
+        # The sink refers to unread text, so an exception while reading does not lose it.
         self.sink.not_emitted = self.not_emitted
         self.extra_members: list[str] = []
         self.sink.extra_members = self.extra_members
+        # Repairs before the first delta belong to this call, so the sink must know that it is read.
         self.sink.in_call, self.sink.repaired_ahead = True, False
         self.odd_members: list[str] = []
         self.fault: Literal["", "truncated", "broken"] = ""
@@ -120,24 +128,27 @@ class Call:
         self._verdict: Verdict | None = None
 
     def find_name(self, name: str, start: int, end: int = -1) -> None:
-        """Note where the name stands that was just read, from `start` on, or that ends at `end`."""
+        """Note the offsets of the name just read, by its start or its end."""
         self._name_span = (end - len(name), end) if end >= 0 else (start, self._reading.src.offset)
 
     def called(self, name: str, start: int) -> None:
-        """The name is known; it was read from the offset `start` on."""
+        """Take the name read from the offset `start` on."""
         self.name = name
+        # A reader that knows the exact offsets has noted them before.
         if not self._name_span[1]:
             self.find_name(name, start)
         trail = self.sink.trail
+        # The search for the name costs time, so it is limited to requests with a trail.
         if trail is not None:
             self._name_span = self._place_of_name()
             trail.said(*self._name_span, TextRole.NAME)
 
     def _place_of_name(self) -> tuple[int, int]:
-        """Where the name stands, without what stands round it; empty where it is not written."""
+        """Return the offsets of the name without delimiters, which are equal if it is implied."""
         start, end = self._name_span
-        # What was repaired was read from a window of its own, whose offsets mean nothing here.
+        # Repaired text was read from another window, and its offsets are not valid here.
         start = max(start, self.checkpoint.start)
+        # The name may have a namespace or quotation marks around it, so search for it as a word.
         word = re.compile(rf"(?<!\w){re.escape(self.name)}(?!\w)")
         found = (
             word.search(self._reading.src.text_since(start, prompt=True)) if end > start else None
@@ -145,20 +156,21 @@ class Call:
         return (start + found.start(), start + found.end()) if found else self._name_span
 
     def _reported_at(self) -> tuple[int, int]:
-        """What an issue about the name is about: that, or where it is not written, the call."""
+        """Return the offsets of the name for an issue, or of the call if the name is implied."""
         start, end = self._place_of_name()
         return (start, end) if start < end else self.checkpoint.span
 
     def begin_arguments(self) -> None:
-        """Arguments, or one name or value of them, begin where the reader stands.
+        """Note the start of the arguments, or of one name or value, at the current position.
 
-        Who asks first whether somebody `traces` saves two calls of functions.
+        Check `traces` before the call to save two function calls.
         """
         self._arguments_from = self._read_to()
 
     def end_arguments(self, *, but: int = 0) -> None:
-        """They end where the reader stands, or so many characters before."""
+        """Note the end of the arguments at the current position, minus `but` characters."""
         trail, start = self.sink.trail, self._arguments_from
+        # Arguments of a call that is text are content, so the trail must not count them.
         if trail is None or start is None or self._verdict == "text":
             return
         end = max(self._read_to() - but, start)
@@ -169,17 +181,17 @@ class Call:
         self._place()
 
     def _read_to(self) -> int:
-        """Up to where the output was read; what is unread of a window of its own was not."""
+        """Return the offset up to which the output was read, without the unread repaired text."""
         src = self._reading.src
         return src.offset if self.reads is src else src.offset - len(self.reads.unread)
 
     def _place(self) -> None:
-        """Say where the name and the arguments stand, if the call is known to be one."""
+        """Record the offsets of the name and the arguments, if the call was announced."""
         if self.sink.trail is not None and self._announced:
             self.sink.trail.called(self._name_span, self._arguments_span)
 
     def _go_back(self) -> None:
-        """Say where the arguments begin that were held back, if some were read."""
+        """Record the start of buffered arguments, if some were read."""
         first, last = self._arguments_span
         start = first if first < last else self._arguments_from
         if self.sink.trail is not None and start is not None:
@@ -187,101 +199,107 @@ class Call:
 
     @property
     def may_repair(self) -> bool:
-        """Whether the arguments may be repaired: by the policy, or because they are no JSON."""
+        """Return True if a policy allows repairs, or if the format's arguments are not JSON."""
         arguments = self.fmt.arguments
+        # Such arguments must be converted to JSON whatever the policy is.
         own = bool(arguments.quote) or arguments.python_literals
         return own or self.sink.policies.malformed_arguments == "repair"
 
     def repaired(self, repair: str, offset: int) -> None:  # noqa: ARG002 - counted, not placed
-        """Count a repair; they are reported together when the call ends.
-
-        What the format spells so is none.
-        """
+        """Count a repair for the report at the end, unless it is the format's spelling."""
         arguments = self.fmt.arguments
         own = PYTHON if arguments.python_literals else UNQUOTED if arguments.quote else ()
+        # The format's own spelling is converted too, but that is not a repair.
         if repair not in own:
             self.repairs[repair] = self.repairs.get(repair, 0) + 1
 
     def repeated(self, key: str) -> None:
-        """The member `key`, which means something, stands in the call twice."""
+        """Note that the member `key` is repeated, although it has a meaning."""
         self.extra_members.append(f"{', ' * bool(self.extra_members)}{key} (again)")
 
     def stands_under(self, key: str, field: Field) -> None:
-        """What a field holds stands under this key: it is noted where the format has another."""
+        """Note the key of a field, if the format has another key for it."""
         own = self._reading.tables.own_keys[field]
         if own and key not in own:
             self.odd_members.append(f"the key of the {field.name.lower()} is {key!r}")
 
     def identify(self, id: str) -> None:
-        """Take the id of the call; one that comes when another was emitted is reported."""
+        """Take the id of the call. An id after the first delta is too late, and is reported."""
         if self._announced:
-            detail = f"the call of {self.name!r} was emitted before its id {id!r} came"
+            detail = f"the id {id!r} follows the call of {self.name!r}, which was already emitted"
             self.sink.issue("late_id", self.checkpoint.span, detail)
         else:
             self.id = id
 
     @property
     def is_call(self) -> bool:
-        """Whether this is a call: with a name, and where no marker says so, with arguments.
+        """True if this is a call: it has a name, and also arguments if no marker proves it.
 
-        Where it stands in no markers at all, the name of a tool says so too.
+        Without any markers, the name of a tool proves it too.
         """
         if not self.name or not self._structural_only:
             return bool(self.name)
+        # Ordinary JSON often has a member `name`, so without a marker the name alone is not enough.
         by_name = self._reading.tables.unmarked and self.name in (self.sink.tools or ())
         return self.started or by_name
 
     @property
     def is_unknown_unmarked(self) -> bool:
-        """Whether only the name could say that this is a call, and it is that of no tool.
+        """True if only the name could prove the call, and it is not the name of a tool.
 
-        For readers that know calls to be unproven (`MarkerTables.unproven`).
+        For readers of unproven calls (`MarkerTables.unproven`).
         """
         tools, reading = self.sink.tools, self._reading
+        # Without a list of tools any name may be the name of a tool.
         known = tools is None or not self.name or self.name in tools
         return not known and not reading.behind_code
 
     def stray(self) -> None:
-        """Report that this is text, for no tool is called so."""
+        """Report that the call is text, because its name is not the name of a tool."""
         self.sink.unknown(self.name, self._reported_at())
         span = self.checkpoint.span
         self.sink.attempts.append(Attempt(self.name, span, "unknown_tool", "it is text"))
 
     @property
     def emit(self) -> Emit:
-        """Where the text of the arguments goes, for as long as no other member is read."""
+        """The receiver of the arguments' text, until another member is read."""
         if self._announced:
             return self.sink.arguments
         if self._verdict == "text":
             return self._emit_text
         return nowhere if self._verdict == "drop" else self._held.append
 
-    def _emit_text(self, arguments: str) -> None:  # noqa: ARG002 - it is text as it was written
-        """Emit what was read of a call that is text by a policy, its arguments among it."""
-        self.sink.builder.enter("content")  # also where it interrupts reasoning
+    def _emit_text(self, arguments: str) -> None:  # noqa: ARG002 - emitted as written
+        """Emit the text of a call that is content by a policy, including its arguments."""
+        self.sink.builder.enter("content")  # the call may interrupt reasoning
         self.sink.content(self.checkpoint.take())
 
     def announce(self, *, last: bool = False) -> None:
-        """Emit the first delta if all that it needs is known; `last`: no more members come.
+        """Emit the first delta if everything for it is known. `last` means that no members follow.
 
-        The id is waited for where the format has one; under "text", so is the whole call,
-        because bad arguments make it content.
+        It waits for the id if the format has one. With the policy "text" it waits for the complete
+        call, because bad arguments make the call content.
         """
+        # Called after every member, and decided once.
         if self._announced or self._verdict is not None or not self.is_call:
             return
         sink, tables = self.sink, self._reading.tables
+        # The first delta contains the id, and cannot be changed later.
         waits_for_id = tables.id_before_call and not self.id
         waits_for_all = sink.policies.malformed_arguments == "text" and not self.whole
         waits_for_arguments = self._structural_only and not self.started
         if not last and (waits_for_id or waits_for_all or waits_for_arguments):
             return
         self._verdict = sink.decide(self.name, self._reported_at)
+        # With waits_for_all the arguments are incomplete at the end, so the call is content.
         if self._verdict == "call" and not waits_for_all:
-            self._note_text_beside()
+            self._note_if_like_text()
+            # Clients match results by id, so a repeated id must be reported.
             if self.id and sink.is_repeated(self.id):
                 detail = f"the call of {self.name!r} has the id of another, {self.id!r}"
                 sink.issue("repeated_id", self._reported_at(), detail)
             sink.begin_call(self.name, self.id, self.checkpoint.start)
+            # These arguments preceded the name, so they were buffered until now.
             if self._held:
                 self._go_back()
                 sink.arguments("".join(self._held))
@@ -290,43 +308,49 @@ class Call:
                 self._place()
             if self.whole:
                 self._complete()
+            # An announced call is never taken back, so its text need not be kept.
             self.checkpoint.commit()
+        # The text so far is emitted at once, because the decision is final.
         elif self._verdict == "text":
             self._emit_text("")
         self._held.clear()
 
-    def _note_text_beside(self) -> None:
-        """Note this call, if nothing but its look tells it from text."""
+    def _note_if_like_text(self) -> None:
+        """Note this call if only its form distinguishes it from text."""
         beside = self.sink.beside
+        # The code marker proves the call, whatever text is next to it.
         if beside is not None and not self._reading.behind_code:
             function = self.fmt.function
             head = f"{function.name_prefix}{self.written}{function.name_suffix}"
             beside.call(exact=self.checkpoint.text().startswith(head))
 
     def close(self) -> None:
-        """The arguments are a whole object now: the call is complete, and may be executed."""
+        """Mark the arguments as a complete object, so that the call is complete."""
         self.whole = True
         if self._announced:
             self._complete()
 
     def _complete(self) -> None:
+        # Only this policy needs the keys. The check reads all arguments again.
         if self.sink.policies.duplicate_keys == "error":
             self._check_keys(self.sink.open_arguments)
         self.sink.complete_call()
 
     def end(self, *, cut: bool = False) -> bool:
-        """The call has ended, or was cut off. Returns whether it was one."""
+        """End the call, truncated if `cut`. Returns True if it was a call."""
         if self.traces:
             self.end_arguments()
         sink = self.sink
         if not self.is_call:
             sink.in_call = False
             return False
+        # A call without arguments needs an empty object to be executable.
         if not self.started and not cut:
             self.emit("{}")
             self.close()
-            detail = f"the call of {self.name!r} has no arguments: {{}}"
+            detail = f"the call of {self.name!r} has no arguments; {{}} is used"
             sink.issue("missing_arguments", self.checkpoint.span, detail)
+        # The last chance to decide, because no id and no arguments will follow.
         if not self._announced:
             self.announce(last=True)
         if self.repairs:
@@ -335,22 +359,25 @@ class Call:
             sink.issue("repaired_arguments", self.checkpoint.span, detail)
         if self.ambiguous:
             detail = (
-                f"{self.ambiguous} times, a marker of arguments was text in one of {self.name!r}"
+                f"{self.ambiguous} argument markers were read as text in the call of {self.name!r}"
             )
             sink.issue("ambiguous_marker", self.checkpoint.span, detail)
         if self.odd_members and self._announced:
             odd = ", ".join(self.odd_members)
-            sink.issue("odd_member", self.checkpoint.span, f"of {self.name!r}, {odd}")
+            sink.issue("odd_member", self.checkpoint.span, f"in the call of {self.name!r}, {odd}")
         if self.extra_members and self._announced:
             extra = "".join(self.extra_members)
-            detail = f"left out beside the arguments of {self.name!r}: {extra!r}"
+            detail = f"not emitted in the call of {self.name!r}: {extra!r}"
             sink.issue("unused_member", self.checkpoint.span, detail)
+        # The closer of a call that is text is text too. A dropped call takes its closer with it.
         sink.call_is_text = not self._announced and self._verdict != "drop"
         if self._announced:
             src = self._reading.src
             end = src.base + src.pos
             sink.end_call(complete=self.whole, end=end)
+            # The closer may still follow, so a missing one is reported later by the sink.
             closes = self.tables.closes_behind and not self._reading.behind_code
+            # An incomplete call has another issue, and not every format has a closer.
             if self.whole and closes and not self.closed:
                 sink.unclosed = self.name, end, self.closers
         elif self._verdict == "drop":
@@ -364,8 +391,9 @@ class Call:
         return True
 
     def attempted(self) -> None:
-        """Note what became of the call."""
+        """Record the call with its status."""
         sink = self.sink
+        # A fault takes precedence over the name, and the name over repairs.
         unknown = sink.tools is not None and self.name not in sink.tools
         repaired = sink.builder.repaired if self._announced else sink.repaired_ahead
         status = self.fault or (
@@ -375,7 +403,7 @@ class Call:
 
     @property
     def closers(self) -> set[str]:
-        """The markers of which each may close this call."""
+        """The possible closers of this call."""
         closers = stripped(self.tables.derived.closers)
         if self.tables.derived.closes_by_name:
             function = self.fmt.function
@@ -383,27 +411,31 @@ class Call:
         return closers
 
     def report_missing_closer(self, m: TaggedMarkers) -> None:
-        """Report that nothing closes the arguments, if another might have stood behind them.
+        """Report that the arguments were not closed, if another marker could have followed them.
 
-        None might where the output ends in what can only become the closer.
+        At the end of the output only the closer may be possible, and then it is not missing.
         """
         src = self._reading.src
         another = m.names_unmarked or may_become(src, m.key) or may_become(src, m.separator)
+        # The output is truncated before the only possible marker, so the end is reported elsewhere.
         if src.unread.strip() and not another:
             return
         offset = src.offset
-        detail = f"the output has no marker that closes the arguments of {self.name!r}"
+        detail = f"the arguments of {self.name!r} have no closing marker"
         self.sink.issue("missing_closer", (offset, offset), detail)
 
     def between_calls(self) -> Checkpoint | None:
-        """Where another call may begin in the same object; None where none does."""
+        """Return a checkpoint if another call may start in the same object, else None."""
+        # Only in this layout can one object contain several calls.
         named = self.fmt.tools.name_is_key and self.name
         return self._reading.checkpoint() if named else None
 
     def start_next_call(self, checkpoint: Checkpoint) -> None:
-        """End this call where another began in the same object."""
+        """End this call at the start of another in the same object."""
+        # The text of this call must not include the key of the next.
         self.checkpoint.end_at(checkpoint)
         trail = self.sink.trail
+        # Text after this call was read already, so the trail must not count it.
         if trail is not None:
             trail.behind = self._reading.src.offset - checkpoint.start
         self.end()
@@ -413,7 +445,7 @@ class Call:
         self._begin(checkpoint)
 
     def _check_keys(self, arguments: str) -> None:
-        # Nesting is data here too: `json.loads` would recurse.
+        # Arguments can be nested deeply, and `json.loads` would recurse.
         open_keys: list[set[str]] = []
         for token in KEY_OR_BRACKET.finditer(arguments):
             text = token[1]
@@ -424,6 +456,6 @@ class Call:
             elif token[2]:
                 key = json.loads(text)
                 if key in open_keys[-1]:
-                    detail = f"a key stands twice in the arguments of {self.name!r}"
+                    detail = f"a key is repeated in the arguments of {self.name!r}"
                     self.sink.issue("duplicate_keys", self.checkpoint.span, detail, "error")
                 open_keys[-1].add(key)

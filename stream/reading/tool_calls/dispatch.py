@@ -1,4 +1,4 @@
-"""Tool calls of any family: which reader reads what stands behind an opening marker."""
+"""The choice of a reader for the calls after an opening marker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .tagged_calls import more_in_section, tagged_calls
 __all__ = ["tool_calls"]
 
 SPACE = re.compile(GAP)
-"""White space that may stand between a call and the markers that end it."""
+"""Limited whitespace between a call and its closers."""
 
 
 def tool_calls(
@@ -40,18 +40,23 @@ def tool_calls(
     *,
     several: bool = False,
 ) -> Steps[bool]:
-    """Read the calls that may begin at the marker that stands here; commit `checkpoint`.
+    """Read the calls that may start at the marker at this place, and commit `checkpoint`.
 
-    `several`: also those behind it, each behind its own marker, as far as they are as usual and
-    none may be text.
+    The closers of the calls stay unread, except those of calls that are text by a policy.
 
-    Returns whether there were any. If not, all that was read since the checkpoint goes to
-    `emit_text`, as content if there is none. The markers that end the calls are left unread; but
-    those of calls that are text by a policy are text too, and such calls are none.
+    Args:
+        reading: the turn.
+        checkpoint: started at the marker or before it.
+        emit_text: takes the text since the checkpoint if it is not a call, default: as content.
+        several: True to read consecutive usual calls too, each with its own marker. It is ignored
+            if a policy may make calls text.
+
+    Returns:
+        True if there was a call that is not text.
     """
     src, tables = reading.src, reading.tables
     fmt = tables.fmt
-    # A section's marker may be followed by that of its first call, and by that of its name.
+    # The opener of a section may precede that of its first call, and that may precede the name.
     prefix, code, section, separator = tables.call_openers
     begun = reading.sink.calls
     start = end = src.offset
@@ -64,19 +69,23 @@ def tool_calls(
             reading.before_section = begun
             in_section = tables.derived.in_section
             reading.in_section = tables.derived.token_sections
+        # Raw code may start like any marker, so the search for markers ends here.
         if code and marker == code:
             yield from consume_marker(src, more, tables.trailing(more))
             break
         src.pos += len(more)
+        # Markers without a call after them are reported together.
         strays.append(marker)
         end = src.offset
         yield from json_space(src)
-    # A call that the prompt began comes out whole.
+    # A call that the prompt began is emitted completely.
     src.emits_prompt = True
+    # If calls may be text, each closer must be examined, so they are read one by one.
     several = several and not _may_be_text(reading)
     attempts = reading.sink.attempted
     if code and marker == code:
         called = yield from coded_calls(replace(reading, behind_code=True), checkpoint)
+    # The opener must be a special token, but the tokenizer produced ordinary text.
     elif reading.needs_token and all(map(is_whole, strays)):
         called = False
     elif fmt.tools.format is ToolFormat.PYTHONIC:
@@ -89,17 +98,21 @@ def tool_calls(
         else:
             called = yield from json_calls(form, checkpoint, several=several)
     src.emits_prompt = False
+    # Constrained JSON has no opener, so markers before it are reported and left out.
     if called and strays and tables.constrained:
         detail = f"left out before the call: {' '.join(strays)!r}"
         reading.sink.issue("stray_marker", (start, end), detail)
+    # Unmarked calls look like text, so a failed one is not an attempt.
     if not (called or reading.sink.attempted > attempts) and (marker or tables.constrained):
-        detail = f"no call behind {marker!r}" if marker else "JSON that is no call"
+        detail = f"no call follows {marker!r}" if marker else "the JSON is not a call"
         reading.sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", detail))
     if not called:
         (emit_text or reading.sink.content)(checkpoint.text())
     checkpoint.commit()
+    # Calls in a section follow each other without an opener.
     if called and in_section:
         yield from more_in_section(reading)
+    # The opener was emitted as text, so the closer is too.
     if called and reading.sink.call_is_text:
         yield from _closers_as_text(reading)
         return reading.sink.calls > begun
@@ -107,17 +120,18 @@ def tool_calls(
 
 
 def _form_here(reading: Reading) -> Reading:
-    """The reading in the form that a call has which begins here: JSON begins with a bracket."""
+    """Return the reading for the form of the call at this place: a bracket starts JSON."""
     src, tables = reading.src, reading.tables
     char = src.text[src.pos : src.pos + 1]
     in_json = bool(char) and char in "[{"
+    # The bracket is the only difference that is visible at the start.
     if not char or in_json is not tables.derived.is_tagged:
         return reading
     return replace(reading, tables=tables.other_form())
 
 
 def _may_be_text(reading: Reading) -> bool:
-    """Whether a call may be text by a policy: what closes it is text then, and more is to say."""
+    """Return True if a policy may make a call text, so that its closers are text too."""
     sink = reading.sink
     policies = sink.policies
     extra = not sink.parallel and policies.extra_calls == "text"
@@ -125,7 +139,7 @@ def _may_be_text(reading: Reading) -> bool:
 
 
 def _closers_as_text(reading: Reading) -> Steps[None]:
-    """Emit the markers that end a call which is text, and the section's if all in it is text."""
+    """Emit the closers of a call that is text, and of its section if all its calls are text."""
     src, fmt = reading.src, reading.fmt
     section = fmt.tools.section_end.strip()
     markers = marker_set(stripped(fmt.derived.closers))
@@ -136,6 +150,7 @@ def _closers_as_text(reading: Reading) -> Steps[None]:
             marker = src.text[start:end]
             text = src.consume(end)
             reading.closes(marker)
+            # A call is left in the section, so its closer is a marker.
             if marker == section and not is_text(reading, reading.before_section):
                 return
             reading.sink.content(text)

@@ -1,4 +1,4 @@
-"""An argument in markers of its own, as models write it: see `wire/fast_tag_patterns.py`."""
+"""Arguments in their own markers, in the usual form: see `wire/fast_tag_patterns.py`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ def usual_argument(
     before: str,
     schema: object,
 ) -> Steps[Ending]:
-    """Read an argument of which `key` matched all up to its value; `before` is written before it.
+    """Read an argument after the start matched by `key`, and write `before` before it.
 
-    Where what follows it ends the call, that is closed.
+    Closes the call if the text after the argument ends it.
     """
+    # The offsets are recorded only on request, because each record costs two calls.
     if call.traces:
         src.pos = key.start(1)
         call.begin_arguments()
@@ -38,8 +39,10 @@ def usual_argument(
         call.end_arguments()
     src.pos = key.end()
     name = key[1]
+    # The schema decides about the type, because the text of a number may be a string.
     kinds = argument_types(schema, name)
     emit = call.emit
+    # A string needs no decision about its type, so it streams from the first character.
     if len(kinds) == 1 and "string" in kinds and not call.fmt.arguments.quoted_strings:
         return (yield from _string(src, call, m, usual, f'{before}"{name}": "'))
     emit(f'{before}"{name}": ')
@@ -48,6 +51,7 @@ def usual_argument(
         if not usual.scalar.may_follow(src):
             break
         yield
+    # Any other value is read by the general reader.
     if not found:
         return (yield from argument_value(src, call, m, Argument(name, {}, False, m.usual), schema))
     if call.traces:
@@ -56,6 +60,7 @@ def usual_argument(
         call.end_arguments()
     src.pos = found.end()
     text, ends = found[1], found[2] is not None
+    # JSON is emitted as written, which keeps the digits of numbers.
     if is_json(text, kinds):
         emit(text + "}" if ends else text)
     else:
@@ -68,7 +73,7 @@ def usual_argument(
 
 
 def _write(src: Window, call: Call, text: str, kinds: Kinds) -> None:
-    """Write a value that is all there."""
+    """Write a complete value."""
 
     def note(how: str) -> None:
         call.repaired(how, src.offset)
@@ -81,7 +86,7 @@ def _write(src: Window, call: Call, text: str, kinds: Kinds) -> None:
 def _string(
     src: Window, call: Call, m: TaggedMarkers, usual: UsualArguments, opening: str
 ) -> Steps[Ending]:
-    """Read a string and what ends it; write `opening`, which ends in its quote, before it."""
+    """Read a string and its end, and write `opening` before it, which ends with a quote."""
     ends, emit = m.usual.ends, call.emit
 
     def write(text: str) -> None:
@@ -90,21 +95,25 @@ def _string(
     if call.traces:
         call.begin_arguments()
     while not src.closed:
-        # One delta for what comes with the first text.
+        # Emit one delta for the opening and the first text.
         start, end = ends.find(src.text, src.pos)
         emit(opening + spelled(src.consume(start)))
         opening = ""
         if end > start:
             break
+        # Text without a marker bypasses this generator, which is the hot path of long values.
         src.wait(write, ends.string_lane, emit)
         yield
     found = None
+    # The opening was not emitted yet if the input ended before the first text.
     emit(opening)
     while not src.closed and not (found := usual.end.match(src.text, src.pos)):
         if not usual.end.may_follow(src):
             break
         yield
+    # The marker may be part of the string, which only the general reader decides.
     if not found:
+        # The string continues, so its opening must not be written again.
         end_of_value = ValueEnd(ends, "", m.usual.suffix)
         ending = yield from read_to_suffix(src, call, m, end_of_value, write, StringSink(emit))
         if ending is not CUT:

@@ -1,4 +1,4 @@
-"""The next call behind one, where it begins as models write it."""
+"""The usual text between two calls."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ __all__ = ["usual_next"]
 
 
 def usual_next(reading: Reading) -> Steps[Checkpoint | None]:
-    """Read what ends a call and begins the next, up to its name or its brace, if both stand here.
+    """Read the closer of a call and the head of the next, up to its name or brace.
 
-    Returns a checkpoint from where the next begins; None where the reader of turns must look, and
-    then nothing is read. See `wire/fast_next_patterns.py`.
+    Returns a checkpoint at the start of the next call, or None if the general reader must decide.
+    Then all text stays unread. See `wire/fast_next_patterns.py`.
     """
     src, sink, usual = reading.src, reading.sink, next_usual_call(reading.tables)
+    # A call after the end of the turn is reported, which only the general reader does.
     if usual is None or sink.seen_end:
         return None
     while not (found := usual.match(src.text, src.pos)):
+        # The text cannot match any more, so waiting would only delay it.
         if not usual.may_follow(src):
             return None
         yield

@@ -1,10 +1,10 @@
-"""Names that are given, where what stands in their place would be read as another name.
+"""Known names, compared because the general reader would misread them.
 
-    <parameter=a>b>        `a>b`, if the function has an argument that is called so; else `a`
-    key="a&quot;b"         the same of a name that has a spelling of its own
+    <parameter=a>b>        `a>b`, if the function has an argument with this name, otherwise `a`
+    key="a&quot;b"         the same for a name with escapes
 
-The longest that stands there counts, if what ends names stands behind it. White space round a name
-is not read as a part of it, so a given name that has some is known without it.
+The longest name before an end marker counts. Whitespace around a name is not read as part of it, so
+a known name with whitespace at its edges is compared without it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,25 @@ from ...wire.spellings import GAP
 __all__ = ["NONE", "Given", "given_name", "odd_names"]
 
 Given: TypeAlias = tuple[tuple[str, str], ...]
-"""Names as they are written, without white space round them, each with the name itself."""
+"""Written names without whitespace around them, each with the name itself."""
 
 NONE: Given = ()
 SPACE = re.compile(GAP)
 NO_NAME = frozenset("\"'`<>{}()")
-"""What else no name has that is not given."""
+"""Other characters that only known names contain."""
 INDEX = re.compile(r"[^\w\s][0-9]+")
 
 
 def odd_names(
     names: Iterable[str], ends: Markers, escapes: Escapes, prefixes: Collection[str] = ("",)
 ) -> Given:
-    """List those names that are not read back from what is written, the longest first.
+    """Return the names that cannot be read back from their written form, longest first.
 
-    `ends` are what may follow a name, `prefixes` what may stand before it.
+    Args:
+        names: the names.
+        ends: the end markers of names.
+        escapes: the escapes in names.
+        prefixes: possible text before a name.
     """
     found = {
         (prefix + escapes.write(name)).strip(): name
@@ -50,6 +54,7 @@ def _is_odd(name: str, ends: Markers, escapes: Escapes) -> bool:
     written = escapes.write(name)
     text = written.strip()
     return (
+        # A name is odd if the general reader would end it early or read other characters.
         escapes.read(text) != name
         or any(char in NO_NAME or char.isspace() for char in text)
         or any(ends.find(text + end, final=True)[0] != len(text) for end in ends.literals)
@@ -59,23 +64,30 @@ def _is_odd(name: str, ends: Markers, escapes: Escapes) -> bool:
 def given_name(
     src: Window, given: Given, ends: Markers, *, indexed: bool = False
 ) -> Steps[tuple[str, str] | None]:
-    """Read one of the given names, if it stands here with what ends it; return how it is written.
+    """Read one of the given names before an end marker, and return its written form and the name.
 
-    And the name itself. `indexed`: a number may stand behind it. Nothing is read if none stands.
+    Returns None if there is no such name. Then all text stays unread. `indexed` allows a number
+    after the name.
     """
     while True:
+        # Each chunk is compared again from the start, because given names are few and short.
         text, waits = src.text, False
-        start = _space_behind(text, src.pos)
+        start = _after_space(text, src.pos)
+        # The names are sorted by length, so the first match is the longest.
         for written, name in given:
             if not text.startswith(written, start):
+                # A prefix of a longer name may still grow into it.
                 waits |= written.startswith(text[start:])
                 continue
             stop = start + len(written)
+            # The model adds an index to the name, which is not a part of it.
             if indexed:
                 found = INDEX.match(text, stop)
                 stop = found.end() if found else stop
+                # The number may still grow with the next text.
                 waits |= len(text) - stop < 2
             ended = _is_ended(text, stop, ends, final=src.closed)
+            # A longer name takes precedence, so wait until it is excluded.
             if ended and (src.closed or not waits):
                 src.pos = stop
                 return text[start:stop], name
@@ -86,9 +98,9 @@ def given_name(
 
 
 def _is_ended(text: str, pos: int, ends: Markers, *, final: bool) -> bool | None:
-    """Whether what ends names stands here, or behind white space; None if it may come."""
-    # White space may be what ends a name.
-    for place in dict.fromkeys((pos, _space_behind(text, pos))):
+    """Return True before an end marker, with whitespace or without, or None if it may follow."""
+    # The whitespace may be an end marker itself.
+    for place in dict.fromkeys((pos, _after_space(text, pos))):
         end = ends.match(text, place, final=final)
         if end > place:
             return True
@@ -97,6 +109,6 @@ def _is_ended(text: str, pos: int, ends: Markers, *, final: bool) -> bool | None
     return False
 
 
-def _space_behind(text: str, pos: int) -> int:
+def _after_space(text: str, pos: int) -> int:
     found = SPACE.match(text, pos)
     return found.end() if found else pos

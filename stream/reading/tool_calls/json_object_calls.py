@@ -1,4 +1,4 @@
-"""Tool calls written as JSON objects, name and all.
+"""Tool calls as JSON objects, including the name.
 
     calls     = "[" call ("," call)* "]" | call+
     call      = "{" member ("," member)* "}"
@@ -6,13 +6,12 @@
               | function-field ":" call | name ":" arguments | any-key ":" any-value
     arguments = object | string-that-holds-an-object | "null"
 
-Where a server constrained the model to write calls so, and the request names the function, its
-arguments may also stand alone (`named_function.py`).
+If a server constrains the model to such calls and the request names the function, its arguments may
+also be alone (`named_function.py`).
 
-The last form of member but one is the layout in which the name is the key. Keys come in any
-order. The arguments are emitted character for character, so that what a client joins together
-is what the model wrote; they wait for the name, and for the id where the format has
-one, because a call's first delta carries both.
+In the form `name ":" arguments`, the name is the key. Keys are in any order. The arguments are
+emitted verbatim, so that the client's text equals the model's. They wait for the name, and for the
+id if the format has one, because the first delta of a call contains both.
 """
 
 from __future__ import annotations
@@ -57,20 +56,20 @@ from .named_function import is_arguments
 __all__ = ["beyond_separator", "json_calls"]
 
 SEPARATOR = re.compile(rf"{GAP}(?:,{GAP})?+")
-"""What stands between two calls; more white space, and it is none of theirs."""
+"""Text between two calls. The text after more whitespace does not belong to the calls."""
 
 NO_MORE = re.compile(rf"{GAP}[^\s,{{}}\]]")
-"""What follows the last call where nothing but white space or a comma separates calls."""
+"""Text after the last call, if calls are separated only by whitespace or a comma."""
 
 QUOTE = '"'
 END_OF_NAME = marker_set({QUOTE})
 
 NEAR = 1024
-"""Characters among which the first bracket that closes stands, in a call that is read at once."""
+"""Maximum distance of the first closing bracket in a call that is read at once, in characters."""
 
 
 class Ended(Exception):
-    """The members of a repaired object ended before the text did."""
+    """The members of a repaired object ended before its text."""
 
     def __init__(self, ending: Ending) -> None:
         super().__init__(ending)
@@ -78,38 +77,49 @@ class Ended(Exception):
 
 
 def json_calls(reading: Reading, checkpoint: Checkpoint, *, several: bool = False) -> Steps[bool]:
-    """Read the calls that begin here, if any; the opening marker is read already.
+    """Read the calls at this place, after their opening marker.
 
-    `checkpoint` began with that marker; `several`: others may follow, each behind its own. Returns
-    whether there were calls; if not, nothing was emitted.
+    Args:
+        reading: the turn.
+        checkpoint: started at the marker.
+        several: True if calls with their own markers may follow.
+
+    Returns:
+        True if there were calls. Otherwise no text was emitted.
     """
     src, tables = reading.src, reading.tables
     char = yield from json_space(src)
     begun = reading.sink.calls
+    # Without markers a bracket is text, unless the format writes lists.
     in_array = char == "[" and (not tables.unmarked or tables.fmt.tools.array_wrapped)
     if in_array:
+        # A marker that starts with a bracket is not a list.
         if (yield from peek_marker(src, tables.bracketed)):
             return False
         src.pos += 1
         char = yield from json_space(src)
+        # Without markers, an empty list is ordinary text.
         if char == "]" and not tables.structural_only:
             src.pos += 1
-            detail = f"an empty list: {checkpoint.text()!r}"
+            detail = f"the list of calls is empty: {checkpoint.text()!r}"
             reading.sink.issue("no_calls", checkpoint.span, detail)
             return True
+    # The truncated object may have been a call.
     if not char:
         return (yield from settle(reading, Call(reading, checkpoint), CUT))
     if char != "{":
         return False
     called = yield from _call_object(reading, checkpoint, alone=not in_array, in_array=in_array)
+    # Only heads that prove a call are read here. The loop below reads all others.
     while called and several and not in_array and (again := (yield from usual_next(reading))):
         called = yield from _call_object(reading, again)
         again.commit()
     if not called and in_array and (yield from _left_out(reading, checkpoint)):
         called = True
-    # Where no marker and no bracket would tell their end, calls are looked for one by one.
+    # Without a marker or bracket at their end, calls are searched for one by one.
     more = called and (in_array or not tables.unmarked)
     plain = not tables.fmt.tools.separator.strip()
+    # One match of a pattern is cheaper than a checkpoint, and most turns have a single call.
     while more and not (plain and NO_MORE.match(src.text, src.pos)):
         between = reading.checkpoint()
         more = yield from _another_call(reading, between, begun, in_array=in_array)
@@ -118,14 +128,19 @@ def json_calls(reading: Reading, checkpoint: Checkpoint, *, several: bool = Fals
 
 
 def _left_out(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
-    """Leave out the first element of a marked list that is no call, if another object follows."""
+    """Skip a first list element that is not a call, if another object follows.
+
+    This is done only for lists with a marker.
+    """
     src, sink, tables = reading.src, reading.sink, reading.tables
+    # Only a complete object proves that the list goes on after it.
     if tables.structural_only or tables.exact or src.previous != "}":
         return False
     char, end = yield from beyond_separator(src, tables.fmt.tools.separator.strip())
+    # Without a comma and another object, the brackets are not a list of calls.
     if char != "{" or "," not in src.text[src.pos : end]:
         return False
-    detail = f"an element of a list that is no call: {checkpoint.text()!r}"
+    detail = f"a list element is not a call: {checkpoint.text()!r}"
     sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", "an object without a name"))
     sink.issue("malformed_arguments", checkpoint.span, detail, sink.policies.malformed_arguments)
     checkpoint.commit()
@@ -135,14 +150,24 @@ def _left_out(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
 def _another_call(
     reading: Reading, checkpoint: Checkpoint, begun: int, *, in_array: bool
 ) -> Steps[bool]:
-    """Read what follows a call: another, or the end of the array. Return whether more may come.
+    """Read the text after a call: another call, or the end of the array.
 
-    What is neither is left unread, so that it is read as what follows calls. The end of calls that
-    are text is text: `begun` is how many calls there were before them.
+    Other text stays unread for the reader of the turn. After calls that are text, the end is text
+    too.
+
+    Args:
+        reading: the turn.
+        checkpoint: started after the call.
+        begun: the number of calls before the array.
+        in_array: True in an array.
+
+    Returns:
+        True if more calls may follow.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     repairs = sink.policies.malformed_arguments == "repair" and not sink.call_is_text
     char, end = yield from beyond_separator(src, tables.fmt.tools.separator.strip())
+    # Each call in the output needs its own special token.
     if char == "{" and not in_array and reading.needs_token:
         return False
     if char == "{":
@@ -150,15 +175,18 @@ def _another_call(
         attempted = sink.attempted
         if not (yield from _call_object(reading, checkpoint, in_array=in_array)):
             if sink.attempted == attempted:
-                detail = "an object behind a call that is none"
+                detail = "the object after a call is not a call"
                 sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", detail))
             yield from not_another_call(reading, checkpoint)
+            # Unproven calls must fill their part, so text ends them.
             return not (tables.unproven or tables.constrained)
         return True
     if in_array and char == "]":
         src.pos = end + 1
+    # The output ends in a separator or in a truncated marker, which is not content.
     elif in_array and not char and src.unread.strip():
         report_cut(reading, src.offset, src.consume(len(src.text)))
+    # Models may close more brackets than are open.
     elif char and char in "}]" and repairs:
         src.pos = end
         if (yield from _is_bracket(reading)):
@@ -168,13 +196,14 @@ def _another_call(
             sink.issue("repaired_arguments", checkpoint.span, detail)
         else:
             src.rewind_to(checkpoint.start)
+    # The calls before are text by a policy, so their end is content too.
     if is_text(reading, begun):
         sink.content(checkpoint.text())
     return False
 
 
 def _is_bracket(reading: Reading) -> Steps[bool]:
-    """Skip white space; whether a closing bracket stands there that begins no marker."""
+    """Skip whitespace, and return True before a closing bracket that does not start a marker."""
     src, markers = reading.src, reading.tables.after_call
     char = yield from json_space(src)
     if not char or char not in "}]":
@@ -183,9 +212,9 @@ def _is_bracket(reading: Reading) -> Steps[bool]:
 
 
 def beyond_separator(src: Window, own: str) -> Steps[tuple[str, int]]:
-    """Return the character behind a separator, if one stands here, and its index; read nothing.
+    """Return the character after a separator at this place and its index. Reads nothing.
 
-    `own` is what the format writes between two calls, beside white space.
+    `own` is the separator of the format, without whitespace.
     """
     marker = marker_set({own} - {"", ","})
     while True:
@@ -193,6 +222,7 @@ def beyond_separator(src: Window, own: str) -> Steps[tuple[str, int]]:
         behind = marker.match(src.text, end, final=src.closed) if marker.literals else -1
         if behind > end:
             end = match_end(SEPARATOR, src.text, behind)
+        # The separator is incomplete, so the character after it is unknown.
         elif behind == end:
             yield
             continue
@@ -204,16 +234,22 @@ def beyond_separator(src: Window, own: str) -> Steps[tuple[str, int]]:
 def _call_object(
     reading: Reading, checkpoint: Checkpoint, *, alone: bool = False, in_array: bool = False
 ) -> Steps[bool]:
-    """Read one object that may be a call; return whether it was one.
+    """Read one object that may be a call, and return True if it is a call.
 
-    `alone`: it stands in no list, and behind no other; `in_array`: it stands in a list.
+    Args:
+        reading: the turn.
+        checkpoint: started before the object.
+        alone: True if the object is not in a list and does not follow another call.
+        in_array: True in a list.
     """
     src, sink = reading.src, reading.sink
     call = Call(reading, checkpoint)
     call.listed = in_array
+    # The request names the function, so the object may be its arguments alone.
     if alone and sink.named and not sink.calls and (yield from is_arguments(src, sink)):
         call.called(sink.named, src.offset)
         return (yield from settle(reading, call, (yield from json_arguments(src, call))))
+    # The pattern for a complete call is tried only if the call may be complete.
     near = src.text.find("}", src.pos, src.pos + NEAR) >= 0
     if near and _whole_call(reading, call):
         return call.end()
@@ -221,7 +257,7 @@ def _call_object(
     ending = yield from _usual_head(reading, call, seen)
     if seen:
         while ending is WHOLE and call.whole and src.pos == len(src.text) and not src.closed:
-            yield  # for the brace, which is all that most calls have behind their arguments
+            yield  # wait for the brace, because most calls end directly after their arguments
         if ending is WHOLE and call.whole and src.text.startswith("}", src.pos):
             src.pos += 1
             return call.end()
@@ -230,28 +266,31 @@ def _call_object(
         return (yield from settle(reading, call, ending))
     src.pos += 1
     char = yield from json_space(src)
+    # A key without quotes, or text before the first key, needs the repairing reader.
     if char and char not in '"}' and call.may_repair and not reading.tables.unmarked:
         ending = yield from _repaired_members(reading, call)
     else:
         ending = yield from _members(reading, call, seen, nested=False)
     called = yield from settle(reading, call, ending)
     if call.checkpoint is not checkpoint:
-        call.checkpoint.commit()  # that of another call in the same object
+        call.checkpoint.commit()  # it belongs to another call in the same object
     return called
 
 
 def _whole_call(reading: Reading, call: Call) -> bool:
-    """Read a call that is all there and looks as calls usually do; return whether one stands here.
+    """Read a complete call in the usual form by one pattern, and return True if it matches.
 
-    See `usual_head.py`. What is done is what the other readers do, in the same order.
+    The result equals that of the other readers, in the same order. See `fast_json_patterns.py`.
     """
     src, head, overrun = reading.src, reading.tables.usual_head, call.overrun
     if head is None or _odd_names(reading):
         return False
     found = head.whole.match(src.text, src.pos)
+    # A string in the arguments may lack its end, which only the slow reader can check.
     if not found or (overrun is not None and overrun.may_stand(src.text, *found.span(2))):
         return False
     start = src.base + found.start(1) - 1
+    # The position is that of the name's end, because the trail derives offsets from it.
     src.pos = found.end(1) + 1
     call.called(found[1], start)
     call.announce()
@@ -271,10 +310,10 @@ def _whole_call(reading: Reading, call: Call) -> bool:
 
 
 def _usual_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
-    """Read the brace, the name and the arguments of a call where they stand as they usually do.
+    """Read the brace, the name and the arguments of a call in their usual order.
 
-    `seen` takes the keys of what was read: none where it is for `_members` to read all of it, the
-    brace too. See `usual_head.py`.
+    `seen` takes the keys that were read. It stays empty if `_members` must read the complete
+    object. See `fast_json_patterns.py`.
     """
     src, tables = reading.src, reading.tables
     head, tools = tables.usual_head, tables.fmt.tools
@@ -302,9 +341,9 @@ def _usual_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
 
 
 def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
-    """Read the members of a call's object that is nearly JSON, as what it is repaired to.
+    """Read the members of an object that is not quite JSON, after repairing its text.
 
-    The members are read from a window of their own, into which the repaired text is fed.
+    The repaired text is fed to a window of its own, from which the members are read.
     """
     window, trail = Window(), reading.sink.trail
     call.reads = window
@@ -313,6 +352,7 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
     inner = Reading(window, reading.sink, reading.tables)
     members = _members(inner, call, set(), nested=False)
 
+    # The repaired text arrives in a callback, which cannot yield, so it resumes `members` by hand.
     def read(text: str) -> None:
         window.feed(text)
         try:
@@ -329,41 +369,49 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
             reading.src, read, call.repaired, lexer=lexer, quote=quote, overrun=overrun
         )
         if lexer.state is JsonState.BROKEN:
+            # The outermost bracket is that of the call itself.
             brackets = open_brackets(reading.src, lexer)
             return Ending.broken(lexer.problem, brackets=brackets and brackets[1:])
-        # Where the object was cut, its members tell what was read of the last of them.
+        # In a truncated object, the reader of the members knows the part that was read of the last
+        # one.
         window.closed = True
         read("")
     except Ended as ended:
+        # The offsets and brackets of the repaired window are not valid in the output.
         return replace(ended.ending, brackets=None)
     finally:
+        # The trail must continue with the output, whatever happens.
         if trail is not None:
             trail.reads(reading.src)
     return WHOLE
 
 
 def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> Steps[Ending]:
-    """Read the members of a call's object; the opening brace is read.
+    """Read the members of a call's object after its opening brace.
 
-    So are those that were `seen`: their keys, as far as they mean something.
+    `seen` has the meaningful keys of members that were already read.
     """
     src, tables = reading.src, reading.tables
+    # After members that were read by the fast pattern, a comma must come first.
     first, read = not seen, json_string
+    # Known names with escapes are compared as written, because models omit the escapes.
     if tables.fmt.tools.name_is_key and (given := _odd_names(reading)):
         read = partial(_name, given=given)
     while True:
         start, between = src.base + src.pos, call.between_calls()
         key = yield from json_key(src, first=first, overrun=call.overrun, read=read)
         char = (yield from json_space(src)) if isinstance(key, str) else ""
-        # What has no name is no call.
+        # An empty key is not a name, so it does not start a call.
         cut_name = _cut_name(key) if tables.fmt.tools.name_is_key else ""
         named = isinstance(key, str) and key != "" and char in ("{", "")
         is_name = named or cut_name != ""
         if between is not None and is_name:
             call.start_next_call(between)
+        # In this layout the next key starts another call, which ends the current one.
         elif between is not None:
             between.commit()
         if key is None:
+            # The closing brace was read.
             return WHOLE
         if isinstance(key, JsonFault):
             if cut_name and not call.name:
@@ -371,10 +419,11 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
             else:
                 call.not_emitted.append(key.read)
             ending = Ending.of(key)
-            # There is no colon, or no comma.
+            # A colon or a comma is missing.
             return replace(ending, brackets="") if key.read or not first else ending
         first = False
         field = tables.fields.get(key)
+        # The first value of a repeated key was already used, so only a note remains.
         if key in seen:
             call.repeated(key)
         elif field is not None:
@@ -385,13 +434,14 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
         ending = yield from _member(reading, call, key, field, char, nested=nested)
         if ending is not WHOLE:
             return ending
+        # The name is now known, and it is the only evidence for this call.
         if tables.unproven and call.started and call.is_unknown_unmarked:
             return STRAY
         call.announce()
 
 
 def _cut_name(key: str | JsonFault | None) -> str:
-    """The name of a function in the place of a key behind which the output ends, or ""."""
+    """Return the name of a function in a key at the end of a truncated output, or ""."""
     cut = isinstance(key, JsonFault) and key.cut and key.read
     return str(json.loads(cut)) if cut else ""
 
@@ -399,7 +449,7 @@ def _cut_name(key: str | JsonFault | None) -> str:
 def _member(
     reading: Reading, call: Call, key: str, field: Field | None, char: str, *, nested: bool
 ) -> Steps[Ending]:
-    """Read the value of a member, which begins with `char`."""
+    """Read the value of a member. `char` is its first character."""
     src, by_look = reading.src, reading.tables.structural_only
     if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
         start = src.offset
@@ -413,25 +463,30 @@ def _member(
         call.stands_under(key, Field.FUNCTION)
         src.pos += 1
         ending = yield from _members(reading, call, set(), nested=True)
+        # The outer object is open too, so its brace is added.
         inner = ending.brackets
         return ending if inner is None else replace(ending, brackets="{" + inner)
+    # The first id counts, and a second is reported as an unused member.
     if field is Field.ID and not call.id:
         return (yield from _id(reading, call, key, char, by_look=by_look))
+    # Without a marker, only the usual types of values prove arguments.
     if field is Field.ARGUMENTS and not call.started and (char in '{"n' or not by_look):
         call.stands_under(key, Field.ARGUMENTS)
         if reading.tables.unproven and call.is_unknown_unmarked:
             return STRAY
         return (yield from json_arguments(src, call))
+    # After a name and arguments, other members cannot change the decision.
     proven = bool(call.name) and call.started and not reading.tables.exact
     known = (field is Field.TYPE and char == '"') or key in reading.fmt.tools.constants[::2]
     if by_look and not proven and not known:
-        # Where no marker says that this is a call, an object with other members is text.
-        return Ending.broken(f"{key!r} is no member of a call") if char else CUT
+        # If no marker proves a call, an object with unknown members is text.
+        return Ending.broken(f"{key!r} is not a member of a call") if char else CUT
     return (yield from _skipped(reading, call, key))
 
 
 def _name(src: Window, overrun: UnclosedString | None, given: Given) -> Steps[str | JsonFault]:
-    """Read a name that may be one of the given ones, without what JSON needs in it."""
+    """Read a name, possibly one of the given names without its JSON escapes."""
+    # Models write such names without escapes, so a JSON reader would end them early.
     if given and (found := (yield from given_name(src, given, END_OF_NAME))):
         src.pos += len(QUOTE)
         return found[1]
@@ -439,10 +494,11 @@ def _name(src: Window, overrun: UnclosedString | None, given: Given) -> Steps[st
 
 
 def _odd_names(reading: Reading) -> Given:
-    """The names of tools that JSON would have to spell otherwise than they are."""
+    """Return the names of tools that need escapes in JSON."""
     rules = reading.sink.rules
     if rules.tools is None:
         return NONE
+    # Cached in the rules of the request, because every call needs the names.
     known = rules.odd_names.get(("json", ""))
     if known is None:
         odd = [name for name in rules.tools if encode_basestring(name) != f'"{name}"']
@@ -452,7 +508,7 @@ def _odd_names(reading: Reading) -> Given:
 
 
 def _id(reading: Reading, call: Call, key: str, char: str, *, by_look: bool) -> Steps[Ending]:
-    """Read an id: a string, or a number as it is spelled; anything else is none."""
+    """Read an id: a string, or a number as written. Other values are not ids."""
     src = reading.src
     if char == '"':
         text = yield from json_string(src, call.overrun)
@@ -461,9 +517,11 @@ def _id(reading: Reading, call: Call, key: str, char: str, *, by_look: bool) -> 
         call.identify(text)
         return WHOLE
     if char not in "-0123456789":
+        # Without a marker, a wrong id proves that the object is not a call.
         if by_look and not (call.name and call.started):
-            return Ending.broken(f"{key!r} is no id")
+            return Ending.broken(f"{key!r} is not an id")
         return (yield from _skipped(reading, call, key))
+    # A number is kept as written, because a float would lose digits of long ids.
     digits: list[str] = []
     yield from json_value(src, digits.append)
     call.identify("".join(digits))
@@ -471,15 +529,16 @@ def _id(reading: Reading, call: Call, key: str, char: str, *, by_look: bool) -> 
 
 
 def _skipped(reading: Reading, call: Call, key: str) -> Steps[Ending]:
-    """Read a value that means nothing to us, and keep it to be reported, if templates have none."""
+    """Read a value without a meaning, and keep it for a report unless templates write it."""
     src, known = reading.src, reading.tables.says_nothing.get(key, ("null",))
+    # The sink refers to the text, so an exception while reading does not lose it.
     value = call.sink.held = list[str]()
     scanner = yield from json_value(src, value.append, overrun=call.overrun)
     call.sink.held = []
-    said = "".join(value)
-    is_known = scanner.state is JsonState.DONE and ("" in known or compact_json(said) in known)
+    written = "".join(value)
+    is_known = scanner.state is JsonState.DONE and ("" in known or compact_json(written) in known)
     if not is_known:
-        call.extra_members.append(f"{', ' * bool(call.extra_members)}{key}: {said}")
+        call.extra_members.append(f"{', ' * bool(call.extra_members)}{key}: {written}")
     if scanner.state is JsonState.BROKEN:
         return Ending.broken(scanner.problem, brackets=open_brackets(src, scanner))
     return WHOLE if scanner.state is JsonState.DONE else CUT

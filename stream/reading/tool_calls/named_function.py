@@ -1,22 +1,22 @@
-"""The arguments of the function that the request names, alone or in a call.
+"""Arguments of the function that the request names, alone or in a call.
 
-A server that constrains the model to one function lets it write that function's arguments, or a
-call of it. Both are objects, and a function may itself have arguments called `name` and
-`arguments`. What an object is, its first members say, in this order:
+If a server constrains the model to one function, the model may write its arguments or a call. Both
+are objects, and a function may have arguments named `name` and `arguments`. The first members of
+the object decide, in this order:
 
-1.  A member with another key than `name`, `arguments` or `parameters`: it is the arguments.
-2.  A `name` that is no text, or longer than the name of any tool: the arguments. So is one that
-    is not the function's, if the function has an argument `name`, or if it is not known which it
-    has and no tool is called so.
-3.  An `arguments` or `parameters` that is neither object nor text nor null: the arguments. So is
-    one that comes before the name, if the function has an argument called so.
-4.  A `name` and then `arguments` or `parameters`, or the other way round: a call, unless the
-    function has arguments called both.
-5.  No more members: after a `name` alone, if the function has no argument `name`, a call without
-    arguments; otherwise the arguments.
+1.  With a key other than `name`, `arguments` or `parameters`, it is the arguments.
+2.  With a `name` that is not a string, or is longer than all names of tools, it is the arguments.
+    The same is true of another name than the function's, if the function has an argument `name`.
+    It is also true if the arguments are unknown and no tool has this name.
+3.  With `arguments` or `parameters` other than an object, a string or null, it is the arguments.
+    The same is true if that member is first and the function has an argument of this name.
+4.  With a `name` and `arguments` or `parameters`, in any order, it is a call, unless the function
+    has arguments with both names.
+5.  With a `name` alone it is a call without arguments, unless the function has an argument `name`.
+    Without members it is the arguments.
 
-An object that is cut off before this is known is a call that is cut off. Which arguments a
-function has, the properties in its schema say.
+An object that is truncated before the decision is a truncated call. The arguments of a function are
+the properties in its schema.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ LONGEST_ESCAPE = len(r"\u0000")
 
 
 def is_arguments(src: Window, sink: Sink) -> Steps[bool]:
-    """Return whether the object that begins here is the arguments alone; it is left unread."""
+    """Return True if the object at this place is the arguments alone. It is left unread."""
     mark = src.mark()
+    # The object is read again by its reader, so the mark keeps its text.
     src.pos += 1
     alone = yield from _is_arguments(src, sink)
     src.rewind_to(mark)
@@ -56,21 +57,27 @@ def is_arguments(src: Window, sink: Sink) -> Steps[bool]:
 
 
 def _is_arguments(src: Window, sink: Sink) -> Steps[bool]:
+    # None means that the arguments of the function are unknown.
     own = argument_names((sink.tools or {}).get(sink.named))
     seen: list[str] = []
     while True:
         key = yield from json_key(src, first=not seen)
         if key is None:
+            # The object has ended, so only a name without arguments is left as a call.
             return seen != [NAME] or NAME in (own or ())
         if isinstance(key, JsonFault):
+            # Invalid JSON is reported by the reader of arguments, but truncated JSON counts as a
+            # call.
             return not key.cut
         if key in seen or key not in (NAME, *ARGUMENTS):
             return True
         seen.append(key)
         char = yield from json_space(src)
+        # The output is truncated, and the members so far fit a call.
         if not char:
             return False
         if key == NAME:
+            # Checked while the string streams, because an argument of any length would be buffered.
             if (yield from _is_long(src, sink)):
                 return True
             name = yield from json_string(src)
@@ -81,6 +88,7 @@ def _is_arguments(src: Window, sink: Sink) -> Steps[bool]:
                 return True
         elif char not in '{"n' or (NAME not in seen and key in (own or ())):
             return True
+        # The name is not known yet, so the value must be read to find the next key.
         elif NAME not in seen:
             value = yield from json_value(src, nowhere)
             if value.state is not JsonState.DONE:
@@ -90,7 +98,8 @@ def _is_arguments(src: Window, sink: Sink) -> Steps[bool]:
 
 
 def _is_long(src: Window, sink: Sink) -> Steps[bool]:
-    """Whether a text that begins here is longer than the name of any tool; it is left unread."""
+    """Return True if the string at this place is longer than all names of tools. It is unread."""
+    # Each character of a name may be written as an escape.
     longest = LONGEST_ESCAPE * max(map(len, (sink.named, *(sink.tools or ())))) + len('""')
     while not src.closed and not STRING.match(src.text, src.pos):
         if len(src.text) - src.pos > longest:

@@ -1,10 +1,10 @@
-"""An argument in markers of its own: its name, and its value, which may be made of elements.
+"""An argument in its own markers: the name, and the value, possibly made of elements.
 
     argument = key-prefix key key-suffix [type type-suffix] value-prefix value value-suffix
              | key-prefix type type-suffix key key-suffix value-prefix value value-suffix
     value    = text | { element }                            element = argument
 
-Elements with the name that the format gives to items are a list, others are an object.
+Elements with the format's name for items form a list. Other elements form an object.
 """
 
 from __future__ import annotations
@@ -59,11 +59,14 @@ NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
 
 
 class Argument(NamedTuple):
-    """What was read of an argument, and what stands between its name and its value.
+    """The start of an argument up to its value.
 
-    `kinds` are the types that the markers say that the value has, none if they do not; `crlf`:
-    the line before the value ended with CRLF; `way`: the markers that end the value; `written`:
-    the name as it stands there.
+    Attributes:
+        name: the name.
+        kinds: the types specified by the markers, or empty.
+        crlf: True if the line before the value ended with CRLF.
+        way: the end markers of the value.
+        written: the name as written.
     """
 
     name: str
@@ -73,20 +76,22 @@ class Argument(NamedTuple):
     written: str = ""
 
     def end(self, m: TaggedMarkers, names: Collection[str] = ()) -> ValueEnd:
-        """What ends the value; `names` are those that arguments have."""
+        """Return the end of the value. `names` are the names of the arguments."""
         markers = self.way.ends_crlf if self.crlf else self.way.ends
+        # The end marker repeats the name as the model wrote it, with its escapes.
         name = "" if m.key_suffix is None else (self.written or self.name) + m.key_suffix
         return ValueEnd(markers, name, self.way.suffix, names)
 
 
 class Typed(NamedTuple):
-    """The types that a value may have, and the schema that says it, for what is in the value."""
+    """The possible types of a value, and its schema for the values inside of it."""
 
     kinds: Kinds
     schema: object
 
     def inner(self, element: Argument, *, listed: bool) -> Typed:
-        """The same of an item of the list, or of a member of the object, that the value is."""
+        """Return the types of an item of this list, or of a member of this object."""
+        # Types in the markers take precedence over the schema.
         if listed:
             return Typed(element.kinds or item_types(self.schema), schema_of_items(self.schema))
         return Typed(
@@ -103,58 +108,74 @@ def argument_name(
     given: Given = NONE,
     before: Sequence[tuple[str, str]] = (),
 ) -> Steps[Argument | Ending]:
-    """Read an argument's name and what stands between it and the value.
+    """Read an argument's name and the text up to its value.
 
-    `prefix` is the marker that was read before it, `given` are names that are read only if they
-    are known, `before` are the attributes before the name. Returns how the call ended where it ends
-    in it.
+    Args:
+        src: the window.
+        call: the call.
+        m: the markers.
+        prefix: the marker read before the name.
+        given: names that only a comparison with known names can read.
+        before: the attributes before the name.
+
+    Returns:
+        The start of the argument, or the ending of a call that ends in it.
     """
     arguments = call.fmt.arguments
     types = (yield from _type_before(src, call, m)) if m.type_first else {}
+    # The call ended inside of the type.
     if isinstance(types, Ending):
         return types
     if call.traces:
         call.begin_arguments()
-    key, written, marker, behind = yield from _key(src, call, m, given)
+    key, written, marker, after = yield from _key(src, call, m, given)
     if call.traces:
         call.end_arguments()
-    if before or behind:
-        types = _types_said(call, [*before, *behind])
+    # Attributes around the name may contain the type.
+    if before or after:
+        types = _types_in_attributes(call, [*before, *after])
+    # The output ends in the name, so its text is reported and not emitted.
     if not marker:
         call.not_emitted.append(key)
         return CUT
     if marker not in m.key_end.literals:
-        # What stands behind the name is read.
+        # The text after the name was already read.
         gap = trailing(arguments.type_suffix or arguments.name_suffix) + arguments.value_prefix
         crlf = yield from _skip(src, "", gap * (marker.strip() != ""))
         return Argument(key, types, crlf or marker == "\r\n", m.usual, written)
     before_value = arguments.value_prefix.strip()
     literal = arguments.literal_name_suffix
+    # The marker after the name determines the type in some formats.
     if marker == literal.strip():
         types = NOT_STRING
     elif literal.strip() and marker == arguments.name_suffix.strip():
         types = STRING
     way = m.usual
+    # In some formats, the markers of an argument depend on its type.
     if m.ways:
         way = m.ways.get((prefix, marker), m.usual)
         types = types or _types_of(way, m)
     crlf = False
+    # Some formats have no marker between the name and the value.
     if marker != before_value:
         suffix = literal if types is NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
         crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if m.type_end.literals and not m.type_first:
-            said = yield from _type_written(src, call, m)
-            if isinstance(said, Ending):
+            types_read = yield from _type_written(src, call, m)
+            # The head was read but not emitted, so it is reported.
+            if isinstance(types_read, Ending):
                 call.not_emitted.append(key + marker)
-                return said
+                return types_read
             ended = yield from peek_marker(src, m.type_end)
             crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
-            types = said
+            types = types_read
+        # The value follows directly, so there is no further marker to read.
         if not before_value:
             return Argument(key, types, crlf, way, written)
         yield from json_space(src)
         marker = yield from peek_marker(src, m.value_prefix)
+        # The output ends in the marker before the value.
         if not marker and m.value_prefix.match(src.text, src.pos) == src.pos:
             call.not_emitted.append(key)
             return CUT
@@ -166,20 +187,22 @@ def argument_name(
 def _key(
     src: Window, call: Call, m: TaggedMarkers, given: Given
 ) -> Steps[tuple[str, str, str, Sequence[tuple[str, str]]]]:
-    """Read a name up to what ends it.
+    """Read a name up to its end marker.
 
-    Returns it, how it is written, the marker, and the attributes behind the name. The marker is
-    left unread if it is the format's own. If it is not, it is read with the rest of the head: a
-    line end in place of the marker, or the quote behind the name and attributes.
+    Returns the name, its written form, the marker, and the attributes after the name. A marker of
+    the format stays unread. Otherwise the rest of the head is read too: a line end in place of the
+    marker, or the quotation mark after the name with attributes.
     """
+    # Known names may contain markers, so they are compared first.
     if given and (found := (yield from given_name(src, given, m.key_end))):
         written, name = found
-        # White space may be what ends it.
+        # Whitespace may be the end marker.
         marker = yield from peek_marker(src, m.key_end)
         if not marker:
             yield from json_space(src)
             marker = yield from peek_marker(src, m.key_end)
         return name, m.key_escapes.write(name) if name != name.strip() else written, marker, ()
+    # The sink refers to the text, so an exception while reading does not lose it.
     texts = call.sink.held = list[str]()
     unescaped = Unescaped(m.key_escapes, nowhere)
 
@@ -187,31 +210,35 @@ def _key(
         texts.append(text)
         unescaped.write(text)
 
+    # Without escapes, the text of a name needs no further processing.
     emit = write if m.key_escapes else texts.append
-    behind: Sequence[tuple[str, str]] | None = None
+    after: Sequence[tuple[str, str]] | None = None
     while True:
         marker = yield from until(src, m.key_stops, emit, certain=True)
+        # A marker that is part of an escaped character does not end the name.
         in_escape = unescaped.held and unescaped.goes_on(marker)
         written = "".join(texts).strip()
         if marker and not in_escape and marker not in m.key_end.literals:
             if marker == "\n" and (yield from _ends_name(src, call, m, written)):
                 src.pos += 1
-                marker, behind = ("\r\n" if texts[-1].endswith("\r") else marker), ()
+                marker, after = ("\r\n" if texts[-1].endswith("\r") else marker), ()
+            # The name's quotation mark may be followed by attributes instead of the rest of the
+            # marker.
             elif marker != "\n":
-                behind = yield from attributes_behind(src, m.argument_head)
-            in_escape = behind is None
+                after = yield from attributes_behind(src, m.argument_head)
+            in_escape = after is None
         if not in_escape:
-            return m.key_escapes.read(written), written, marker, behind or ()
+            return m.key_escapes.read(written), written, marker, after or ()
         emit(src.consume(src.pos + 1))
 
 
 def odd_keys(schema: object, m: TaggedMarkers) -> Given:
-    """List the names of arguments that are read only if they are known."""
+    """Return the names of arguments that only a comparison with known names can read."""
     return odd_names(argument_names(schema) or (), m.key_end, m.key_escapes)
 
 
 def _type_before(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | Ending]:
-    """Read the type of a value that stands before the name, and what ends it."""
+    """Read the type of a value before the name, and its end marker."""
     if not m.type_end.literals:
         return {}
     types = yield from _type_written(src, call, m)
@@ -221,20 +248,22 @@ def _type_before(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | End
 
 
 def _ends_name(src: Window, call: Call, m: TaggedMarkers, name: str) -> Steps[bool]:
-    """Whether the line end that stands here ends a name whose marker is missing; report it."""
+    """Return True if the line end at this place ends a name without its marker, and report it."""
     tools = call.sink.tools
     known = (tools and argument_names(tools.get(call.name))) or ()
+    # A known name may contain a line end.
     if not WORD.fullmatch(name) or any(one.startswith(name + "\n") for one in known):
         return False
+    # The marker follows in the next line, so it is not missing.
     if (yield from followed(src, 1, m.key_end)):
         return False
-    detail = f"the marker behind the name of the argument {name!r} is missing"
+    detail = f"the marker after the argument name {name!r} is missing"
     call.sink.issue("repaired_arguments", (src.offset - len(name), src.offset), detail)
     return True
 
 
-def _types_said(call: Call, attributes: Sequence[tuple[str, str]]) -> Kinds:
-    """The types that attributes name as the format does; the others are left out."""
+def _types_in_attributes(call: Call, attributes: Sequence[tuple[str, str]]) -> Kinds:
+    """Return the types in attributes that the format uses for types. Note other attributes."""
     arguments, kinds = call.fmt.arguments, dict[str, frozenset[object] | None]()
     typed = ATTRIBUTE.findall(arguments.name_suffix + '"') if arguments.type_suffix else []
     own = dict.fromkeys(ATTRIBUTE.findall(arguments.literal_name_suffix), NOT_STRING)
@@ -250,16 +279,17 @@ def _types_said(call: Call, attributes: Sequence[tuple[str, str]]) -> Kinds:
 
 
 def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | Ending]:
-    """Read the type of a value up to what ends it.
+    """Read the type of a value up to its end marker.
 
-    It is short, and no other marker stands in it: what does shows that its end was forgotten. One
-    plain word may be a type that we do not know; all else that means nothing is reported.
+    A type is short and contains no other marker. Another marker shows that the end marker is
+    missing. A single word may be an unknown type. Other text without a meaning is reported.
     """
-    # The white space of the marker before it may be a marker itself, behind a value.
+    # Whitespace of the marker before the type may itself be a marker after a value.
     yield from json_space(src)
     limit = LONGEST_NAME + m.behind_type.longest
     while True:
         text = src.text[src.pos : src.pos + limit]
+        # The limit bounds the buffer for a type without an end marker.
         full = len(text) == limit
         start, end = m.behind_type.find(text, final=full)
         if end > start or full:
@@ -268,7 +298,7 @@ def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | En
             return CUT
         yield
     if m.type_end.match(text, start, final=True) < 0:
-        return Ending.broken("the type of an argument that does not end")
+        return Ending.broken("the type of an argument has no end marker")
     word = src.consume(src.pos + start)
     types = types_named(word)
     if word.strip() and not TYPE_WORD.fullmatch(word.strip()):
@@ -281,7 +311,7 @@ def _left_out(call: Call, what: str) -> None:
 
 
 def _types_of(way: ValueMarkers, m: TaggedMarkers) -> Kinds:
-    """The types of a value that is written so: those of no other way, if it is the usual one."""
+    """Return the types of a value in this form. The usual form has the types of no other form."""
     if way.types:
         return {
             kind: kinds[kind] for kinds in map(types_named, way.types.split()) for kind in kinds
@@ -291,19 +321,20 @@ def _types_of(way: ValueMarkers, m: TaggedMarkers) -> Kinds:
 
 
 def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
-    """Read a marker and what of `space` follows; return whether a line ends in it with CRLF."""
+    """Read a marker and the following part of `space`, and return True for a line end with CRLF."""
     src.pos += len(marker)
     crlf = False
     for char in space:
         found = yield from peek_marker(src, LINE_END if char == "\n" else marker_set({char}))
         src.pos += len(found)
         crlf = crlf or found == "\r\n"
+        # A character is missing, so the rest of the whitespace belongs to the value.
         if not found:
             break
     return crlf
 
 
-# No generator itself: each that stands in another is resumed with every chunk.
+# Not a generator, because each generator on the stack is resumed for every chunk.
 def argument_value(
     src: Window,
     call: Call,
@@ -312,12 +343,19 @@ def argument_value(
     schema: object,
     names: Collection[str] = (),
 ) -> Steps[Ending]:
-    """Read the value of an argument and what ends it.
+    """Read the value of an argument and its end.
 
-    `schema` is that of all arguments, `names` are theirs where no marker stands before them.
+    Args:
+        src: the window.
+        call: the call.
+        m: the markers.
+        argument: the start of the argument.
+        schema: the schema of all arguments.
+        names: the names of the arguments, if the format has no marker before names.
     """
     kinds, end = argument.kinds or argument_types(schema, argument.name), argument.end(m, names)
     call.sink.held = []
+    # Nesting and repeated names need a generator of their own, which other values do not pay for.
     if m.element_ends.literals or end.name:
         typed = Typed(kinds, schema_of_argument(schema, argument.name))
         return _named_value(src, call, m, end, typed, 0)
@@ -327,9 +365,11 @@ def argument_value(
 def _named_value(
     src: Window, call: Call, m: TaggedMarkers, end: ValueEnd, typed: Typed, depth: int
 ) -> Steps[Ending]:
-    """Read a value and what ends it, which may be its name; it stands in `depth` others."""
+    """Read a value inside of `depth` others, and its end, which may repeat its name."""
+    # `Markers` are limited in length, and the end contains the name.
     if len(end.name) > LONGEST_MARKER:
-        return Ending.broken(f"a name of {len(end.name)} characters, which ends the value as well")
+        return Ending.broken(f"the argument's name is too long ({len(end.name)} characters)")
+    # Deeper elements are text, because each level has a generator on the stack.
     nests = depth < DEEPEST and m.element_ends.literals
     if nests and (yield from _nests(src, m, typed.kinds, end)):
         return (yield from _elements(src, call, m, end, typed, depth))
@@ -337,7 +377,8 @@ def _named_value(
 
 
 def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[bool]:
-    """Whether an element stands here, or nothing where an object or a list should."""
+    """Return True before an element, or before the end of an empty object or list."""
+    # The schema allows a string, and a string may contain elements as text.
     if "string" in kinds and len(kinds) < len(ANY):
         return False
     while True:
@@ -345,9 +386,12 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
         start = space_behind(text, src.pos)
         stop = m.element_ends.match(text, start, final=src.closed)
         if stop > start:
+            # An element starts like an argument.
             if text[start:stop] in m.key.literals:
-                # A call begins like an element; only a string may quote one.
-                return "string" not in kinds or not (yield from _call_stands(src, m, start))
+                # A call starts like an element, and only a string may quote a call.
+                return "string" not in kinds or not (yield from _call_starts(src, m, start))
+            # An empty object or list has only an end marker, which is also the end of an empty
+            # string.
             empty = yield from name_stands(src, stop - src.pos, end)
             return bool(empty) and all(kind in STRUCTURES for kind in kinds)
         if stop < 0:
@@ -355,8 +399,8 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
         yield
 
 
-def _call_stands(src: Window, m: TaggedMarkers, start: int) -> Steps[bool]:
-    """Whether an opener of calls stands at an index of the text, which is left unread."""
+def _call_starts(src: Window, m: TaggedMarkers, start: int) -> Steps[bool]:
+    """Return True if a call starts at an index of the text. All text stays unread."""
     openers, length = marker_set(m.quoted_openers), start - src.pos
     while (end := openers.match(src.text, src.pos + length, final=src.closed)) == src.pos + length:
         yield
@@ -366,17 +410,20 @@ def _call_stands(src: Window, m: TaggedMarkers, start: int) -> Steps[bool]:
 def _elements(
     src: Window, call: Call, m: TaggedMarkers, end: ValueEnd, typed: Typed, depth: int
 ) -> Steps[Ending]:
-    """Read the elements that a value is made of, and what ends it: an object, or a list."""
+    """Read the elements of a value and its end, and write an object or a list."""
     opened = ""
     while True:
         yield from json_space(src)
         here = yield from peek_marker(src, m.element_ends)
+        # The output ends inside of a marker, or between two elements.
         if not here:
             return CUT
+        # Without the start of an element, only the end of the value may follow.
         if here not in m.key.literals:
             if not (yield from name_stands(src, len(here), end)):
                 return CUT
             src.pos += len(here) + len(end.name)
+            # An empty value is an object, unless only a list is allowed.
             opened = opened or _open(call, listed="object" not in typed.kinds)
             call.emit("}" if opened == "{" else "]")
             return WHOLE
@@ -384,11 +431,14 @@ def _elements(
         element = yield from argument_name(src, call, m, here, odd_keys(typed.schema, m))
         if isinstance(element, Ending):
             return element
+        # The separator is written before each element but the first, because the last is unknown.
         if opened:
             call.emit(", ")
+        # The first element decides, because the format marks items by their name.
         else:
             listed = element.name == call.fmt.arguments.item and "array" in typed.kinds
             opened = _open(call, listed=listed)
+        # Items of a list have no names, so the name is not emitted.
         if opened == "[" and element.name != call.fmt.arguments.item:
             _left_out(call, f"the name {element.name}")
         if opened == "{":

@@ -1,11 +1,12 @@
-"""The beginning of a call that is written as Python: a name and a parenthesis.
+"""The head of a call in Python: a name and a parenthesis.
 
-Where it is known that a call stands here, that is enough. Where nothing says so, what follows
-must be what Python has in no other place: a named argument, `name=`, or the end of no arguments
-at all, and where the tools are known, the name must be that of one. Names may hold dots and
-dashes. What may still become a call is held back, which is never more than the limits here
-allow; what is none is left unread. The name of no tool may begin what is reported, if it is ASCII;
-others are text at their first character that is none of a tool's.
+If the call is proved, that is enough. Otherwise a named argument (`name=`) or the end of empty
+arguments must follow, because Python has these nowhere else. If the tools are known, the name must
+be the name of a tool. Names may contain dots and dashes.
+
+Text that may become a call is buffered, up to the limits here. Other text stays unread. An unknown
+name is read and reported if it is ASCII. Otherwise it is text from the first character that differs
+from all names of tools.
 """
 
 from __future__ import annotations
@@ -27,20 +28,22 @@ if TYPE_CHECKING:
 __all__ = ["BETWEEN", "cut_head", "python_head", "usual_call"]
 
 BETWEEN = rf"{GAP}(?:[,;]{GAP})?+"
-"""What stands between two calls."""
+"""Text between two calls."""
 
 KEY = rf"[^\W\d][-.\w]{{0,{LONGEST_NAME - 1}}}+"
 
 
 def cut_head(src: Window, *, after: bool, names: Collection[str] | None) -> str:
-    """Read the name of a call in whose head the output ends; "" if it is not known to be one.
+    """Read the name of a call that is truncated in its head, or return "".
 
-    A known name and a parenthesis are enough; of other names, an argument must have a name.
+    A known name needs a parenthesis. An unknown name needs the name of an argument too.
     """
     _, so_far = _patterns(BETWEEN if after else GAP, "", sure=False)
+    # More text may follow before the end of the input, so a truncated head is not decided earlier.
     begun = so_far.fullmatch(src.text, src.pos) if src.closed else None
     if not begun or not begun[2]:
         return ""
+    # Prose has parentheses after words, but it has no named arguments.
     known = begun[1] in names if names is not None else src.text.endswith("=")
     src.pos = begun.end(2) if known else src.pos
     return str(begun[1]) if known else ""
@@ -55,23 +58,34 @@ def python_head(
     names: Collection[str] | None = None,
     strays: bool = False,
 ) -> Steps[str | None]:
-    """Read a name, with `method` at its end, and the parenthesis after it; return the name.
+    """Read a name that ends with `method`, and the parenthesis after it, and return the name.
 
-    `sure`: it is known that a call stands here. `after`: another stands before it, and a
-    separator may. `names` are all that are meant, None for any; with `strays`, others in ASCII are
-    read too. Returns "" where no call begins,
-    None where the input ends too early to tell; then nothing is read.
+    Args:
+        src: the window.
+        sure: True if the call is proved.
+        after: True if a call precedes it, possibly with a separator.
+        method: the end of the name.
+        names: the accepted names, None for all.
+        strays: True to accept other names in ASCII too.
+
+    Returns:
+        The name, "" if no call starts here, or None if the input ends too early to decide. Then
+        all text stays unread.
     """
     whole, so_far = _patterns(BETWEEN if after else GAP, method, sure=sure)
+    # The method is a part of the text, so it is added once and not for each chunk.
     spelled = None if names is None else {name + method for name in names}
     while True:
         found = whole.match(src.text, src.pos)
         begun = found or so_far.fullmatch(src.text, src.pos)
+        # The text differs from any head, so it is not buffered any longer.
         if not begun:
             return ""
         name = begun[1] or ""
+        # The parenthesis follows another name, so more text cannot help.
         if begun[2] and not name.endswith(method):
             return ""
+        # Text that cannot become a tool's name must not be buffered.
         if spelled is not None and not (strays and name.isascii()):
             if not (
                 name in spelled if begun[2] else any(known.startswith(name) for known in spelled)
@@ -80,6 +94,7 @@ def python_head(
         if found:
             src.pos = found.end()
             return name.removesuffix(method)
+        # The text so far fits a call, but its end is missing.
         if src.closed:
             return None
         yield
@@ -87,7 +102,8 @@ def python_head(
 
 @lru_cache(maxsize=1)
 def usual_call() -> FastPattern:
-    """What stands between two calls of a list and begins the second; the group is its name."""
+    """Return the pattern of the text between two calls in a list. Its group is the second name."""
+    # Names start with ASCII here, so that the faster module `re` is sufficient.
     gap, name = r"[ \t\n\r]{0,16}+", r"[A-Za-z_][-.\w]{0,127}+"
     between = [gap, r"(?:[,;]" + gap + ")?+"]
     return FastPattern(rf"{whole(between)}({name})\(", so_far([*between, name]))
@@ -97,18 +113,20 @@ def usual_call() -> FastPattern:
 def _patterns(
     before: str, method: str, *, sure: bool
 ) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
-    """Patterns for what begins a call, and for what may become that; the groups are alike.
+    """Return patterns for the head of a call and for an incomplete head, with the same groups.
 
-    To `regex`, the marks that many scripts put on letters are parts of a word, as they are to
-    Python; to `re` they are not.
+    Combining marks, which many scripts put on letters, belong to a word for Python and for `regex`,
+    but not for `re`.
     """
-    import regex  # slow to import, and for these calls only
+    import regex  # imported lazily: it is slow to import, and only these calls need it
 
+    # A proved call may have a name that starts with a digit, which in text is a number.
     first = r"\w" if sure else r"[^\W\d]"
     name = rf"({first}[-.\w{re.escape(method)}]{{0,{LONGEST_NAME - 1}}}+)"
     if sure:
         whole, begun = rf"{before}{name}{GAP}(\()", rf"{before}(?:{name}{GAP})?()"
         return regex.compile(whole), regex.compile(begun)
+    # `==` is a comparison, which occurs in ordinary code.
     argument = rf"{GAP}(?:\)|{KEY}{GAP}=[^=])"
     begun = rf"(?:(\(){GAP}(?:{KEY}{GAP}=?)?)?"
     return (

@@ -1,8 +1,8 @@
-"""Arguments of which each stands in markers of its own, read as a JSON object.
+"""Arguments in their own markers, read as a JSON object.
 
     arguments = { argument [separator] }
 
-They come in any order, also such as the schema does not know.
+They are in any order, and may be unknown to the schema.
 """
 
 from __future__ import annotations
@@ -39,11 +39,13 @@ __all__ = ["end_of_arguments", "tagged_arguments"]
 
 
 def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
-    """Read arguments of which each stands in markers of its own, writing a JSON object."""
+    """Read arguments with their own markers, and write a JSON object."""
     src, sink = reading.src, reading.sink
+    # Without a schema the types are unknown, and each value is typed by its form.
     schema = None if sink.tools is None else sink.tools.get(call.name)
     names = names_without_marker(reading, call.name, m)
     tags, given = reading.tables.usual_tags, _given(call, schema, m)
+    # Names without a fixed form need the general reader.
     usual = tags.arguments if tags is not None and not given else None
     call.started = True
     call.announce()
@@ -52,17 +54,20 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     keys: set[str] = set()
     while True:
         found = None
-        # An argument that another may have swallowed is looked for before the call is closed.
+        # An argument may have swallowed another, so look for the other before the call is closed.
         usual = None if call.swallowed else usual
         while usual is not None and not (found := usual.key.match(src.text, src.pos)):
+            # The wait ends as soon as the text cannot match any more.
             if not usual.key.may_follow(src):
                 break
             yield
         if usual is not None and found:
             ending = yield from usual_argument(src, call, m, usual, found, before, schema)
+            # Nothing is emitted after an error, but the end of the broken arguments must be found.
             if ending.kind is End.BROKEN:
                 argument = Argument(found[1], {}, False, m.usual)
                 yield from _unread_arguments(src, call, m, argument, schema, names, given)
+            # The fast pattern also reads the end of the call, so there may be no next argument.
             if ending is not WHOLE or call.whole:
                 return ending
             keys.add(found[1])
@@ -73,6 +78,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
             break
         prefix, before_name = here
         read = yield from argument_name(src, call, m, prefix, given, before_name)
+        # The call ended inside of the name.
         if isinstance(read, Ending):
             return read
         call.emit(before + encode_basestring(read.name) + ": ")
@@ -86,7 +92,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         yield from json_space(src)
         yield from skip_if_here(src, m.separator)
     if missing := call.swallowed - keys:
-        return Ending.broken(f"the argument {min(missing)!r} in the text of another")
+        return Ending.broken(f"the argument {min(missing)!r} is inside of another argument's text")
     if (yield from skip_if_here(src, m.arguments_end)):
         call.emit("}")
         call.close()
@@ -96,14 +102,15 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
 def _next_argument(
     src: Window, call: Call, m: TaggedMarkers, schema: object, names: Collection[str]
 ) -> Steps[tuple[str, Sequence[tuple[str, str]]] | None]:
-    """Read up to the next argument's name; None if no argument stands here.
+    """Read up to the name of the next argument, or return None if there is none.
 
-    Returns the marker before the name, and attributes that stand there.
+    Returns the marker before the name, and the attributes before the name.
     """
     yield from json_space(src)
     attributes = yield from attributes_before(src, m.argument_head)
     if attributes is not None:
         return "", attributes
+    # Text between arguments is an error only if the end of the arguments is marked.
     if m.may_be_ended and not (yield from peek_marker(src, m.in_arguments)):
         if not m.names_unmarked or not (yield from argument_stands(src, m, names)):
             yield from _junk(src, call, m)
@@ -120,12 +127,13 @@ def _unread_arguments(
     names: Collection[str],
     given: Given,
 ) -> Steps[None]:
-    """Read the rest of a broken value, and the arguments behind it, without emitting them.
+    """Read the rest of a broken value and the arguments after it without emitting them.
 
-    Calls that these quote are none. A name that is too long to be looked for ends no value.
+    Calls that are quoted in them are not calls. An overlong name is not searched for.
     """
     if len(argument.end(m).name) > LONGEST_MARKER:
         return
+    # The text is reported with the call, so it is kept.
     start, before = src.mark(), len(call.not_emitted)
     ending = yield from read_to_suffix(src, call, m, argument.end(m, names), nowhere)
     while ending is WHOLE:
@@ -135,6 +143,7 @@ def _unread_arguments(
         if prefix is None:
             break
         read = yield from argument_name(src, call, m, prefix, given)
+        # `Markers` are limited in length, and only a name within the limit can be searched for.
         if isinstance(read, Ending) or len(read.end(m).name) > LONGEST_MARKER:
             break
         ending = yield from read_to_suffix(src, call, m, read.end(m, names), nowhere)
@@ -143,22 +152,25 @@ def _unread_arguments(
 
 
 def _given(call: Call, schema: object, m: TaggedMarkers) -> Given:
-    """The names of the function's arguments that are read only if they are known."""
+    """Return the argument names that only a comparison with known names can read."""
     if schema is None:
         return NONE
     known, place = call.sink.rules.odd_names, ("argument", call.name)
+    # Cached in the rules of the request, because every call of the function needs them.
     if place not in known:
         known[place] = odd_keys(schema, m)
     return known[place]
 
 
 def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str | None]:
-    """Read and return the marker before an argument's name; None if no argument stands here.
+    """Read and return the marker before an argument's name, or None if there is no argument.
 
-    It must not be a longer marker that ends arguments; what may begin an argument as well as the
-    next call does so if the `schema` has that argument. "" where nothing stands before names.
+    Returns "" if the format has no such marker. A longer marker that ends arguments takes
+    precedence. A marker that starts an argument or a call starts an argument if the `schema` has
+    it.
     """
     here = yield from peek_marker(src, m.in_arguments)
+    # The marker is also that of a call, but the schema proves an argument.
     if here in m.as_arguments and m.as_arguments[here] in (argument_names(schema) or ()):
         here = next((key for key in m.key.literals if here.startswith(key)), "")
         src.pos += len(here)
@@ -172,10 +184,11 @@ def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str |
 def end_of_arguments(
     reading: Reading, call: Call, m: TaggedMarkers, *, closed: bool = False
 ) -> Steps[Ending]:
-    """Close the object, if the arguments end here; what stands behind them is read.
+    """Close the object if the arguments end here, and read the text after them.
 
-    `closed`: what closes the call was read.
+    `closed` is True if the closer of the call was already read.
     """
+    # An id after the arguments proves their end as well as a closer does.
     if not closed and not call.id_behind and not (yield from _ends_here(reading, call, m)):
         return CUT
     call.emit("}")
@@ -184,22 +197,25 @@ def end_of_arguments(
 
 
 def _ends_here(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[bool]:
-    """Whether the arguments end here: at a closer of the function, or of the call.
+    """Return True if the arguments end here, at a closer of the function or of the call.
 
-    More arguments could follow anything else. A stop string may have swallowed a closer, or part
-    of it: one that the engine names, or the last of all, which is reported. Where the format has
-    none, what follows the call ends it.
+    More arguments could follow other text. A stop string may have removed the closer or a part of
+    it: the closer that the engine names, or the only possible one, which is reported. Without
+    closers in the format, the text after the call ends it.
     """
     src, sink = reading.src, reading.sink
     closed = yield from peek_marker(src, m.closers)
     if closed or (not m.has_ends and src.unread):
-        # What stands between arguments may begin as a closer does.
+        # A separator of arguments may start like a closer.
         return not (may_become(src, m.key) or may_become(src, m.separator))
+    # In truncated output more arguments may have followed.
     if not m.has_ends or not sink.natural:
         return not m.has_ends and sink.natural
+    # The engine removed the closer as a stop string, so the call is complete.
     if swallowed(sink.stop, src.unread, m.closers.literals):
         return True
     only_one = len(m.ends.literals) == 1 and not m.close.literals
+    # With several possible closers, the removed one is unknown.
     if not only_one or not may_become(src, m.ends):
         return False
     call.report_missing_closer(m)
@@ -207,11 +223,12 @@ def _ends_here(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[bool]:
 
 
 def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
-    """Read what stands between arguments and is none."""
+    """Read text between arguments that is not an argument."""
     start = src.offset
     left_out: list[str] = []
+    # The sink refers to the text, so an exception while reading does not lose it.
     call.sink.held = left_out
     yield from until(src, m.in_arguments, left_out.append, certain=True)
     if left_out:
-        detail = f"left out between arguments: {''.join(left_out)!r}"
+        detail = f"not emitted between arguments: {''.join(left_out)!r}"
         call.sink.issue("repaired_arguments", (start, src.offset), detail)

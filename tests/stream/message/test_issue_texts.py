@@ -8,8 +8,8 @@ from deltaparse import Policies, StreamParser, get_format
 
 QWEN = get_format("qwen25")
 CALL = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
-IN_REASONING = "reasoning did not end: a call"
-BEHIND = "a call begins behind the end of the turn"
+IN_REASONING = "a call: reasoning did not end"
+BEHIND = "a call follows the end of the turn"
 END = "<|im_end|>"
 
 
@@ -18,18 +18,18 @@ END = "<|im_end|>"
     [
         (
             f"Hi{END} more",
-            [("text_after_end", (2, 12), f"{END!r} is content, for text follows it")],
+            [("text_after_end", (2, 12), f"{END!r} is content, because text follows it")],
         ),
         (
             f"<think>hm{END} more</think>Hi",
-            [("text_after_end", (9, 19), f"{END!r} is reasoning, for text follows it")],
+            [("text_after_end", (9, 19), f"{END!r} is reasoning, because text follows it")],
         ),
         (f"Hi{END}{CALL}", [("text_after_end", (12, 23), BEHIND)]),
         (
             f"<think>hm{CALL}{END}so{CALL}",
             [
                 ("tool_in_reasoning", (9, 131), IN_REASONING),
-                ("text_after_end", (64, 74), f"{END!r} is content, for text follows it"),
+                ("text_after_end", (64, 74), f"{END!r} is content, because text follows it"),
                 ("text_after_tool_call", (64, 76), "kept as content"),
                 ("text_after_end", (76, 87), BEHIND),
             ],
@@ -45,8 +45,8 @@ END = "<|im_end|>"
         (
             f"<think>hm{CALL}{END}so</think>Hi",
             [
-                ("tool_in_reasoning", (9, 76), "a call in reasoning: reasoning"),
-                ("text_after_end", (64, 74), f"{END!r} is reasoning, for text follows it"),
+                ("tool_in_reasoning", (9, 76), "kept as reasoning"),
+                ("text_after_end", (64, 74), f"{END!r} is reasoning, because text follows it"),
             ],
         ),
         (
@@ -81,10 +81,10 @@ def test_interrupting_call_after_the_turn_end_is_reported():
     # The same after an apparent turn end in reasoning.
     text = f"<think>hm{END} so{CALL}"
     assert told(text, tool_in_reasoning="call") == [
-        ("text_after_end", (9, 19), f"{END!r} is reasoning, for text follows it"),
-        ("tool_in_reasoning", (22, 33), "a tool call interrupts reasoning"),
+        ("text_after_end", (9, 19), f"{END!r} is reasoning, because text follows it"),
+        ("tool_in_reasoning", (22, 33), "a tool call interrupts the reasoning"),
         ("text_after_end", (22, 33), BEHIND),
-        ("unclosed_reasoning", (77, 77), "the turn ended in reasoning"),
+        ("unclosed_reasoning", (77, 77), "the turn ended before the end of reasoning"),
     ]
 
 

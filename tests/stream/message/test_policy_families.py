@@ -233,7 +233,7 @@ def test_text_between_arguments_in_tags_is_reported():
     parser = fed(fmt, text, tools=TOOLS)
     assert values(parser) == [("f", {"a": 1, "l": []})]
     (issue,) = parser.issues
-    assert issue.detail == "left out between arguments: 'well '"
+    assert issue.detail == "not emitted between arguments: 'well '"
     assert text[slice(*issue.span)] == "well "
 
 

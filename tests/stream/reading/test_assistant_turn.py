@@ -209,7 +209,7 @@ def test_closer_after_text_is_reported():
 
 def test_orphan_reasoning_end_detail():
     (issue,) = fed(TAGS, CALL + "</think>b").issues
-    assert issue.detail.startswith("'</think>' ends no reasoning, and is not emitted: ")
+    assert issue.detail.startswith("'</think>' does not end reasoning, and is not emitted; ")
 
 
 @pytest.mark.parametrize(

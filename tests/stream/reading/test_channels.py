@@ -772,7 +772,7 @@ def test_call_after_the_turn_end_is_reported_with_its_header():
     (issue,) = parser.issues
     start = len(FINAL + START)
     assert (issue.kind, issue.span) == ("text_after_end", (start, start + len(HEADER)))
-    assert issue.detail == "a call begins behind the end of the turn"
+    assert issue.detail == "a call follows the end of the turn"
     assert calls(parser) == [("f", "{}")]
 
 
@@ -801,7 +801,7 @@ def test_body_without_an_object_leaves_an_empty_call(body):
     assert (call.name, call.arguments, call.complete) == ("f", "", False)
     assert call.span == (0, len(HEADER + body))
     (issue,) = parser.issues
-    assert issue.detail.startswith("no JSON object in the call of 'f'")
+    assert issue.detail.startswith("not a JSON object in the call of 'f'")
 
 
 def test_call_without_an_object_is_emitted_at_once():
@@ -973,7 +973,7 @@ def test_json_after_the_turn_end_is_not_a_call():
 def test_text_before_a_message_end_is_reported_as_content():
     (issue,) = fed(HARMONY, f"hm<|end|>{START}{FINAL}").issues
     assert (issue.kind, issue.span) == ("orphan_marker", (2, 2))
-    assert ", and what stands before it is content: " in issue.detail
+    assert ", and the text before it is content; " in issue.detail
 
 
 def test_text_in_place_of_json_calls_is_kept():

@@ -29,10 +29,15 @@ BEGIN, END = len(HEAD), len(HEAD + CALL)
         (
             "\n<|en",
             "",
-            ("cut_marker", 1, 5, "the output ends in a marker, not emitted: '<|en'"),
+            (
+                "cut_marker",
+                1,
+                5,
+                "the output ends in a truncated marker, which is not emitted: '<|en'",
+            ),
         ),
-        ("\n```  \n<|end|>", "", ("stray_marker", 0, 4, "left out behind the call: '```'")),
-        ("\n```", "", ("stray_marker", 0, 4, "left out behind the call: '```'")),
+        ("\n```  \n<|end|>", "", ("stray_marker", 0, 4, "not emitted after the call: '```'")),
+        ("\n```", "", ("stray_marker", 0, 4, "not emitted after the call: '```'")),
         (",<|end|>", ",", ("text_after_tool_call", 0, 1, "kept as content")),
         (" ; <|end|>", " ; ", ("text_after_tool_call", 0, 3, "kept as content")),
         (",", ",", ("text_after_tool_call", 0, 1, "kept as content")),

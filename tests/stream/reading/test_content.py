@@ -25,7 +25,7 @@ def test_quoted_reasoning_start_is_text(text, content, reasoning):
 def test_reasoning_end_in_content_is_reported_as_content():
     (issue,) = fed(TAGS, "a</think>b").issues
     assert (issue.kind, issue.span) == ("orphan_marker", (1, 9))
-    assert issue.detail.startswith("'</think>' ends no reasoning, and is content: ")
+    assert issue.detail.startswith("'</think>' does not end reasoning, and is content; ")
 
 
 @pytest.mark.parametrize("space", [0, 1, 256, 257, 1000])

@@ -56,7 +56,7 @@ def test_calls_in_reasoning_ended_by_the_turn_are_calls(fmt, text, found, reason
     parser = fed(fmt, "<think>\n a " + text, reason)
     assert calls(parser) == found
     (issue, *_) = [one for one in parser.issues if one.kind == "tool_in_reasoning"]
-    detail = "reasoning did not end: a call" if found else "a call in reasoning: reasoning"
+    detail = "a call: reasoning did not end" if found else "kept as reasoning"
     assert issue.detail == detail
 
 
@@ -74,14 +74,14 @@ def test_end_of_another_pair_does_not_end_reasoning():
     assert parser.message.reasoning_content == text
     assert parser.message.content == " c"
     (issue,) = parser.issues
-    assert issue.detail == "a call in reasoning: reasoning"
+    assert issue.detail == "kept as reasoning"
 
 
 def test_calls_in_reread_reasoning_are_calls():
     parser = fed(TAGS, f"<think>\n a {CALL}" * 2)
     assert calls(parser) == [F, F]
     told = [issue.detail for issue in parser.issues if issue.kind == "tool_in_reasoning"]
-    assert told == ["reasoning did not end: a call"] * 2
+    assert told == ["a call: reasoning did not end"] * 2
 
 
 def test_empty_code_from_the_prompt_is_not_a_call():
@@ -113,7 +113,7 @@ def test_call_that_interrupts_reasoning_is_reported():
     assert parser.message.reasoning_content == " a  b"
     (issue,) = parser.issues
     assert (issue.kind, issue.span) == ("tool_in_reasoning", (11, 17))
-    assert "interrupts reasoning" in issue.detail
+    assert "interrupts the reasoning" in issue.detail
 
 
 @pytest.mark.parametrize("fmt", [TAGS, PAIRS, WRAPPED])

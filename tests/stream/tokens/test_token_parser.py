@@ -163,14 +163,14 @@ def test_a_token_that_closes_calls_and_stands_alone_is_left_out():
     assert parser.message.content == "Hi"
     (orphan,) = parser.issues
     assert orphan.kind == "orphan_marker"
-    assert orphan.detail == "'</tool_call>' closes no call, and is not emitted"
+    assert orphan.detail == "'</tool_call>' does not close a call, and is not emitted"
     assert parser.roles == ["content", "marker"]
 
 
 def test_a_token_is_quoted_in_a_report_as_its_text_is():
     parser = Text(get_format("hermes"), ["\n</tool_call>"], ["Hi", "\n</tool_call>"]).read()
     assert [one.detail for one in parser.issues] == [
-        "'\\n</tool_call>' closes no call, and is not emitted"
+        "'\\n</tool_call>' does not close a call, and is not emitted"
     ]
 
 
@@ -537,7 +537,9 @@ def test_a_policy_that_refuses_a_token_at_the_end_says_so():
     text = Text(QWEN3, ["<think>"], ["<think>", "hm"])
     parser = text.parser(policies=Policies(unclosed_reasoning="error"))
     deque(map(parser.feed, text.ids), maxlen=0)
-    with pytest.raises(MalformedOutput, match="the turn ended in reasoning") as raised:
+    with pytest.raises(
+        MalformedOutput, match="the turn ended before the end of reasoning"
+    ) as raised:
         parser.finish("stop")
     assert raised.value.span == (9, 9)
 

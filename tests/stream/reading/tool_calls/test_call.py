@@ -39,7 +39,7 @@ STRICT = Policies(duplicate_keys="error")
 def test_duplicate_keys_within_one_object(arguments, twice):
     text = f'<call>\n{{"name": "f", "arguments": {arguments}}}\n</call>'
     if twice:
-        with pytest.raises(MalformedOutput, match="twice") as refused:
+        with pytest.raises(MalformedOutput, match="repeated") as refused:
             parse(text, TAGS, policies=STRICT)
         assert refused.value.kind == "duplicate_keys"
         assert calls(fed(TAGS, text)) == [("f", arguments)]
@@ -108,8 +108,8 @@ def test_text_call_includes_its_closer(arguments):
 def test_possible_value_ends_are_counted():
     fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
     parser = fed(fmt, "<c><f=f><a=x>v</a>w</a>w</a></f></c>")
-    assert [(issue.kind, issue.detail[:8]) for issue in parser.issues] == [
-        ("ambiguous_marker", "2 times,")
+    assert [(issue.kind, issue.detail.split()[0]) for issue in parser.issues] == [
+        ("ambiguous_marker", "2")
     ]
 
 
@@ -172,7 +172,7 @@ def test_own_spelling_of_a_format_is_not_a_repair(arguments, written):
 
 def test_duplicate_keys_are_found_if_the_name_is_last():
     text = '<call>\n{"arguments": {"a": 1, "a": 2}, "name": "f"}\n</call>'
-    with pytest.raises(MalformedOutput, match="twice"):
+    with pytest.raises(MalformedOutput, match="repeated"):
         parse(text, TAGS, policies=STRICT)
 
 
@@ -213,7 +213,9 @@ def test_unknown_unmarked_call_is_text():
 def test_foreign_keys_are_reported():
     parser = fed(TAGS, '<call>\n{"function": "f", "input": {"a": 1}}\n</call>')
     assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["odd_member"])
-    said = "of 'f', the key of the name is 'function', the key of the arguments is 'input'"
+    said = (
+        "in the call of 'f', the key of the name is 'function', the key of the arguments is 'input'"
+    )
     assert parser.issues[0].detail == said
 
 

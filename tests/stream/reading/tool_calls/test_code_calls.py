@@ -27,7 +27,7 @@ def test_code_marker_without_code_is_text(space):
     assert (parser.message.content, parser.issues) == (text, [])
     parser = fed(CODE, text, "length")
     assert (parser.message.content or "", kinds(parser)) == ("", ["truncated_call"])
-    assert parser.issues[0].detail == f"nothing after {text!r}"
+    assert parser.issues[0].detail == f"the output ends after {text!r}"
     assert parser.issues[0].span == (0, len(text))
 
 

@@ -25,9 +25,9 @@ OBJECT = '{"name": "f", "arguments": {}}'
 @pytest.mark.parametrize(
     ("fmt", "text", "options", "tried"),
     [
-        (TAGS, "<call> b", {}, (0, 7, "no call behind '<call>'")),
-        (TAGS, '<call>\n{"x": 1} is', {}, (0, 15, "no call behind '<call>'")),
-        (TAGS, '{"x": 1} is', {"calls": "json"}, (0, 8, "JSON that is no call")),
+        (TAGS, "<call> b", {}, (0, 7, "no call follows '<call>'")),
+        (TAGS, '<call>\n{"x": 1} is', {}, (0, 15, "no call follows '<call>'")),
+        (TAGS, '{"x": 1} is', {"calls": "json"}, (0, 8, "the JSON is not a call")),
         (UNMARKED, '{"x": 1} is', {"tools": [{"name": "f"}]}, None),
         (UNMARKED, "is", {"tools": [{"name": "f"}]}, None),
     ],

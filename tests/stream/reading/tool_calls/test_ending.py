@@ -51,14 +51,14 @@ F = [{"name": "f"}]
             '{"name": "f", "arguments": {"a": x} y',
             {"calls": "json", "policies": STRICT},
             "malformed_arguments",
-            "'x' begins no value in the call of 'f'; what follows is content",
+            "'x' begins no value in the call of 'f'; the text after it is content",
         ),
         (
             UNMARKED,
             '{"name": "f", "parameters": {"a": x} y',
             {"tools": F, "policies": STRICT},
             "malformed_arguments",
-            "'x' begins no value in the call of 'f'; what follows is content",
+            "'x' begins no value in the call of 'f'; the text after it is content",
         ),
     ],
 )
@@ -213,7 +213,7 @@ def test_list_arguments_are_reported_completely():
         parser.feed(char)
     parser.finish("stop")
     (issue,) = parser.issues
-    assert issue.detail == "the arguments of 'f' are no JSON object: '[1, 2]'"
+    assert issue.detail == "the arguments of 'f' are not an object: '[1, 2]'"
 
 
 @pytest.mark.parametrize("end", ["<|im_end|>", "\n<|im_end|>", "<|im_end|>\n"])

@@ -249,7 +249,7 @@ def test_empty_list_is_reported():
     parser = fed(LIST, "[CALLS][] x")
     assert "]" not in parser.message.content
     (issue,) = [issue for issue in parser.issues if issue.kind == "no_calls"]
-    assert issue.detail == "an empty list: '[CALLS][]'"
+    assert issue.detail == "the list of calls is empty: '[CALLS][]'"
 
 
 def test_nested_function_object_is_repaired():
@@ -443,13 +443,13 @@ def test_other_members_after_the_arguments_are_reported():
     parser = fed(fmt, '{"name": "f", "parameters": {}, "id": true}', tools=F)
     assert calls(parser) == [("f", "{}")]
     (issue,) = parser.issues
-    assert issue.detail == "left out beside the arguments of 'f': 'id: true'"
+    assert issue.detail == "not emitted in the call of 'f': 'id: true'"
 
 
 def test_repeated_unknown_member_is_reported():
     text = '<call>\n{"x": 1, "x": 2, "name": "f", "arguments": {}}\n</call>'
     (issue,) = fed(TAGS, text).issues
-    assert issue.detail == "left out beside the arguments of 'f': 'x: 1, x: 2'"
+    assert issue.detail == "not emitted in the call of 'f': 'x: 1, x: 2'"
 
 
 @pytest.mark.parametrize("tools", [None, [{"name": "f"}]])
@@ -464,7 +464,7 @@ def test_text_kept_as_content_is_not_reported_as_dropped():
         UNMARKED, text, tools=[{"name": "f"}], policies=Policies(malformed_arguments="strict")
     )
     broken, behind = parser.issues
-    assert broken.detail == "no comma in the call of 'f'; what follows is content"
+    assert broken.detail == "no comma in the call of 'f'; the text after it is content"
     assert (parser.message.content, behind.kind) == ("x} y", "text_after_tool_call")
 
 
@@ -495,7 +495,7 @@ def test_id_after_the_emitted_call_is_reported():
     parser = fed("hermes", '<tool_call>{"name": "f", "arguments": {}, "id": "abc"}</tool_call>')
     assert parser.message.tool_calls[0].id != "abc"
     assert [(one.kind, one.detail) for one in parser.issues] == [
-        ("late_id", "the call of 'f' was emitted before its id 'abc' came")
+        ("late_id", "the id 'abc' follows the call of 'f', which was already emitted")
     ]
     parser = fed("hermes", '<tool_call>{"id": "abc", "name": "f", "arguments": {}}</tool_call>')
     assert (parser.message.tool_calls[0].id, parser.issues) == ("abc", [])

@@ -261,7 +261,7 @@ def test_unclosed_type_breaks_the_call():
     fmt = in_tags(name_prefix="<a=", name_suffix=" is ", type_suffix=">", value_suffix="</a>")
     parser, _ = run(fmt, [f"<c><f=f><a=x is {'t' * 1000}>1</a></f></c>"])
     assert [one.status for one in parser.attempts] == ["broken"]
-    assert "the type of an argument that does not end" in parser.issues[0].detail
+    assert "the type of an argument has no end marker" in parser.issues[0].detail
 
 
 @pytest.mark.parametrize("cut", ["<", "<v"])

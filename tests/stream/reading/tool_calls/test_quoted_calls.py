@@ -113,7 +113,7 @@ def test_quotations_of_calls_are_safe_in_each_tagged_template(path, data):
 def test_unmatched_markers_in_a_value_are_counted(value, times):
     parser = fed(PLAIN, f"<c><f=f><a=x>{value}</a></f></c>")
     assert [json.loads(made) for _, made in calls(parser)] == [{"x": value}]
-    assert [issue.detail[:8] for issue in parser.issues] == [f"{times} times,"] * bool(times)
+    assert [issue.detail.split()[0] for issue in parser.issues] == [str(times)] * bool(times)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_text_between_arguments_is_dropped_and_reported(junk):
     assert calls(parser) == [("f", "{}")]
     (issue,) = parser.issues
     assert (issue.kind, issue.span) == ("repaired_arguments", (8, 8 + len(junk)))
-    assert issue.detail == f"left out between arguments: {junk!r}"
+    assert issue.detail == f"not emitted between arguments: {junk!r}"
     parser = fed(UNMARKED, f"<c><f=f>{junk}</", "length")
     assert parser.issues[0].detail == issue.detail
     assert [one.kind for one in parser.issues] == ["repaired_arguments", "truncated_call"]
@@ -107,7 +107,7 @@ def test_name_without_its_marker_is_not_an_argument():
     fmt = TWO_ENDS.replace(arguments={"escape_start": "<e>", "escape_end": "</e>"})
     parser = fed(fmt, "<c><f=f><a=x><e>v</e></a>y>1<a=z>1</a></f></c>")
     assert calls(parser) == [("f", '{"x": "v", "z": 1}')]
-    assert [one.detail for one in parser.issues] == ["left out between arguments: 'y>1'"]
+    assert [one.detail for one in parser.issues] == ["not emitted between arguments: 'y>1'"]
 
 
 @pytest.mark.parametrize(("reason", "whole"), [("stop", True), ("length", False)])

@@ -397,7 +397,7 @@ def test_missing_marker_after_a_name_is_reported(fmt, text, marker):
     (call,) = parser.message.tool_calls
     assert (call.complete, call.repaired, call.healed()) == (True, True, {"x": 1})
     (issue,) = parser.issues
-    assert issue.detail == f"{marker!r} is missing behind the name of 'f'"
+    assert issue.detail == f"{marker!r} is missing after the name of 'f'"
 
 
 @pytest.mark.parametrize("text", ["f", "f<｜tool▁sep｜>"])

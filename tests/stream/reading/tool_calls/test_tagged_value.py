@@ -133,8 +133,8 @@ TOOLS = [{"name": "f", "parameters": {"properties": KINDS}}]
         ('{"a": 1}', '{"a": 1}', ""),
         ('{"a": 1} \n ', '{"a": 1}', ""),
         ('{"a": "</a></f></c>"}', '{"a": "</a></f></c>"}', ""),
-        ('{"a": 1} z ', '{"a": 1}', "left out behind an argument: ' z '"),
-        ('{"a": 1}</a> z <a=y>2', '{"a": 1}, "y": 2', "left out between arguments: 'z '"),
+        ('{"a": 1} z ', '{"a": 1}', "not emitted after an argument: ' z '"),
+        ('{"a": 1}</a> z <a=y>2', '{"a": 1}, "y": 2', "not emitted between arguments: 'z '"),
         ('{"a": [1', '{"a": [1]}', "closed_brackets (1)"),
     ],
 )
@@ -205,7 +205,7 @@ def test_value_without_its_suffix_is_incomplete(behind, reason, status):
     assert [tried.status for tried in parser.attempts] == [status]
     (call,) = parser.message.tool_calls
     assert (call.healed(), call.complete) == ({"x": "v"}, False)
-    said = "an argument that does not end" if status == "broken" else "the output ends"
+    said = "an argument has no closing marker" if status == "broken" else "the output ends"
     assert said in parser.issues[0].detail
 
 
@@ -322,7 +322,7 @@ def test_each_text_marker_in_a_value_is_counted(fmt, text, times):
     parser = fed(fmt, before + function.name_suffix + text + behind)
     assert [one.complete for one in parser.message.tool_calls] == [True]
     assert kinds(parser) == ["ambiguous_marker"] * bool(times)
-    assert all(issue.detail.startswith(f"{times} times,") for issue in parser.issues)
+    assert all(issue.detail.startswith(f"{times} argument markers ") for issue in parser.issues)
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])

@@ -64,7 +64,9 @@ def test_no_word_of_calls_in_tags_is_lost(name, data, tools):
 def test_argument_after_an_escaped_string_is_not_dropped():
     parser = fed(ESCAPED, "<c><f=f><a=a><[x]></a> <a b>1</a><a=c>2</a></f></c>")
     assert calls(parser) == [("f", '{"a": "x", "c": 2}')]
-    assert [issue.detail for issue in parser.issues] == ["left out between arguments: '<a b>1</a>'"]
+    assert [issue.detail for issue in parser.issues] == [
+        "not emitted between arguments: '<a b>1</a>'"
+    ]
     parser = fed(ESCAPED, "<c><f=f><a=a><[x]></a></g><c><f=g><a=b>1</a></f></c>")
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [
         ("f", False),
