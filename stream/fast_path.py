@@ -72,7 +72,7 @@ class Feeder:
         window: the window that the sub-parsers read.
         sink: receives the text that the sub-parsers emit.
         steps: the sub-parsers.
-        record: receives each chunk unchanged; None to record nothing.
+        record: receives each chunk unchanged. None: chunks are not recorded.
     """
 
     __slots__ = (
@@ -112,14 +112,14 @@ class Feeder:
         self._alert = record is not None
         self._passed: list[str] = []
         self._path: FastPath = CLOSED
-        # The lane to the open part; None while the fast path is closed.
+        # The lane to the open part, None while the fast path is closed.
         self._lane: Lane | None = None
         # The tail that may become a marker: it is not in the window while a lane is open.
         self._held = ""
 
     def _read(self, text: str | bytes) -> list[Delta]:  # noqa: PLR0915 - calls cost more
         """Read a chunk that did not bypass, and return its deltas."""
-        # `isascii` first, because it is a flag of the string; `is_whole` searches.
+        # `isascii` first, because it reads a flag of the string while `is_whole` searches.
         if type(text) is not str or self._alert or not (text.isascii() or is_whole(text)):
             text = self._decode(text)
         window, lane = self._window, self._lane
@@ -142,7 +142,7 @@ class Feeder:
                 passed.append(chunk)
                 if lane.spell is not None:
                     chunk = lane.spell(chunk)
-                # An empty delta carries nothing, but the text is noted either way.
+                # An empty delta would be useless, but the text is noted either way.
                 return [self._open[-1](chunk)] if chunk else []
             # The tail is read as a part of this chunk, so it must not be fed twice.
             self._held, text = "", chunk
@@ -172,7 +172,7 @@ class Feeder:
         if waiter is not None and waiter.step is not None:
             try:
                 read = waiter.step(window)
-                # Nothing was read, so neither the lane nor the message can have changed.
+                # No text was read, so neither the lane nor the message can have changed.
                 if read == "" and waiter.lane is None and not builder.out:
                     return []
             except Exception as error:  # noqa: BLE001 - as in `_resume`
@@ -295,8 +295,8 @@ class Feeder:
         ids = self._sink.ids
         if ids is not None and ids.busy:
             raise UsageError(
-                "the id factory called feed() or finish() of the parser that called it; it must "
-                "only return an id, so feed the parser after feed() has returned"
+                "the id factory called feed() or finish() of its own parser: it must only return "
+                "an id. Feed the parser after feed() has returned"
             )
 
     def _decode(self, chunk: str | bytes) -> str:

@@ -63,6 +63,7 @@ NATURAL: Mapping[str, str] = {
 }
 """The reasons of a turn that ended by itself, and the engines that report them."""
 
+# A truncated turn may lack an argument, so its last call is complete only if it was closed.
 CUT: Mapping[str, str] = {
     "length": "OpenAI, vLLM, SGLang, Text Generation Inference",
     "limit": "llama.cpp",
@@ -81,6 +82,7 @@ CUT: Mapping[str, str] = {
 }
 """The reasons of a truncated turn, and the engines that report them."""
 
+# A filter may stop the model within a call, so this is a kind of truncation.
 FILTERED: Mapping[str, str] = {
     "content_filter": "OpenAI",
     "content_filtered": "Amazon Bedrock",
@@ -94,6 +96,7 @@ FILTERED: Mapping[str, str] = {
 }
 """The reasons of a turn truncated by a filter or a refusal, and the engines that report them."""
 
+# A failure may stop the engine at any token, so this is a kind of truncation too.
 FAILED: Mapping[str, str] = {
     "abort": "vLLM, SGLang",
     "aborted": "",
@@ -107,6 +110,7 @@ FAILED: Mapping[str, str] = {
 
 How = Literal["natural", "cut", "filtered", "failed", "unknown"]
 
+# One mapping, so that a reason is classified with one look-up.
 HOW: Mapping[str, How] = {
     **dict.fromkeys(NATURAL, "natural"),
     **dict.fromkeys(CUT, "cut"),
@@ -122,10 +126,11 @@ def reason_text(reason: Any) -> str | None:
         reason: a string, an object with the string as its `type`, or None.
 
     Raises:
-        UsageError: `reason` is none of these.
+        UsageError: `reason` has another type.
     """
     if reason is None or isinstance(reason, str):
         return reason
+    # SGLang's object has the string as its `type`, and an empty one counts as unknown.
     # An object without a `type` is the caller's mistake, so it raises instead of being unknown.
     if isinstance(reason, Mapping) and (not reason or "type" in reason):
         return reason_text(reason.get("type"))
@@ -140,7 +145,7 @@ def stop_text(stop_reason: Any, reason: Any = None) -> str | int | None:
 
     Args:
         stop_reason: a stop string, a token id or None.
-        reason: the finish reason. If `stop_reason` is None, the `matched` of SGLang's object is
+        reason: the finish reason. Without a `stop_reason`, the `matched` of SGLang's object is
             returned.
 
     Raises:

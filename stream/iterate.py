@@ -40,8 +40,8 @@ def parse(
     Args:
         text: the response.
         fmt: the wire format of the model, or the name of a built-in format.
-        finish_reason: the engine's finish reason; see `StreamParser.finish`.
-        stop_reason: the engine's stop string or token id; see `StreamParser.finish`.
+        finish_reason: the engine's finish reason (see `StreamParser.finish`).
+        stop_reason: the engine's stop string or token id (see `StreamParser.finish`).
         options: the options of `StreamParser`.
 
     Returns:
@@ -51,6 +51,7 @@ def parse(
         UsageError: an argument is invalid.
         MalformedOutput: the response violates a policy that is "error".
     """
+    # Fed as a stream of one chunk, so that the result never differs from that of a stream.
     parser = StreamParser(fmt, **options)
     parser.feed(text)
     parser.finish(finish_reason, stop_reason=stop_reason)
@@ -85,6 +86,7 @@ def iter_deltas(
     Raises:
         UsageError: an argument is invalid.
     """
+    # Not a generator function, because its arguments would be checked at the first chunk only.
     return DeltaIterator(StreamParser(fmt, **options), texts, finish_reason, stop_reason)
 
 
@@ -96,7 +98,18 @@ def aiter_deltas(
     stop_reason: WhereStopped = None,
     **options: Any,
 ) -> AsyncDeltaIterator:
-    """Iterate over the deltas of asynchronous chunks; see `iter_deltas`."""
+    """Iterate over the deltas of asynchronous chunks.
+
+    Args:
+        texts: the chunks of the response.
+        fmt: see `iter_deltas`.
+        finish_reason: see `iter_deltas`.
+        stop_reason: see `iter_deltas`.
+        options: see `iter_deltas`.
+
+    Raises:
+        UsageError: an argument is invalid.
+    """
     return AsyncDeltaIterator(StreamParser(fmt, **options), texts, finish_reason, stop_reason)
 
 
@@ -122,6 +135,7 @@ class DeltaIterator:
     ) -> None:
         _check_chunks(texts, Iterable, "iter_deltas")
         self.parser = parser
+        # Kept, because `close` must close the iterator and not the iterable.
         self._texts = iter(texts)
         self._deltas = _deltas(parser, self._texts, finish_reason, stop_reason)
 
@@ -153,9 +167,11 @@ class AsyncDeltaIterator:
     ) -> None:
         _check_chunks(texts, AsyncIterable, "aiter_deltas")
         self.parser = parser
+        # Kept, because `aclose` must close the iterator and not the iterable.
         self._texts = aiter(texts)
         self._deltas = _async_deltas(parser, self._texts, finish_reason, stop_reason)
 
+    # A loop uses the generator itself, because `__anext__` would add one call to each delta.
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self._deltas
 
@@ -194,12 +210,14 @@ async def _async_deltas(
 ) -> AsyncGenerator[Delta, None]:
     try:
         async for text in texts:
+            # An asynchronous generator cannot use `yield from`.
             for delta in parser.feed(text):
                 yield delta
     # `BaseException`, because a cancelled task raises `CancelledError` in here.
     except BaseException:
         await _aclose(texts)
         raise
+    # Called only now, because an engine knows the reasons only after the last chunk.
     for delta in parser.finish(_called(finish_reason), stop_reason=_called(stop_reason)):
         yield delta
 
@@ -240,6 +258,7 @@ def _close(texts: object) -> None:
 
 
 async def _aclose(texts: object) -> None:
+    # Asynchronous generators have `aclose`, while the streams of clients may have `close`.
     close = getattr(texts, "aclose", None) or getattr(texts, "close", None)
     if callable(close):
         # A `close` method may be a coroutine function or a plain one.

@@ -54,10 +54,11 @@ def called_without_marker(fmt: WireFormat, tools: Collection[str], content: str,
             for variant in (fmt, _without_inner_markers(fmt)):
                 message = read(variant, opener + rest)
                 call = next(iter(message.tool_calls), None)
-                # A name alone proves nothing, because any text may mention a tool.
+                # A name alone is not enough, because any text may mention a tool.
                 if call and not message.content and len(call.arguments) > len("{"):
                     if call.name in tools:
                         return call.name
+    # Some models write calls in one of two forms.
     other = other_form(fmt)
     return called_without_marker(other, tools, content, read) if other else ""
 

@@ -70,8 +70,9 @@ class TurnParser(Feeder):
             check_id_factory(id_factory)
         kept: Recording | None = None
         if record:
-            # A replay must give each call the id that it had.
+            # A replay must give each call its old id, and a fork continues with the same ids.
             ids = id_factory if isinstance(id_factory, ReplayedIds) else ReplayedIds(id_factory, [])
+            # A `TokenParser` records its prompt itself, as text or as ids.
             kept = Recording(asked or request, "" if asked else prompt, ids)
             id_factory = ids
         fmt = request.fmt
@@ -81,6 +82,7 @@ class TurnParser(Feeder):
         # Only a removed code block needs the offset, and a lambda costs time.
         offset = (lambda: window.offset) if request.unwraps else None
         sink = Sink(request.rules, offset, builds)
+        # Only calls that look like text must be compared with the text around them.
         if request.tables.like_text and request.collect:
             sink.beside = Beside()
         steps = assistant_turn(Reading(window, sink, request.tables))
@@ -109,7 +111,7 @@ class TurnParser(Feeder):
         A call is complete if its arguments are complete, whatever the reason. Engines leave out the
         string at which they stop. So after a natural end the last closer, or a part of it, may be
         missing. If an argument may be missing with the closer, the issue `missing_closer` is
-        reported. If `reason` is None, the closer must be present.
+        reported. Without a `reason`, the closer must be present.
 
         Args:
             reason: the engine's finish reason, None if it is unknown. "stop", "eos_token",
@@ -136,6 +138,7 @@ class TurnParser(Feeder):
         if self._record is not None:
             self._record.reasons.append((text, stop))
         sink = self._sink
+        # Set before the last text is read, because the readers check for missing closers.
         sink.stop = self._as_read(stop)
         ended = how_it_ended(text)
         sink.natural = ended == "natural"
@@ -161,7 +164,7 @@ class TurnParser(Feeder):
         return stop if isinstance(stop, str) else ""
 
     def _reason(self, text: str | None, *, cut: bool) -> FinishReason:
-        """Return the finish reason of the turn; `text` is the engine's."""
+        """Return the finish reason of the turn, given that of the engine."""
         sink = self._sink
         # Without an engine's reason, only the text itself shows that it was truncated.
         unended = sink.has_issue("truncated_call") or (
@@ -215,27 +218,27 @@ class TurnParser(Feeder):
         Raises:
             UsageError: the parser was made with `collect=False`.
         """
+        # Bypassing chunks are missing in the message until they are settled.
         self._settle()
         return self._sink.message()
 
     @property
     def finish_reason(self) -> FinishReason | None:
-        """The finish reason: "stop", "tool_calls" or "length"; None before `finish`.
+        """The finish reason: "stop", "tool_calls", "length", or None before `finish`.
 
-        "tool_calls" means that the turn ended by itself and has calls; "length", that it was
-        truncated.
+        "tool_calls" is a natural end of a turn with calls. "length" is a truncated turn.
         """
         return self._finish_reason
 
     @property
     def issues(self) -> list[Issue]:
-        """The issues so far; see `Issue`."""
+        """The issues so far (see `Issue`)."""
         # A copy, because the caller may keep it while the parser goes on.
         return list(self._sink.issues)
 
     @property
     def attempts(self) -> list[Attempt]:
-        """All calls begun so far, in order, each with its status; see `Attempt`."""
+        """All calls begun so far, in order, each with its status (see `Attempt`)."""
         return list(self._sink.attempts)
 
     @property
@@ -271,13 +274,14 @@ class TurnParser(Feeder):
         return " > ".join(names) or "end"
 
     def __repr__(self) -> str:
+        # The window is not up to date while chunks bypass.
         self._settle()
         return f"<{type(self).__name__} at {self._window.offset}: {self.where()}>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         # A copy would share the sub-parsers with its original, and break both.
         raise UsageError(
-            "a parser cannot be copied or pickled; make it with record=True, and use fork(), or "
+            "a parser cannot be copied or pickled: make it with record=True, and use fork(), or "
             f"snapshot() and {type(self).__name__}.restore() for another process"
         )
 
@@ -296,23 +300,23 @@ class StreamParser(TurnParser):
             built-in format, e.g. "hermes". One format may be shared by any number of parsers.
         tools: the tools of the request, in any shape that `Tools` accepts. None: any name may be
             called. []: tool syntax is plain text. In formats with unmarked calls, only the names of
-            the tools distinguish calls from an answer of the same form. If `tools` is None in such
-            a format, calls count only if they are spelled exactly as in the format and fill a part
-            of the turn, from one marker to the next. The parser buffers that part until it ends.
+            the tools distinguish calls from an answer of the same form. In these formats with None,
+            calls count only if they are spelled exactly as in the format and fill a part of the
+            turn, from one marker to the next. The parser buffers that part until it ends.
         prompt: the rendered prompt, or any tail of it with the generation prompt. The text after
             the last header of the assistant's turn sets the initial state: an opened or closed
             reasoning section, or the beginning of an answer. The prompt is not emitted, except for
             a call that it began. If the prompt has no header, only the format's own generation
             prompt at its very end sets the state. The same applies if the header of another format
             follows, because then a user wrote the header. Otherwise the prompt is ignored, and the
-            issue `no_header` is reported. If there is no prompt, or it is ignored, the format's
+            issue `no_header` is reported. If the prompt is missing or ignored, the format's
             generation prompt is used. Half a character in the prompt counts as U+FFFD.
-        tool_choice: "auto" or None; "none" (tool syntax is plain text); "required" or "any"; or a
+        tool_choice: "auto" or None, "none" (tool syntax is plain text), "required" or "any", or a
             tool choice object of OpenAI or Anthropic with one function or the allowed functions. A
             response that does not comply is reported as an issue.
         parallel_tool_calls: if False, `Policies.extra_calls` applies to a second call.
-        reasoning: "separate" (own deltas); "inline" (in the content, always between `<think>` and
-            `</think>`); "raw" (in the content, as the model wrote it).
+        reasoning: "separate" (own deltas), "inline" (in the content, always between `<think>` and
+            `</think>`) or "raw" (in the content, as the model wrote it).
         policies: how to handle malformed output.
         response_schema: the JSON Schema that was requested for the content. JSON at the start of
             the turn is then content, even in formats with unmarked calls, unless a call is

@@ -31,13 +31,13 @@ NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
 """Policies that read earlier text of the message."""
 
 
-# Not frozen, because that would triple its cost; no instance is ever changed.
+# Not frozen, because that would triple its cost, but no instance is ever changed.
 @dataclass(slots=True)
 class Request:
     """The arguments of a `StreamParser` except the prompt, and the values derived from them.
 
-    `StreamParser` describes the arguments. Parsers with the same arguments share a request; see
-    `request_for`.
+    `StreamParser` describes the arguments. Parsers with the same arguments share a request (see
+    `request_for`).
 
     Raises:
         UsageError: an argument is invalid.
@@ -81,6 +81,7 @@ class Request:
         # The default is tested first, because reading a choice costs more.
         if self.tool_choice != "auto":
             choice = read_choice(self.tool_choice, schemas)
+        # None accepts any name, but an empty list has no function to call.
         self.has_calls = choice.mode != "none" and (schemas is None or len(schemas) > 0)
         self.required = choice.mode == "required"
         # "raw" must emit the response unchanged, code blocks too.
@@ -98,6 +99,7 @@ class Request:
             self.policies,
             schemas,
             choice.allowed,
+            # Only JSON calls may omit the name of the function.
             (choice.function or "") if self.calls == "json" else "",
             self.parallel_tool_calls,
             self.reasoning,
@@ -108,6 +110,7 @@ class Request:
     def _check_calls(self, choice: Choice) -> None:
         if self.calls != "json":
             raise UsageError(f'calls must be "format" or "json", not {self.calls!r}')
+        # Refused, because the turn would otherwise have no calls without any issue.
         if not self.has_calls:
             why = 'tool_choice="none"' if choice.mode == "none" else "tools=[]"
             raise UsageError(
@@ -115,6 +118,7 @@ class Request:
             )
 
     def _marker_tables(self) -> MarkerTables:
+        # The server's JSON replaces the format's own calls.
         if self.calls == "json":
             return marker_tables(self.fmt, calls=True, constrained=True)
         tables = marker_tables(self.fmt, calls=self.has_calls)
@@ -143,7 +147,7 @@ def request_for(
     """Return the `Request` of these arguments, the last one of the format if they are the same.
 
     A server makes a parser for each request, nearly always with the same objects. Objects that the
-    caller may change, such as a list of tools or a mapping, are read again each time.
+    caller may change, e.g. a list of tools or a mapping, are read again each time.
     """
     derived = fmt.derived
     last: Request | None = derived.last_request
@@ -184,15 +188,17 @@ def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
     depend on the original prompt.
     """
     reasoning = fmt.reasoning
-    # Without reasoning there is no section to close; channels have their own headers.
+    # Without reasoning markers a section cannot be open, and channels have headers instead.
     if not fmt.derived.has_reasoning or fmt.derived.has_channels:
         return fmt, ""
     header, both = next(iter(fmt.turn.headers), ""), f"{reasoning.start}{reasoning.end}"
+    # The shortest prompt that opens and closes the reasoning section.
     if header:
         return fmt, header + both
     if not reasoning.start.strip():
-        # Without a header, no prompt can close such a section, so the format loses it instead.
+        # Without a header and an opening marker, no prompt can close the section.
         return fmt.replace(reasoning=ReasoningFormat()), ""
+    # Without a header, only the format's own generation prompt sets the state.
     return fmt.replace(turn={"generation_prompt": both}), both
 
 

@@ -36,6 +36,7 @@ Chunk = str | bytes | tuple[int, ...]
 
 # Increased with each incompatible change, so that an old process refuses a new document.
 VERSION = 1
+# Taken from the class, so that a new option is recorded too.
 OPTIONS = tuple(field.name for field in fields(Request) if field.init and field.name != "fmt")
 
 
@@ -99,6 +100,7 @@ class Recording:
         }
         if tokens is not None:
             document["tokens"] = tokens
+        # Mappings of other types than dict need a conversion for `json`.
         try:
             return json.dumps(document, default=_plain, separators=(",", ":"))
         except (TypeError, ValueError) as error:
@@ -120,7 +122,7 @@ class Recording:
         record, tokens = cls.read(text, id_factory)
         if tokens is not None:
             raise UsageError(
-                "the snapshot is of a TokenParser; use TokenParser.restore(snapshot, vocabulary)"
+                "the snapshot is of a TokenParser: use TokenParser.restore(snapshot, vocabulary)"
             )
         return record
 
@@ -139,11 +141,13 @@ class Recording:
             options = {name: document["options"][name] for name in OPTIONS}
             options["policies"] = Policies(**options["policies"])
             fmt = WireFormat.from_json(json.dumps(document["format"]))
+            # Recorded ids first, because a client may have received them.
             ids = ReplayedIds(id_factory, list(document["ids"]))
             prompt = document["options"]["prompt"]
             record = cls(Request(fmt=fmt, **options), prompt, ids)
             record.chunks += map(_from_json, document["chunks"])
             if document["finish"]:
+                # The stop reason is optional.
                 reason, stop = (*document["finish"], None)[:2]
                 record.reasons.append((_reason(reason), stop_text(stop)))
         except UsageError:
@@ -155,16 +159,19 @@ class Recording:
 
 def _check(version: object) -> None:
     if version != VERSION:
-        raise UsageError(f"the snapshot has version {version!r}; this release reads {VERSION}")
+        raise UsageError(f"the snapshot has version {version!r}, but this release reads {VERSION}")
 
 
 def _to_json(chunk: Chunk) -> str | tuple[int, ...] | dict[str, str]:
+    # JSON has no bytes, and their text is unknown, because a chunk may end within a character.
     return {"bytes": b64encode(chunk).decode()} if isinstance(chunk, bytes) else chunk
 
 
 def _from_json(chunk: Any) -> Chunk:
+    # `index` refuses floats, which `int` would round.
     if isinstance(chunk, list):
         return tuple(map(index, chunk))
+    # Validated, because the decoder ignores invalid characters by default.
     return chunk if isinstance(chunk, str) else b64decode(chunk["bytes"], validate=True)
 
 

@@ -31,7 +31,7 @@ class Suggestion:
     Attributes:
         name: the name of the format.
         calls: the number of calls that the format finds in the response.
-        evidence: the markers of the format in the response; empty for unmarked calls.
+        evidence: the markers of the format in the response, empty for unmarked calls.
         also: the names of other formats that read the response alike.
     """
 
@@ -85,6 +85,7 @@ def suggest_formats(text: str) -> list[Suggestion]:
     for one in known:
         # Unmarked calls start with a bracket, so other text needs no parse.
         unmarked = one.format.derived.unmarked_calls and _begins_with_bracket(text, one.format)
+        # Other formats are not tried, because a parse costs much more than the search.
         if unmarked or found.intersection(one.markers):
             alike.setdefault(_syntax(one.format), []).append(one)
     made = [_suggestion(text, found, group) for group in alike.values()]
@@ -96,6 +97,7 @@ def suggest_formats(text: str) -> list[Suggestion]:
 
 def _begins_with_bracket(text: str, fmt: WireFormat) -> bool:
     """Return True if a turn starts with a bracket, apart from its header."""
+    # A recorded response may start with the header of the turn.
     for header in fmt.turn.headers:
         text = text.removeprefix(header.strip())
     return text.lstrip().startswith(("{", "["))
@@ -107,6 +109,7 @@ def _suggestion(text: str, found: set[str], group: list[_Known]) -> Suggestion:
     exact = {one.name: sum(marker in text for marker in one.written) for one in group}
     best = max(group, key=lambda one: exact[one.name])
     message = parse(text, best.format)
+    # A dict, because the order is that of the format, without duplicates.
     evidence = dict.fromkeys(marker for marker in best.markers if marker in found)
     return Suggestion(
         name=best.name,
@@ -136,19 +139,20 @@ def call_markers() -> dict[str, tuple[str, ...]]:
 
 
 def _openings(fmt: WireFormat) -> Sequence[str]:
-    """Return the markers that start a call or a part of one, without those of reasoning."""
+    """Return the markers that start a call or a part of one, except for reasoning markers."""
     channels, arguments = fmt.channels, fmt.arguments
     found = [channels.start, channels.channel, channels.message, channels.constrain]
     found += [*fmt.derived.openers, fmt.code.start]
+    # Only tagged calls have markers around their arguments.
     if fmt.derived.is_tagged:
         found += [fmt.function.name_suffix, arguments.name_prefix]
         found += [arguments.value_prefix, fmt.call_id.prefix]
-    # Markers of one or two characters, such as brackets, occur in any text.
+    # Markers of one or two characters, e.g. brackets, occur in any text.
     return [text for text in found if len(text.strip()) > 2]
 
 
 def _standing(text: str, literals: Markers) -> set[str]:
-    """Return the markers contained in the text, including those within other markers."""
+    """Return the markers contained in the text, including markers within other markers."""
     found: set[str] = set()
     pos = 0
     while True:
@@ -163,7 +167,7 @@ def _standing(text: str, literals: Markers) -> set[str]:
 
 def _syntax(fmt: WireFormat) -> object:
     """Return a key that is equal for formats that read calls alike."""
-    # A parser accepts any whitespace at markers, so it is no difference.
+    # A parser accepts any whitespace at markers, so formats may differ in it.
     groups = (fmt.tools, fmt.function, fmt.arguments, fmt.call_id, fmt.channels, fmt.code)
     values = [getattr(group, part.name) for group in groups for part in fields(group)]
     return tuple(value.strip() if isinstance(value, str) else value for value in values)

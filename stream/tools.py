@@ -59,12 +59,13 @@ SCHEMA_KEYS = (
 # Read one by one, because objects with slots or properties have no `__dict__` to copy.
 ATTRIBUTES = ("type", "function", *DECLARATIONS, "name", "description", "strict", *SCHEMA_KEYS)
 
-# A tool with such a key would otherwise be read as one without arguments.
+# Refused, because the tool would otherwise be read as one without arguments.
 LIKE_A_SCHEMA = re.compile(
     "(?!out|return|response).*(schema|param|input|arguments|properties)|(.*_)?args", re.IGNORECASE
 )
 """A pattern of unknown keys that probably hold the schema of the arguments."""
 
+# "any" is Anthropic's name of "required".
 MODES: dict[Any, Literal["auto", "none", "required"]] = {
     "auto": "auto",
     "none": "none",
@@ -86,7 +87,7 @@ class Tools(Sequence[Mapping[str, Any]]):
     Args:
         tools: a list of tools in the shape of OpenAI, Anthropic, MCP or Gemini, as mappings or as
             objects, their schemas as mappings or as JSON text. Tools of another `type` than
-            "function", such as "web_search", are left out, because no response calls them. The same
+            "function", e.g. "web_search", are left out, because no response calls them. The same
             tool given twice counts once.
 
     Raises:
@@ -142,10 +143,12 @@ class Tools(Sequence[Mapping[str, Any]]):
     def __repr__(self) -> str:
         return f"<Tools: {', '.join(self._functions) or 'none'}>"
 
+    # Without this, a copy would call `__new__` without its argument.
     def __reduce__(self) -> tuple[type[Tools], tuple[list[Mapping[str, Any]]]]:
         return Tools, (list(self),)
 
     def _openai(self, name: str) -> dict[str, Any]:
+        # A copy, so that a caller cannot change the tools.
         return {"type": "function", "function": _copied(name, self._functions[name])}
 
 
@@ -162,6 +165,7 @@ class Schemas(Mapping[str, Any]):
         self._read: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
+        # Kept, because a turn may have several calls of one function.
         if name not in self._read:
             self._read[name] = _json_schema(self._functions[name].get("parameters"))
         return self._read[name]
@@ -181,7 +185,7 @@ class Choice:
     """A tool choice.
 
     Attributes:
-        mode: "auto": the model may call a tool; "none": it must not; "required": it must.
+        mode: "auto" if the model may call a tool, "none" if it must not, "required" if it must.
         function: the one function that the model must call, None for any.
         allowed: the functions that the model may call, None for all.
     """
@@ -191,12 +195,13 @@ class Choice:
     allowed: frozenset[str] | None = None
 
 
+# Made once, because nearly all requests have one of these choices.
 CHOICES = {word: Choice(mode) for word, mode in [*MODES.items(), (None, MODES["auto"])]}
 AUTO = CHOICES["auto"]
 
 
 def read_tools(tools: Any) -> Tools:
-    """Read the tools of a request without a copy; their schemas are read on first use.
+    """Read the tools of a request without a copy, and their schemas on first use.
 
     Raises:
         UsageError: see `Tools`.
@@ -236,7 +241,7 @@ def _read(tools: Any) -> dict[str, Mapping[str, Any]]:
             name = function["name"]
             if name in found and _differ(found[name], function):
                 raise UsageError(
-                    f"tool {name!r} is given twice with different schemas; give each tool once"
+                    f"tool {name!r} is given twice with different schemas: give each tool once"
                 )
             found[name] = function
     return found
@@ -267,6 +272,7 @@ def read_choice(tool_choice: Any, names: Collection[str] | None) -> Choice:
         words = '"auto", "none", "required", "any" or a tool choice object'
         raise UsageError(f"tool_choice must be {words}, not {tool_choice!r}")
     kind = choice.get("type")
+    # Anthropic writes each mode as an object.
     if isinstance(kind, str) and kind in CHOICES:
         return CHOICES[kind]
     if kind == "allowed_tools":
@@ -294,12 +300,13 @@ def _allowed(choice: Mapping[str, Any], names: Collection[str] | None) -> Choice
     for at, tool in enumerate(tools):
         one = _plain(tool)
         kind, name = (one.get("type"), _chosen(one)) if one is not None else (None, None)
-        # A tool of the server, such as a web search, is never called in a response.
+        # A tool of the server, e.g. a web search, is never called in a response.
         if isinstance(kind, str) and kind != "function":
             continue
         if name is None:
             raise UsageError(
-                f"an allowed tool must have the form {CHOICE_FORM}; tools[{at}] is {_shown(tool)}"
+                f"an allowed tool must have the form {CHOICE_FORM}, "
+                f"but tools[{at}] is {_shown(tool)}"
             )
         _check_name(name, names)
         allowed.add(name)
@@ -329,7 +336,7 @@ def _check_list(tools: object) -> None:
     # Not an iterator, which can be read only once and has no length.
     if not isinstance(tools, Collection) or isinstance(tools, (str, bytes, *MAPPING)):
         kind = type(tools).__name__
-        advice = "; convert it to a list" if isinstance(tools, Iterator) else ""
+        advice = ": convert it to a list" if isinstance(tools, Iterator) else ""
         raise UsageError(f"tools must be a list of tools, not {kind}{advice}")
 
 
@@ -337,13 +344,13 @@ def _functions(tool: object, at: int) -> Sequence[Mapping[str, Any]]:
     """Return the functions of a tool in OpenAI's shape, none for tools of other types."""
     plain = _plain(tool)
     if plain is None:
-        raise UsageError(f"a tool must have the form {FORM}; tools[{at}] is {_shown(tool)}")
+        raise UsageError(f"a tool must have the form {FORM}, but tools[{at}] is {_shown(tool)}")
     # One tool of Gemini has any number of functions.
     for key in DECLARATIONS:
         if key in plain:
             declared = plain[key] or ()
             if not isinstance(declared, LIST):
-                raise UsageError(f"{key} must be a list; tools[{at}] is {_shown(tool)}")
+                raise UsageError(f"{key} must be a list, but tools[{at}] is {_shown(tool)}")
             return [_function(_plain(one), one, at) for one in declared]
     kind = plain.get("type")
     # "custom" is a function for Anthropic, but a tool that takes any text for OpenAI.
@@ -358,26 +365,28 @@ def _functions(tool: object, at: int) -> Sequence[Mapping[str, Any]]:
     # A type of JSON Schema means that a bare schema was given instead of a tool.
     if isinstance(kind, str) and kind.upper() not in TYPES:
         return ()
-    raise UsageError(f"a tool must have the form {FORM}; tools[{at}] is {_shown(tool)}")
+    raise UsageError(f"a tool must have the form {FORM}, but tools[{at}] is {_shown(tool)}")
 
 
 def _function(function: Mapping[str, Any] | None, tool: object, at: int) -> Mapping[str, Any]:
     """Return a function with its schema under "parameters" as a mapping."""
     name = function.get("name") if function is not None else None
     if function is None or not isinstance(name, str) or not name:
-        raise UsageError(f"a tool must have the form {FORM}; tools[{at}] is {_shown(tool)}")
+        raise UsageError(f"a tool must have the form {FORM}, but tools[{at}] is {_shown(tool)}")
     keys = [key for key in SCHEMA_KEYS if key in function]
     if not keys:
         odd = [key for key in function if LIKE_A_SCHEMA.match(str(key))]
         if odd and function[odd[0]] is not None:
             advice = f'put the schema of its arguments under "parameters", not {odd[0]!r}'
-            raise UsageError(f"tool {name!r} has an unknown shape; {advice}")
+            raise UsageError(f"tool {name!r} has an unknown shape: {advice}")
         return function
+    # A null schema counts only if no other key has a schema.
     key = next((key for key in keys if function[key] is not None), keys[0])
     given = function[key]
     schema = _schema(name, given)
     if key == "parameters":
         return {**function, key: schema}
+    # Other members of Anthropic's, MCP's and Gemini's tools have no meaning in OpenAI's shape.
     described = {"name": name, "description": function.get("description"), "parameters": schema}
     described["strict"] = function.get("strict")
     return {key: value for key, value in described.items() if value is not None}
@@ -391,9 +400,11 @@ def _schema(name: str, given: Any) -> Mapping[str, Any] | None:
     if isinstance(given, str):
         try:
             schema = json.loads(given)
+        # Reported below together with other invalid schemas.
         except (ValueError, RecursionError):
             schema = None
     else:
+        # A pydantic class has a schema of its own, while an object of a client is dumped.
         dump = "model_json_schema" if isinstance(given, type) else "model_dump"
         schema = getattr(given, dump)() if hasattr(given, dump) else None
     if not isinstance(schema, MAPPING):
@@ -424,7 +435,7 @@ def _copied(name: str, function: Mapping[str, Any]) -> dict[str, Any]:
     try:
         copied: dict[str, Any] = _own(function)
     except RecursionError:
-        raise UsageError(f"tool {name!r} is nested too deeply; flatten its schema") from None
+        raise UsageError(f"tool {name!r} is nested too deeply: flatten its schema") from None
     if "parameters" in copied:
         copied["parameters"] = _json_schema(copied["parameters"])
     return copied
@@ -457,7 +468,7 @@ def _json_schema(schema: Any, gemini: bool = False) -> Any:
     """
     try:
         return _translated(schema, gemini)
-    # The parser needs no deeply nested parts, so a call must not fail because of them.
+    # Returned unchanged, so that a schema nested too deeply does not raise here.
     except RecursionError:
         return schema
 
@@ -474,13 +485,15 @@ def _translated(schema: Any, gemini: bool) -> Any:
     for word, value in schema.items():
         key = word
         if gemini:
-            # Gemini's objects dump unset members as null, which JSON Schema does not allow.
+            # Dumped objects have null for unset members, which JSON Schema does not allow.
             if value is None:
                 continue
+            # Gemini's clients also spell keywords in snake case.
             key = re.sub("_([a-z])", lambda found: found[1].upper(), word)
         if key in VALUES:
             made[key] = value
         elif key in NAMED and isinstance(value, MAPPING):
+            # A property may have the name of a keyword, so names are kept.
             made[key] = {name: _translated(one, gemini) for name, one in value.items()}
         else:
             made[key] = _translated(value, gemini)
@@ -505,6 +518,7 @@ def _translate_words(schema: dict[str, Any]) -> dict[str, Any]:
         if isinstance(schema.get("enum"), list):
             schema["enum"] = [*schema["enum"], None]
     for key in COUNTS & schema.keys():
+        # `isdigit` alone accepts characters like "²", which `int` refuses.
         if isinstance(schema[key], str) and schema[key].isascii() and schema[key].isdigit():
             schema[key] = int(schema[key])
     return schema

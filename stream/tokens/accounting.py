@@ -65,6 +65,7 @@ def token_counts(roles: Iterable[TokenRole]) -> dict[TokenRole, int]:
     2
     """
     counts = Counter(roles)
+    # All roles, so that a caller needs no default.
     return {role: counts[role] for role in ROLES}
 
 
@@ -85,7 +86,7 @@ def part_values(message: Message, values: Sequence[Value]) -> list[list[Value]]:
     for part in message.parts:
         if part.tokens is None:
             raise UsageError(
-                "this message has no token spans: it must come from a TokenParser with spans=True"
+                "this message has no token spans: it must be made by a TokenParser with spans=True"
             )
         cut.append(list(values[slice(*part.tokens)]))
     return cut
@@ -128,6 +129,7 @@ class DeltaTokens:
             start, end = delta.tokens or (0, 0)
             # Earlier tokens have been counted, for a previous delta or for no delta.
             start = max(start, self._next) if start < end else self._next
+            # The last token is counted now, even if the next delta has the rest of its text.
             self._next = max(end, start)
             made.append((delta, (start, self._next)))
         return made
@@ -161,6 +163,7 @@ def openai_logprobs(
     def entry(id: int, logprob: float) -> dict[str, Any]:
         token = vocabulary[id]
         text = token.decode(errors="replace")
+        # The bytes are exact, so that clients can join the parts of a character.
         return {"token": text, "logprob": logprob, "bytes": list(token)}
 
     entries = []

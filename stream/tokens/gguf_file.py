@@ -24,7 +24,7 @@ SCALARS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIifBQqd", strict=T
 NUMBER = "Q"
 """The `struct` letter of lengths and counts."""
 
-# Limited, because a crafted file could nest arrays without end.
+# Limited, because a crafted file could exceed the recursion limit.
 DEEPEST = 4
 
 MAGIC = b"GGUF"
@@ -59,14 +59,17 @@ def read_gguf(path: Path, keys: Container[str]) -> dict[str, Any]:
     Raises:
         UsageError: the file cannot be read, or is not a GGUF file.
     """
+    # Mapped, because the file has gigabytes of weights.
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _Reader(data).read(keys)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
+    # A length beyond the end of the file raises any of these.
     except (EOFError, OverflowError, struct_error) as error:
         words = f"its metadata ends at byte {path.stat().st_size}"
         raise UsageError(f"{path}: truncated GGUF file: {words}. Download it again") from error
+    # An unknown type raises LookupError.
     except (ValueError, LookupError) as error:
         raise UsageError(f"{path}: not a GGUF file: {error}") from error
 

@@ -10,6 +10,7 @@ __all__ = ["not_fetched"]
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*(?<!\.json)(?<!\.jinja)(?<!\.gguf)", re.ASCII)
 """A pattern of model names; a path may match too."""
 
+# Without the weights, which a vocabulary does not need.
 NOT_FETCHED = (
     "No such file or directory. Models are not downloaded from a hub: download it first "
     "(hf download {} --exclude '*.safetensors'), and pass its folder"

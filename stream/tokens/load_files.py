@@ -91,14 +91,17 @@ def _in_folder(folder: Path) -> Path:
 
 
 def _tokens(path: Path, data: bytes) -> TokenSource:
+    # JSON may follow a byte order mark, and files are recognized by content, not by name.
     if data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
         document = json.loads(data)
         if "vocab" in document and "config" in document:
             return _tekken(document)
         if "model" in document:
             return _tokenizer_json(document, path)
+    # Only the first line is checked, because a file has hundreds of thousands of lines.
     elif RANK.match(data):
         return _ranked(data, _configured(path))
+    # The first byte of a SentencePiece model is the key of its first piece.
     elif data[:1] == b"\n":
         return sentencepiece_tokens(data)
     raise UsageError(f"{path}: no vocabulary: {OTHER}")
@@ -127,6 +130,7 @@ def _configured(path: Path) -> dict[int, Special]:
     if not beside.is_file():
         return {}
     tokens = json.loads(beside.read_bytes()).get("added_tokens_decoder") or {}
+    # The ids are keys of a JSON object, so they are strings.
     return {
         int(id): Special(token["content"], bool(token.get("special")))
         for id, token in tokens.items()
@@ -140,6 +144,7 @@ def _tekken(document: Mapping[str, Any]) -> TokenSource:
     listed = document.get("special_tokens")
     if listed is None:
         listed = [{"rank": id, "token_str": text} for id, text in enumerate(TEKKEN_SPECIAL)]
+    # Reserved ids are not listed, but mistral-common gives them this text.
     special = {id: Special(f"<SPECIAL_{id}>") for id in range(count)}
     for token in listed:
         special[token["rank"]] = Special(token["token_str"], bool(token.get("is_control", True)))
@@ -163,6 +168,7 @@ class EncodedTokens:
 
     def bytes_of(self, id: int) -> bytes | None:
         """Return the bytes of a token, None if the id has no token."""
+        # A special token overrides an ordinary one with the same id.
         if id in self.special:
             return self.special[id].bytes
         encoded = self._tokens.get(id)
@@ -171,5 +177,6 @@ class EncodedTokens:
 
 def _ranked(data: bytes, special: Mapping[int, Special]) -> EncodedTokens:
     """Read a tiktoken ranks file, with the bytes and the id of one token in each line."""
+    # Split by `bytes`, because decoding the file first would cost a copy.
     lines = (line.split() for line in data.splitlines())
     return EncodedTokens({int(line[1]): line[0] for line in lines if line}, special)

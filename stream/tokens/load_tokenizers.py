@@ -1,6 +1,6 @@
 """Loaders of vocabularies from tokenizer objects, which are recognized by their methods.
 
-The packages of tokenizers are not imported here. A caller with a tokenizer has imported its package.
+The packages of tokenizers are not imported here, because a caller with a tokenizer has done so.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def load_tokenizer(tokenizer: object) -> TokenSource | None:
 
 
 def _found(tokenizer: object, deepest: int) -> TokenSource | None:
+    # By methods, because the classes cannot be compared without importing their packages.
     for needed, read in KINDS:
         if all(callable(getattr(tokenizer, name, None)) for name in needed):
             return read(tokenizer)
@@ -77,6 +78,7 @@ class _FastIds(Collection[int]):
             return False
 
     def __iter__(self) -> Iterator[int]:
+        # Sorted, because the vocabulary of the library has no fixed order.
         return iter(sorted(self._tokenizer.get_vocab().values()))
 
 
@@ -85,6 +87,7 @@ class FastTokens:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
+        # The decoder is an opaque object, but its pickled state is the JSON of `tokenizer.json`.
         decoder = tokenizer.decoder
         settings = json.loads(decoder.__getstate__()) if decoder is not None else None
         self._text = TextDecoder(settings, type(tokenizer).__name__)
@@ -99,6 +102,7 @@ class FastTokens:
         """Return the bytes of a token, None if the id has no token."""
         if id in self.special:
             return self.special[id].bytes
+        # Checked first, because the library raises for some ids.
         return self._text(self._tokenizer.id_to_token(id)) if id in self.ids else None
 
 
@@ -114,6 +118,7 @@ class TekkenTokens:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
+        # Without the list, all special tokens count as control tokens.
         listed = getattr(tokenizer, "_all_special_tokens", ())
         shown = {token["rank"] for token in listed if not token.get("is_control", True)}
         self.special = {
@@ -152,6 +157,7 @@ class TiktokenTokens:
         """Return the bytes of a token, None if the id has no token."""
         try:
             return bytes(self._encoding.decode_single_token_bytes(id))
+        # tiktoken raises KeyError for ids in the gaps, and OverflowError for negative ones.
         except (KeyError, OverflowError):
             return None
 
@@ -164,9 +170,11 @@ def _slow(tokenizer: Any) -> TokenSource:
     """Read a tokenizer of transformers written in Python."""
     named = getattr(tokenizer, "added_tokens_decoder", None) or {}
     count = len(tokenizer)
+    # One call for all ids, because each call has a cost of its own.
     texts = tokenizer.convert_ids_to_tokens(list(range(count)))
     special = _added(named, spaced=False)
     own = {id: text for id, text in enumerate(texts) if text is not None and id not in special}
+    # Byte-level tokenizers have the table of GPT-2 under this name.
     if getattr(tokenizer, "byte_decoder", None):
         own = {id: ByteLevelText()(text) for id, text in own.items()}
     elif not all(isinstance(text, bytes) for text in own.values()):
@@ -176,6 +184,7 @@ def _slow(tokenizer: Any) -> TokenSource:
     return FixedTokens(own | {id: token.bytes for id, token in special.items()}, special)
 
 
+# Methods that are distinctive: wrappers have other methods of these classes, but not all of them.
 KINDS: tuple[tuple[tuple[str, ...], Callable[[Any], TokenSource]], ...] = (
     (("id_to_token", "get_added_tokens_decoder", "get_vocab_size"), FastTokens),
     (("id_to_byte_piece", "is_special", "id_to_piece"), TekkenTokens),

@@ -43,6 +43,7 @@ def sentencepiece_tokens(data: bytes) -> SpelledTokens:
     texts: list[str] = []
     types: list[int] = []
     for field, value in _fields(data):
+        # Other fields, e.g. the settings of the training, are not needed.
         if field == PIECES and isinstance(value, bytes):
             piece = dict(_fields(value))
             text, kind = piece.get(PIECE), piece.get(TYPE, NORMAL)
@@ -112,6 +113,7 @@ def gguf_tokens(path: Path) -> SpelledTokens:
     # The bytes of these tokens cannot be determined from their texts.
     if model in NO_BYTES:
         raise UsageError(f"{path}: tokenizers of the kind {model!r} are not supported")
+    # Replaced, because one invalid text must not make the vocabulary unusable.
     return _typed(
         [text.decode("utf-8", "replace") for text in texts],
         types,
@@ -120,7 +122,7 @@ def gguf_tokens(path: Path) -> SpelledTokens:
 
 
 def _typed(texts: Sequence[str], types: Sequence[int], text: TokenText) -> SpelledTokens:
-    """Return tokens with the given spellings and types; unused tokens are padding."""
+    """Return tokens with the given spellings and types. Unused tokens are padding."""
     tokens: list[str | None] = list(texts)
     special: dict[int, Special] = {}
     spaced = isinstance(text, PieceText)
@@ -128,6 +130,7 @@ def _typed(texts: Sequence[str], types: Sequence[int], text: TokenText) -> Spell
     for id, kind in enumerate(types[: len(texts)]):
         if kind == UNUSED:
             tokens[id] = None
+        # Decoding keeps user-defined tokens, so they are spelled like ordinary ones.
         elif kind == USER_DEFINED:
             written = texts[id].replace(SPACE, " ") if spaced else texts[id]
             special[id] = Special(written, skipped=False)

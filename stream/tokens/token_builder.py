@@ -27,6 +27,7 @@ class TokenBuilder(MessageBuilder):
         super().__init__(collect)
         self._trail = trail
 
+    # Deltas of arguments get their tokens later, so their place must be unset at first.
     _arguments_deltas = staticmethod(unplaced_deltas)
 
     def content(self, text: str) -> None:
@@ -81,7 +82,7 @@ class TokenBuilder(MessageBuilder):
         start = end - len(text)
         trail.said(start, end, self._role())
         trail.look(text, end)
-        # `isascii` first, because it is a flag of the string; `is_whole` searches.
+        # `isascii` first, because it reads a flag of the string while `is_whole` searches.
         shown = text if text.isascii() or is_whole(text) else trail.text_of(text)
         if shown:
             self._add(shown, kind, make)

@@ -40,8 +40,8 @@ class TokenFormat:
         either_opens: True if calls start with a token of `either`.
         fmt: the format, with a character instead of each special token in its markers.
         longest: the length of the longest text that `look_alike` finds.
-        look_alike: a pattern of the texts of markers that count only as tokens, in group 1; None
-            without any.
+        look_alike: a pattern of the texts of markers that count only as tokens, in group 1. None
+            if there are no texts.
         marker_ids: the ids of the special tokens in markers, by character.
         texts: the texts of ordinary tokens so far that are complete characters.
         tokens: the id and text of each special token, by character.
@@ -67,6 +67,7 @@ class TokenFormat:
         self.texts: dict[int, str] = {}
         specials = _specials(fmt, vocabulary)
         modes = _modes(specials, fmt, markers)
+        # Sorted, so that the characters do not depend on the order of the markers.
         as_tokens = sorted(text for text in specials if modes[text] == "token")
         chars = {text: chr(FIRST_MARKER + at) for at, text in enumerate(as_tokens)}
         # Other special tokens get a character when they occur, because a response has few of them.
@@ -115,7 +116,7 @@ def token_format(fmt: WireFormat, vocabulary: Vocabulary, markers: Markers) -> T
     Args:
         fmt: the wire format.
         vocabulary: the tokens of the model.
-        markers: the spelling of markers; see `TokenParser`.
+        markers: the spelling of markers (see `TokenParser`).
 
     Raises:
         UsageError: `markers` has an unknown spelling, or a marker that is not in the format.
@@ -171,6 +172,7 @@ def _modes(specials: Mapping[str, int], fmt: WireFormat, markers: Markers) -> di
         if not core or (core not in known and core not in specials):
             names = ", ".join(map(repr, sorted(specials))) or "a format without special tokens"
             raise UsageError(f"markers: unknown marker {marker!r}, expected one of {names}")
+        # One marker may contain several special tokens.
         modes |= dict.fromkeys((text for text in specials if text in core), _checked(how))
     return modes
 
@@ -198,4 +200,5 @@ def _with_characters(fmt: WireFormat, written: Callable[[str], str]) -> WireForm
             made = written(value) if isinstance(value, str) else tuple(map(written, value))
             changed[text] = made
         groups[name] = replace(group, **changed)
+    # A frozen format, so that it can be cached and shared like the original.
     return replace(fmt, **groups)

@@ -48,11 +48,11 @@ class TokenParser(TurnParser):
         vocabulary: the tokens of the model.
         prompt: the prompt, or any tail of it with the generation prompt, as ids or as text. In a
             text, the text of a marker's special token counts as the token. See `StreamParser`.
-        markers: the spelling of markers that have a special token. "token": the special token; the
+        markers: the spelling of markers that have a special token. "token": the special token. The
             same text in ordinary tokens is text, with the issue `spelled_marker`. "text": ordinary
             tokens, except for end-of-turn markers, which are tokens. "either": both, with
             `spelled_marker` for a call whose markers are spelled in ordinary tokens. A mapping sets
-            the spelling by marker; the default is "token". Markers without a special token are
+            the spelling by marker, with "token" as the default. Markers without a special token are
             always text.
         spans: True to record the data of `roles` and `tokens`, eight bytes per token.
         tools, tool_choice, parallel_tool_calls, reasoning, policies, response_schema, calls,
@@ -108,6 +108,7 @@ class TokenParser(TurnParser):
         # The texts that may bypass. Empty while half a character waits or while a record is kept,
         # so that all tokens go through `_feed`.
         self._texts = tokens.texts
+        # An iterator can be read only once, and the record needs the ids too.
         if prompt is not None and not isinstance(prompt, str):
             prompt = self._ids(prompt)
         read, decoded = self._read_prompt(prompt)
@@ -133,6 +134,7 @@ class TokenParser(TurnParser):
             tokens, raw=reasoning == "raw", stray=policies.stray_token, keeps=spans
         )
 
+        # The trail is made before the sink, whose issues it needs.
         def builds(issues: Issues) -> tuple[TokenBuilder, TokenTrail]:
             trail.issues = issues
             return TokenBuilder(trail, collect=collect), trail
@@ -140,9 +142,10 @@ class TokenParser(TurnParser):
         # The number of texts in `_passed` that are recorded on the trail. A bypassing text is one
         # token, and is recorded later, many at once.
         self._noted = 0
-        # The index of the token of the first text in `_passed`; None if spans are not recorded.
+        # The index of the token of the first text in `_passed`, None if spans are not recorded.
         self._first: int | None = 0 if spans else None
         super().__init__(request, read, id_factory, record, decoded, asked, builds)
+        # The adapted format is internal, so callers get the original.
         self.format = fmt
         # Bypassing tokens would be missing in the record.
         if record:
@@ -158,7 +161,7 @@ class TokenParser(TurnParser):
             The deltas that became certain, often an empty list.
 
         Raises:
-            UsageError: an id is not in the vocabulary, and no id was read; or `finish` was called
+            UsageError: an id is not in the vocabulary (no id was read then), or `finish` was called
                 before.
             MalformedOutput: a policy is "error".
         """
@@ -181,13 +184,14 @@ class TokenParser(TurnParser):
                     # An int instead of a range, because a tuple for each token would cost more.
                     delta.place = first + size + 1
                 return [delta]
-            # This token follows those that bypassed, so they must be recorded first.
+            # The bypassing tokens precede this one, so they must be recorded first.
             if size > self._noted:
                 self._note()
         else:
             # While a lane is open, the id factory cannot be running.
             self._refuse_reentry()
         before = trail.end
+        # Set before the text is read, because roles and issues refer to the end.
         trail.end = end = before + len(text)
         window, ends = self._window, trail.ends
         if trail.keeps:
@@ -204,7 +208,7 @@ class TokenParser(TurnParser):
                     if delta.place is None:
                         delta.place = len(ends)
                         trail.emitted = window.base + window.pos
-        # Offsets of the text that is read differ from those of the decoded text.
+        # The error has offsets of the text that is read, but the caller knows the decoded text.
         except MalformedOutput as error:
             raise self._decoded_error(error) from None
         return deltas
@@ -222,6 +226,7 @@ class TokenParser(TurnParser):
             raise self._decoded_error(error) from None
 
     def _as_read(self, stop: StopReason) -> str:
+        # The readers know the markers by their characters.
         if not isinstance(stop, int):
             return self._tokens.characters_in(stop or "")
         chars = {id: char for char, id in self._tokens.marker_ids.items()}
@@ -235,12 +240,13 @@ class TokenParser(TurnParser):
 
     @property
     def message(self) -> Message:
-        """The message so far; its parts have token spans.
+        """The message so far, with token spans in its parts.
 
         Raises:
             UsageError: the parser was made with `collect=False`.
         """
         message, trail = super().message, self._trail
+        # The open part needs an end for its range.
         trail.end_part()
         parts = list(map(trail.placed, message.parts, trail.parts))
         issues, attempts = message.issues, message.attempts
@@ -249,7 +255,7 @@ class TokenParser(TurnParser):
 
     @property
     def issues(self) -> list[Issue]:
-        """The issues so far; see `Issue`."""
+        """The issues so far (see `Issue`)."""
         # Bypassing text may be spelled like a marker, which is reported when it is settled.
         self._settle()
         return list(map(self._trail.told, super().issues))
@@ -261,7 +267,7 @@ class TokenParser(TurnParser):
 
     @property
     def attempts(self) -> list[Attempt]:
-        """All calls begun so far, in order, each with its status; see `Attempt`."""
+        """All calls begun so far, in order, each with its status (see `Attempt`)."""
         return list(map(self._trail.told, super().attempts))
 
     @property
@@ -269,7 +275,7 @@ class TokenParser(TurnParser):
         """The role of each token, in order. The last character of a token determines its role.
 
         "content" and "reasoning": text of the message.
-        "name" and "arguments": parts of a call; in tags, names and values of arguments.
+        "name" and "arguments": parts of a call. In tags, "arguments" are names and values.
         "end": an end-of-turn marker.
         "dropped": text dropped by a policy.
         "marker": delimiters with the whitespace around them, and text that is still buffered.
@@ -284,7 +290,7 @@ class TokenParser(TurnParser):
 
     @property
     def role_spans(self) -> list[RoleSpan]:
-        """The roles of the characters of the decoded text, as spans without gaps; see `roles`.
+        """The roles of the characters of the decoded text, as spans without gaps (see `roles`).
 
         Raises:
             UsageError: the parser was made with `spans=False`.
@@ -314,7 +320,7 @@ class TokenParser(TurnParser):
         return trail.decoded(end) - trail.decoded(max(end - super().held, 0))
 
     def fork(self) -> TokenParser:
-        """Make an independent parser in the same state; see `StreamParser.fork`."""
+        """Make an independent parser in the same state (see `StreamParser.fork`)."""
         record = self._recorded("fork()")
         return self._again(record, self._vocabulary, self._given)
 
@@ -402,6 +408,7 @@ class TokenParser(TurnParser):
         except TypeError:
             raise UsageError(f"feed() takes a token id or several, not {ids!r:.200}") from None
         for id in group:
+            # A cached text proves that the vocabulary has the id.
             if id not in self._tokens.texts:
                 self._vocabulary[id]
         return group
@@ -410,6 +417,7 @@ class TokenParser(TurnParser):
         """Return the text that an ordinary token adds, and record the token."""
         trail, decoder = self._trail, self._decoder
         waiting = decoder is not None and decoder.waiting
+        # A buffered half changes the text even if the token's own text is cached.
         if text is None or waiting:
             token = self._vocabulary[id]
             text = None if waiting else _whole(token)
@@ -436,6 +444,7 @@ class TokenParser(TurnParser):
             return ""
         decoder.offset = self._trail.end
         text = decoder.finish()
+        # The tokens of the half are recorded already, so only the end moves.
         self._trail.end += len(text)
         if self._record is None:
             self._texts = self._tokens.texts
@@ -444,6 +453,7 @@ class TokenParser(TurnParser):
     def _special(self, id: int, text: str) -> list[Delta]:
         """Parse a special token, and return its deltas."""
         trail = self._trail
+        # A token of `either` is read as its text, like the same text in ordinary tokens.
         char = text if id in self._tokens.either else self._tokens.character_of(id, text)
         trail.special(char, text)
         trail.token(len(char))
@@ -455,6 +465,7 @@ class TokenParser(TurnParser):
         self._window.feed(char)
         self._sink.content(self._resume() or "")
         waiter = self._window.waiter
+        # Text after the token may bypass again.
         if waiter is not None and waiter.lane is not None:
             self._open_lane(waiter, waiter.lane)
         return self._emitted()
@@ -466,7 +477,7 @@ class TokenParser(TurnParser):
     def _take(self, text: str, before: int) -> list[Delta]:
         """Parse text that starts at the offset `before`, and whose tokens are recorded."""
         window = self._window
-        # While a lane is open, the window is behind, and only the buffered tail is unread.
+        # While a lane is open, the window is not up to date, and only the buffered tail is unread.
         start = window.base + window.pos if self._lane is None else before - len(self._held)
         deltas = self._read(text)
         noted = self._noted = len(self._passed)
@@ -519,6 +530,7 @@ class TokenParser(TurnParser):
         if prompt is None or isinstance(prompt, str):
             text = replace_surrogates(prompt or "")
             return self._tokens.characters_in(text), text
+        # Both are built from the ids, because a spelled marker in the prompt is not a token.
         read: list[str] = []
         plain: list[str] = []
         between = bytearray()

@@ -70,7 +70,7 @@ class RoleSpan(NamedTuple):
 
 @dataclass(slots=True)
 class PartStretch:
-    """The span of a part in the text that is read; for a call also of its name and arguments."""
+    """The span of a part in the text that is read, with spans of a call's name and arguments."""
 
     start: int
     end: int
@@ -149,6 +149,7 @@ class TokenTrail:
             window: the window.
             repaired: the window of repaired text, if the text was read from one.
         """
+        # Weak references, as in `__init__`.
         self._window = ref(window)
         self._repaired = ref(repaired) if repaired is not None else lambda: None
 
@@ -172,6 +173,7 @@ class TokenTrail:
 
     def passed(self, texts: list[str]) -> None:
         """Record the next tokens, which have these texts."""
+        # Offsets are needed even if tokens are not recorded.
         if not self.keeps:
             self.end += sum(map(len, texts))
             return
@@ -198,7 +200,7 @@ class TokenTrail:
         self._extra.append((self._extra[-1] if self._extra else 0) + len(text) - len(char))
 
     def said(self, start: int, end: int, what: TextRole) -> None:
-        """Record the role of the text between two offsets; the last role recorded counts."""
+        """Record the role of the text between two offsets, overriding earlier roles."""
         # Offsets of the prompt are negative.
         start = max(start, 0)
         if end <= start or self.silent or not self.keeps:
@@ -268,6 +270,7 @@ class TokenTrail:
             if found.end(1) > len(before):
                 detail = f"{found[1]!r} is spelled in ordinary tokens, so it is kept as text"
                 self.issues.append(Issue("spelled_marker", (at, at + len(found[1])), detail))
+        # A longer tail would contain a complete marker, which was found above.
         self._tail, self._tail_end = both[max(len(both) - self._fmt.longest + 1, 0) :], end
 
     def text_of(self, text: str) -> str:
@@ -292,6 +295,7 @@ class TokenTrail:
 
     def _stray(self, char: str) -> str:
         id, text = self._fmt.tokens[char]
+        # Before any return, because each occurrence must be counted.
         at = self._next_of(char)
         # Raw output contains markers, so a marker's token in it is not stray.
         if self._raw and char in self._fmt.marker_ids:
@@ -323,6 +327,7 @@ class TokenTrail:
             name: the name of the function.
             start: the offset of the call.
         """
+        # A special token after the start means that the call has its marker.
         place = bisect_left(self._special, start)
         if self._fmt.either_opens and place == len(self._special):
             detail = f"the markers of the call of {name!r} are spelled in ordinary tokens"
@@ -362,6 +367,7 @@ class TokenTrail:
 
     def roles(self) -> list[TokenRole]:
         """Return the role of each token, which is that of its last character."""
+        # Filled by span, because a response has far more tokens than spans.
         roles = bytearray(len(self.ends))
         for start, end, what in (*self._said, self._last):
             # A token ends in the span if its end is after the start, and not after the end.
@@ -371,6 +377,7 @@ class TokenTrail:
 
     def role_spans(self, size: int) -> list[RoleSpan]:
         """Return the roles of the first `size` characters as spans without gaps."""
+        # Runs of equal bytes are then found by one pattern.
         roles = bytearray(size)
         for start, end, what in (*self._said, self._last):
             roles[start:end] = bytes((what,)) * (min(end, size) - start)
@@ -381,6 +388,7 @@ class TokenTrail:
     def told(self, report: Report) -> Report:
         """Return an issue or attempt with offsets and texts of the decoded text."""
         span, detail = self.span(*report.span), self._plain(report.detail)
+        # Only attempts have a name and tokens.
         if isinstance(report, Attempt):
             tokens = self.tokens(*report.span)
             name = CHARACTER.sub(lambda found: self._fmt.tokens[found[0]][1], report.name)

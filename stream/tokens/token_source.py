@@ -32,6 +32,7 @@ class Special:
         return self.text.encode("utf-8", "surrogatepass")
 
 
+# A protocol, so that each kind of tokenizer can read its tokens in its own way.
 class TokenSource(Protocol):
     """The tokens of one tokenizer, read on first use."""
 
@@ -90,6 +91,7 @@ class SpelledTokens:
 
     def bytes_of(self, id: int) -> bytes | None:
         """Return the bytes of a token, None if the id has no token."""
+        # Special tokens may be in the vocabulary too, but their texts are not spelled.
         if id in self.special:
             return self.special[id].bytes
         spelling = self._spellings.get(id)
@@ -108,6 +110,7 @@ class MoreTokens:
 
     def __init__(self, source: TokenSource, special: Mapping[int, Special]) -> None:
         self._source = source
+        # The given tokens override those of the source.
         self.special = {**source.special, **special}
 
     @property

@@ -75,6 +75,7 @@ class TextDecoder:
 
     def __init__(self, settings: Mapping[str, Any] | None, where: str) -> None:
         self._where = where
+        # Refused instead of guessed, because wrong bytes would be emitted as content.
         if settings is None:
             raise self._refused("has no decoder, so its tokens are joined with spaces")
         self._steps: list[tuple[str, Any]] = []
@@ -83,6 +84,7 @@ class TextDecoder:
             kind = step.get("type")
             if kind in ("ByteLevel", "ByteFallback"):
                 self._steps.append((kind, None))
+                # Byte-level decoding joins the tokens, like "Fuse".
                 fused = fused or kind == "ByteLevel"
             elif kind == "Fuse":
                 fused = True
@@ -90,6 +92,7 @@ class TextDecoder:
                 # After "Fuse" it applies to the complete text.
                 if not fused:
                     self._steps.append((kind, (step["content"], step["start"], step["stop"])))
+            # Its other effect, on the leading space, applies to the complete text.
             elif kind == "Metaspace":
                 self._steps.append(("Replace", (re.compile(re.escape(step["replacement"])), " ")))
             elif kind == "Replace":
@@ -108,10 +111,12 @@ class TextDecoder:
             match kind:
                 case "Replace":
                     pattern, content = details
+                    # A function, because `sub` interprets backslashes in a string.
                     text = pattern.sub(lambda _, content=content: content, text)
                 case "Strip":
                     text = _stripped(text, *details)
                 case "ByteFallback":
+                    # A byte is final, because later steps apply to characters.
                     if byte := BYTE.fullmatch(text):
                         return bytes.fromhex(byte[1])
                 case _:
@@ -135,7 +140,7 @@ class TextDecoder:
 
 
 def _flat(settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the steps of a decoder, including those of nested sequences."""
+    """Return the steps of a decoder, including the steps of nested sequences."""
     if settings.get("type") != "Sequence":
         return [settings]
     return [step for inner in settings.get("decoders", ()) for step in _flat(inner)]
@@ -149,5 +154,6 @@ def _stripped(text: str, content: str, start: int, stop: int) -> str:
     return text[: len(text) - min(last, stop)]
 
 
+# "surrogatepass", because a broken tokenizer file may contain half a character.
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

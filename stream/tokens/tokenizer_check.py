@@ -18,7 +18,7 @@ __all__ = ["TokenizerFinding", "check_tokenizer"]
 NOT_WRITTEN = ("turn",)
 """Groups of a format with markers that are part of the prompt, or that engines stop at."""
 
-# Shorter texts, such as `, ` or `=`, are ordinary text in any vocabulary.
+# Shorter texts, e.g. `, ` or `=`, are ordinary text in any vocabulary.
 SHORTEST = 3
 """The minimum length of a marker that is not a special token."""
 
@@ -89,8 +89,10 @@ def check_tokenizer(tokenizer: object, fmt: FormatGiven) -> list[TokenizerFindin
     fmt = as_format(fmt)
     vocabulary = Vocabulary.load(tokenizer)
     made = [_of_marker(vocabulary, text) for text in _markers(fmt, vocabulary)]
+    # Dropped markers first, because they require action.
     dropped = [finding for finding in made if finding.kind == "dropped"]
     found = [*dropped, *(finding for finding in made if finding.kind != "dropped")]
+    # Without dropped markers, the defaults of the engines work.
     if dropped:
         found += [TokenizerFinding("setting", name, text) for name, text in SETTINGS.items()]
     return found
@@ -98,8 +100,10 @@ def check_tokenizer(tokenizer: object, fmt: FormatGiven) -> list[TokenizerFindin
 
 def _markers(fmt: WireFormat, vocabulary: Vocabulary) -> list[str]:
     """Return the markers that a model writes, without surrounding whitespace."""
+    # A dict, because the order of the format makes the report readable.
     found: dict[str, None] = {}
     for group, text in marker_texts(fmt):
+        # Tokenizers split whitespace from special tokens.
         core = text.strip()
         is_marker = len(core) >= SHORTEST or vocabulary.spelled(core).ids
         if is_marker and group not in NOT_WRITTEN:
@@ -110,6 +114,7 @@ def _markers(fmt: WireFormat, vocabulary: Vocabulary) -> list[str]:
 def _of_marker(vocabulary: Vocabulary, text: str) -> TokenizerFinding:
     spelling = vocabulary.spelled(text)
     ids, kind = spelling.ids, spelling.kind
+    # One dropped token is enough to break a marker.
     dropped = [id for id in ids if id in vocabulary.skipped_ids]
     if dropped:
         return TokenizerFinding("dropped", text, _dropped_detail(vocabulary, spelling), ids)
@@ -127,6 +132,7 @@ def _dropped_detail(vocabulary: Vocabulary, spelling: Spelling) -> str:
     if spelling.kind == "token":
         return f"special token {ids[0]}: decoding with skip_special_tokens=True drops it"
     skipped = tuple(id for id in ids if id in vocabulary.skipped_ids)
+    # The rest helps to recognize broken markers in the content.
     left = "".join(part.text for part in spelling.stretches if part.id not in skipped)
     return (
         f"decoding with skip_special_tokens=True drops {_listed(vocabulary, skipped)} and keeps "

@@ -69,6 +69,7 @@ class TracedParser(TurnParser):
             token_format(request.fmt, NO_TOKENS, "text"),
             raw=request.reasoning == "raw",
             stray=request.policies.stray_token,
+            # Without tokens, roles must be recorded all the same.
             keeps=True,
         )
 
@@ -80,7 +81,7 @@ class TracedParser(TurnParser):
         super().__init__(request, prompt, id_factory, record=False, builds=builds)
 
     def feed(self, text: str | bytes) -> list[Delta]:
-        """Parse the next chunk of the response; see `StreamParser.feed`.
+        """Parse the next chunk of the response (see `StreamParser.feed`).
 
         Args:
             text: a string or UTF-8 bytes.

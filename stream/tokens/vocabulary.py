@@ -109,11 +109,11 @@ class Vocabulary:
 
         Args:
             source: one of
-                a tokenizer of transformers, `tokenizers`, tiktoken, mistral-common or
-                SentencePiece, or an object with one, e.g. a processor;
-                the path of a `tokenizer.json`, a `tekken.json`, a tiktoken ranks file, a
-                SentencePiece model, a GGUF file, or a model's folder with one of these files;
-                a mapping of ids to bytes.
+                - a tokenizer of transformers, `tokenizers`, tiktoken, mistral-common or
+                  SentencePiece, or an object with one, e.g. a processor
+                - the path of a `tokenizer.json`, a `tekken.json`, a tiktoken ranks file, a
+                  SentencePiece model, a GGUF file, or a model's folder with one of these files
+                - a mapping of ids to bytes
             special: the special tokens that are missing in the source, as a mapping of text to id,
                 or as ids of tokens in the source. Ranks files have no special tokens.
 
@@ -121,7 +121,9 @@ class Vocabulary:
             UsageError: `source` is not one of these, or cannot be read, or its tokens have no bytes
                 of their own, as in BERT.
         """
+        # Made empty, because `__init__` needs all bytes, but other sources are read on first use.
         made = cls({})
+        # A vocabulary is never changed, so it needs no copy.
         if isinstance(source, Vocabulary):
             made = source
         elif isinstance(source, Mapping):
@@ -189,6 +191,7 @@ class Vocabulary:
     @property
     def special(self) -> Mapping[str, int]:
         """The ids of the special tokens by text."""
+        # Read-only, because parsers share the vocabulary.
         return MappingProxyType(self._special)
 
     @property
@@ -226,6 +229,7 @@ class Vocabulary:
             parts.append(Stretch(at, len(text), text[at:], None))
         return Spelling(text, tuple(parts))
 
+    # Cached, because a source may collect the ids anew at each access.
     @cached_property
     def _ids(self) -> Collection[int]:
         return self._source.ids
@@ -247,6 +251,7 @@ class Vocabulary:
         raise UsageError(f"a token id must be an int, not {id!r}")
 
     def _missing(self, id: int) -> str:
+        # Models with a padded output layer can sample unknown ids, so the message explains them.
         last = max(self._ids, default=-1)
         if id < 0:
             return f"token id {id} is negative"
@@ -268,11 +273,13 @@ def _kept_whole(
     for id in special:
         known = tokens.bytes_of(_checked(id, True))
         _checked(id, known is not None)
+        # `known` is not None here, but the type checker cannot infer it.
         kept[id] = Special((known or b"").decode("utf-8", "replace"))
     return kept
 
 
 def _checked(id: int, is_known: bool) -> int:
+    # The type is checked, because True equals 1.
     if type(id) is not int or id < 0 or not is_known:
         raise UsageError(f"special token {id!r} is not in the vocabulary")
     return id
