@@ -340,7 +340,7 @@ class Feeder:
             # One issue covers them all, because a binary response would have thousands.
             span = decoder.first_replaced, decoder.last_replaced + 1
             self._sink.issue(
-                "invalid_text", span, f"{subject} not valid UTF-8 and replaced with U+FFFD"
+                "invalid_text", span, f"{subject} not valid UTF-8 and replaced by U+FFFD"
             )
 
 

@@ -26,7 +26,7 @@ __all__ = [
     "request_for",
 ]
 
-NO_HEADER = "the format has no header of the assistant's turn to find in the prompt"
+NO_HEADER = "the format defines no header of the assistant's turn"
 NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
 """Policies that read earlier text of the message."""
 

@@ -45,7 +45,7 @@ class Suggestion:
         """The evidence as a sentence."""
         number = {0: "no calls", 1: "1 call"}.get(self.calls, f"{self.calls} calls")
         seen = ", ".join(map(repr, self.evidence)) or "a call without markers"
-        return f"{number}; the response contains {seen}"
+        return f"{number}; it contains {seen}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -322,7 +322,7 @@ def _chosen(choice: Mapping[str, Any]) -> str | None:
 
 def _check_name(name: str, names: Collection[str] | None) -> None:
     if names is not None and name not in names:
-        raise UsageError(f"tool_choice names an unknown tool: {name!r}")
+        raise UsageError(f"tool_choice names {name!r}, which is not one of the tools")
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -170,8 +170,8 @@ def _modes(specials: Mapping[str, int], fmt: WireFormat, markers: Markers) -> di
     for marker, how in markers.items():
         core = marker.strip()
         if not core or (core not in known and core not in specials):
-            names = ", ".join(map(repr, sorted(specials))) or "a format without special tokens"
-            raise UsageError(f"markers: unknown marker {marker!r}, expected one of {names}")
+            names = ", ".join(map(repr, sorted(specials))) or "no marker with a special token"
+            raise UsageError(f"markers: unknown marker {marker!r} (the format has {names})")
         # One marker may contain several special tokens.
         modes |= dict.fromkeys((text for text in specials if text in core), _checked(how))
     return modes

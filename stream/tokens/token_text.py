@@ -77,7 +77,7 @@ class TextDecoder:
         self._where = where
         # Refused instead of guessed, because wrong bytes would be emitted as content.
         if settings is None:
-            raise self._refused("has no decoder, so its tokens are joined with spaces")
+            raise self._refused("has no decoder and joins its tokens with spaces")
         self._steps: list[tuple[str, Any]] = []
         fused = False
         for step in _flat(settings):
@@ -135,7 +135,7 @@ class TextDecoder:
 
     def _refused(self, why: str) -> UsageError:
         return UsageError(
-            f"{self._where}: the tokenizer {why}: the bytes of a token depend on its neighbors"
+            f"{self._where}: the tokenizer {why}, so the bytes of a token depend on its neighbors"
         )
 
 

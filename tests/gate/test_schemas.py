@@ -302,7 +302,7 @@ def test_a_schema_that_is_not_recognised_is_refused(member):
     for inside in (True, False):
         described = {"name": "f", "description": "d", member: {"type": "object"}}
         described = {"type": "function", "function": described} if inside else described
-        with pytest.raises(UsageError, match=f"'f' is in no known shape.*not '{member}'"):
+        with pytest.raises(UsageError, match=f"'f' has an unknown shape: .*not '{member}'"):
             ToolGate([described])
     fine = {"name": "f", "description": "d", "strict": True, "parameters": None, member: None}
     assert decided(tag("{}", "f"), tools=[fine]).executable

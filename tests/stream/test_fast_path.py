@@ -226,7 +226,7 @@ def test_a_reader_that_waits_beyond_the_end_loses_nothing(monkeypatch):
     parser.finish("stop")
     assert parser.message.content == CALL
     (issue,) = parser.issues
-    assert (issue.kind, "waits beyond the end" in issue.detail) == ("internal_error", True)
+    assert (issue.kind, "waits after the end" in issue.detail) == ("internal_error", True)
     assert parser.where() == "end"
 
 

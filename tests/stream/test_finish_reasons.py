@@ -192,7 +192,7 @@ def test_the_marker_that_an_engine_matched_stands_in_its_object():
 
 @pytest.mark.parametrize("stop", [True, 1.5, ["</s>"], b"</s>"])
 def test_what_is_no_stop_reason_is_refused(stop):
-    with pytest.raises(UsageError, match="stop_reason is the stop string"):
+    with pytest.raises(UsageError, match="stop_reason must be the stop string"):
         StreamParser("glm45").finish("stop", stop_reason=stop)
 
 

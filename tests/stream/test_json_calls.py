@@ -463,7 +463,7 @@ def test_calls_that_cannot_be_made_cannot_be_asked_for(kw):
 
 @pytest.mark.parametrize("word", ["JSON", "", None, True, "auto"])
 def test_there_are_two_ways_of_writing_calls(word):
-    with pytest.raises(UsageError, match='choose "format" or "json"'):
+    with pytest.raises(UsageError, match='calls must be "format" or "json"'):
         StreamParser(QWEN, calls=word)
 
 

@@ -91,7 +91,7 @@ def test_log_probabilities_as_openai_has_them():
     ]
     assert openai_logprobs(QWEN.vocabulary, [], []) == []
     for odd in (([1], []), ([1], [-1.0], [{}, {}])):
-        with pytest.raises(UsageError, match="one entry"):
+        with pytest.raises(UsageError, match="the same length"):
             openai_logprobs(QWEN.vocabulary, *odd)
 
 

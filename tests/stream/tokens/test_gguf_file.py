@@ -75,7 +75,7 @@ def test_a_file_that_is_cut_is_refused(path, given, asked, order, data):
     whole, expected = written(path, given, order, 3)
     for cut in {len(whole) - 1, data.draw(st.integers(0, len(whole) - 1))}:
         path.write_bytes(whole[:cut])
-        why = f"it is cut at byte {cut}, in its metadata" if cut >= len(b"GGUF") else "not a GGUF"
+        why = f"its metadata ends at byte {cut}" if cut >= len(b"GGUF") else "not a GGUF"
         with pytest.raises(UsageError, match=rf"model\.gguf: .*{why}"):
             read_gguf(path, expected if asked else ())
 
@@ -88,7 +88,7 @@ def test_a_file_that_is_cut_within_its_last_value_is_refused(path, last, asked):
     whole, expected = written(path, [last], "<", 3)
     for cut in range(len(b"GGUF"), len(whole)):
         path.write_bytes(whole[:cut])
-        with pytest.raises(UsageError, match=f"it is cut at byte {cut}"):
+        with pytest.raises(UsageError, match=f"its metadata ends at byte {cut}"):
             read_gguf(path, expected if asked else ())
 
 
@@ -128,5 +128,5 @@ def test_a_length_beyond_all_bounds(path, length, asked):
     whole = gguf([("some.texts", 9, (8, ["a", "b"])), ("next", 4, 1)])
     for text in (b"a", b"b"):
         path.write_bytes(whole.replace(b"\1\0\0\0\0\0\0\0" + text, length.to_bytes(8, "little")))
-        with pytest.raises(UsageError, match="not a whole GGUF file"):
+        with pytest.raises(UsageError, match="truncated GGUF file"):
             read_gguf(path, asked)

@@ -45,7 +45,7 @@ def test_a_tokenizer_in_others(name):
 def test_what_holds_itself_holds_no_tokenizer():
     held = Holder()
     held.tokenizer = held
-    with pytest.raises(UsageError, match="from a tokenizer or a path, not Holder"):
+    with pytest.raises(UsageError, match=r"source must be a tokenizer, .* not Holder"):
         Vocabulary.load(held)
 
 
@@ -58,7 +58,7 @@ def test_what_holds_itself_holds_no_tokenizer():
 )
 def test_some_of_the_methods_of_a_tokenizer_make_none(methods):
     held = Holder(**dict.fromkeys(methods, print), serialized_model_proto="no method")
-    with pytest.raises(UsageError, match="from a tokenizer or a path, not Holder"):
+    with pytest.raises(UsageError, match=r"source must be a tokenizer, .* not Holder"):
         Vocabulary.load(held)
 
 
@@ -101,7 +101,7 @@ def test_a_token_that_a_slow_tokenizer_adds_stands_for_its_text():
 
 @pytest.mark.parametrize("texts", [["a"], [b"a", "b"], ["a", b"b"]])
 def test_tokens_without_bytes_are_not_guessed(texts):
-    with pytest.raises(UsageError, match="how it spells bytes is not known"):
+    with pytest.raises(UsageError, match="unknown spelling of bytes"):
         Vocabulary.load(Slow(texts=texts))
 
 

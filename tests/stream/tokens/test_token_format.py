@@ -70,12 +70,12 @@ def test_markers_that_are_not_named_are_tokens():
 @pytest.mark.parametrize(
     ("fmt", "markers", "said"),
     [
-        (TAGS, {" ": "text"}, "' ' is no marker of the format"),
-        (TAGS, {"<x>": "text"}, "'<x>' is no marker of the format; it has '</call>', '<call>'"),
-        (TAGS.replace(tools={"per_call_start": "<c>"}), {"<call>": "text"}, "it has '</call>'"),
-        (TAGS, "words", 'choose "token", "text" or "either"'),
-        (TAGS, {"<call>": None}, 'choose "token", "text" or "either"'),
-        (TAGS.replace(tools={"per_call_start": "<\ud800"}), "token", "nobody can write"),
+        (TAGS, {" ": "text"}, "unknown marker ' '"),
+        (TAGS, {"<x>": "text"}, "unknown marker '<x>' .the format has '</call>', '<call>'"),
+        (TAGS.replace(tools={"per_call_start": "<c>"}), {"<call>": "text"}, "format has '</call>'"),
+        (TAGS, "words", 'markers must be "token", "text" or "either"'),
+        (TAGS, {"<call>": None}, 'markers must be "token", "text" or "either"'),
+        (TAGS.replace(tools={"per_call_start": "<\ud800"}), "token", "half a character"),
     ],
 )
 def test_what_is_no_marker_or_no_choice_is_refused(fmt, markers, said):
@@ -84,7 +84,7 @@ def test_what_is_no_marker_or_no_choice_is_refused(fmt, markers, said):
 
 
 def test_the_special_tokens_are_named_if_there_are_any():
-    with pytest.raises(UsageError, match="it has none with a special token"):
+    with pytest.raises(UsageError, match="the format has no marker with a special token"):
         Text(TAGS, [], ["Hi"]).parser(markers={"<x>": "text"})
 
 

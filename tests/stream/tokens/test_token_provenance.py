@@ -105,7 +105,7 @@ def test_a_stray_token_in_arguments_is_its_text_however_late_they_come(name, tok
         start = "".join(tokens).index(STRAY)
         assert (issue.kind, issue.span) == ("stray_token", (start, start + len(STRAY)))
         assert f"'{STRAY}', token" in issue.detail
-        assert issue.detail.endswith("stands where it is no marker, and is text")
+        assert issue.detail.endswith("is not a marker here, so it is kept as text")
 
 
 @pytest.mark.parametrize("policy", ["repair", "text"])
@@ -216,8 +216,8 @@ def test_stray_tokens_are_left_out_or_refused_where_a_policy_says_so():
     parser = text.read(policies=Policies(stray_token="drop"))
     assert parser.message.content == "abc"
     assert [issue.span for issue in parser.issues] == [(1, 13), (14, 26)]
-    assert all(issue.detail.endswith("and is left out") for issue in parser.issues)
-    with pytest.raises(MalformedOutput, match="where it is no marker") as raised:
+    assert all(issue.detail.endswith("so it is dropped") for issue in parser.issues)
+    with pytest.raises(MalformedOutput, match="is not a marker here") as raised:
         text.read(policies=Policies(stray_token="error"))
     assert (raised.value.kind, raised.value.span) == ("stray_token", (1, 13))
 

@@ -54,7 +54,7 @@ def test_each_marker_has_one_finding():
         "</｜x｜end>": "tokens",
     }
     (dropped,) = [finding for finding in found if finding.kind == "dropped"]
-    assert "leaves 'calls'" in dropped.detail
+    assert "keeps 'calls'" in dropped.detail
     assert str(dropped).startswith("<|a|>calls: decoding with skip_special_tokens=True drops")
     assert kinds(check_tokenizer(tokenizer_with({}), fmt)) == dict.fromkeys(kinds(found), "text")
 
@@ -97,14 +97,14 @@ def details(special, skipped=(), **tools):
 
 def test_what_is_said_of_each_kind_of_marker():
     given = {"per_call_start": "<call>", "per_call_end": "<end>call<stop>"}
-    assert details([], **given)["<call>"].startswith("no special token: ")
+    assert details([], **given)["<call>"].startswith("not a special token: ")
     special = ["<call>", "<end>", "<stop>"]
     kept = details(special, **given)
-    assert kept["<call>"].startswith("one special token, 1, without the flag")
-    assert kept["<end>call<stop>"].startswith("of the special tokens <end> (2), <stop> (3), which")
+    assert kept["<call>"].startswith("one special token, 1, kept by decoding")
+    assert kept["<end>call<stop>"].startswith("contains the special tokens <end> (2), <stop> (3)")
     dropped = details(special, ["<call>", "<stop>"], **given)
-    assert dropped["<call>"].startswith("the special token 1, which decoding with")
-    assert dropped["<end>call<stop>"].endswith("drops <stop> (3) of it, and leaves '<end>call'")
+    assert dropped["<call>"].startswith("special token 1: decoding with")
+    assert dropped["<end>call<stop>"].endswith("drops <stop> (3) and keeps '<end>call'")
 
 
 def test_a_short_text_is_a_marker_where_it_is_a_token():

@@ -173,7 +173,7 @@ def test_a_mark_for_a_space_in_an_added_token():
 def test_tokens_that_have_no_bytes_of_their_own(decoder):
     tokenizer = Tokenizer(models.BPE(vocab={"a": 0}, merges=[]))
     tokenizer.decoder = decoder
-    with pytest.raises(dp.UsageError, match="depend on the tokens next to it"):
+    with pytest.raises(dp.UsageError, match="a token depend on its neighbors"):
         Load(tokenizer)
 
 
@@ -223,7 +223,7 @@ def test_a_folder_says_what_its_ranks_leave_out(tmp_path):
     vocabulary = Load(tmp_path)
     assert dict(vocabulary.special) == {"[BOS]": 5, "<think>": 7}
     assert vocabulary.skipped_ids == {5}
-    with pytest.raises(dp.UsageError, match="token id 6: no token"):
+    with pytest.raises(dp.UsageError, match="token id 6 has no token"):
         vocabulary[6]
 
 
@@ -358,12 +358,12 @@ def test_a_gguf_file(tmp_path, order):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"GGUF", "not a whole GGUF file"),
-        (b"GGML" + b"\0" * 40, "does not begin with GGUF"),
+        (b"GGUF", "truncated GGUF file"),
+        (b"GGML" + b"\0" * 40, "does not start with GGUF"),
         (gguf([], version=1), "version 1"),
         (gguf([("a", 4, 1)]), "no vocabulary"),
-        (gguf(fields("llama", ["a"], [1]))[:-20], "not a whole GGUF file"),
-        (gguf([])[:12] + b"\xff" * 30, "not a whole GGUF file"),
+        (gguf(fields("llama", ["a"], [1]))[:-20], "truncated GGUF file"),
+        (gguf([])[:12] + b"\xff" * 30, "truncated GGUF file"),
         (gguf(fields("bert", ["a"], [1])), "'bert'"),
         (b"", "model.gguf"),
     ],
@@ -394,11 +394,11 @@ def test_a_broken_gguf_file_is_said_to_be_one(tmp_path_factory, at, byte):
         ("tokenizer.json", b"{}", "not a tokenizer.json"),
         ("tokenizer.json", b'{"model": {}}', "no decoder"),
         ("tokenizer.json", b'{"model": {}, "decoder": {"type": "ByteLevel"}}', "KeyError"),
-        ("tokenizer.json", b"{", "no vocabulary can be read"),
-        ("tokenizer.model", b"\n\x05ab", "cut at"),
+        ("tokenizer.json", b"{", "cannot read a vocabulary"),
+        ("tokenizer.model", b"\n\x05ab", "truncated at"),
         ("tokenizer.model", b"plain text", "not a tokenizer.json"),
         ("tokenizer.model", b"\n\x00", "has no text"),
-        ("x.tiktoken", b"YQ== 0\nYQ==\n", "no vocabulary can be read"),
+        ("x.tiktoken", b"YQ== 0\nYQ==\n", "cannot read a vocabulary"),
     ],
 )
 def test_files_that_have_no_vocabulary(tmp_path, name, data, said):
@@ -408,7 +408,7 @@ def test_files_that_have_no_vocabulary(tmp_path, name, data, said):
 
 
 def test_what_is_no_source(tmp_path):
-    with pytest.raises(dp.UsageError, match="no vocabulary in it"):
+    with pytest.raises(dp.UsageError, match="no vocabulary found"):
         Load(tmp_path)
     with pytest.raises(dp.UsageError, match="No such file"):
         Load(tmp_path / "none.json")
@@ -437,7 +437,7 @@ def test_a_slow_tokenizer_of_transformers():
     assert [Load(Slow(["Ġa", "<x>"], byte_decoder={"a": 1}))[id] for id in range(2)] == [
         *(b" a", b"<x>")
     ]
-    with pytest.raises(dp.UsageError, match="how it spells bytes"):
+    with pytest.raises(dp.UsageError, match="unknown spelling of bytes"):
         Load(Slow(["▁a", "<x>"]))
 
 
