@@ -78,14 +78,14 @@ def test_a_schema_that_nests_without_measure():
 @pytest.mark.parametrize(
     ("tools", "says"),
     [
-        ({}, "list of OpenAI tools"),
-        ("search", "list of OpenAI tools"),
-        ([1], "a tool is"),
-        ([{}], "a tool is"),
-        ([{"function": {"name": 1}}], "a tool is"),
+        ({}, "must be a list of tools"),
+        ("search", "must be a list of tools"),
+        ([1], "a tool must have"),
+        ([{}], "a tool must have"),
+        ([{"function": {"name": 1}}], "a tool must have"),
         ([{"name": "a b"}], "cannot be written in a tag; a name is"),
         ([{"name": 'a"b'}], "cannot be written"),
-        ([{"name": ""}], "a tool is"),
+        ([{"name": ""}], "a tool must have"),
         ([{"name": "a"}, {"name": "a", "parameters": {}}], "twice"),
     ],
 )
