@@ -69,6 +69,7 @@ else:
         },
     )
 
+# Also the lazy names, so that `from deltaparse.stream import *` and type checkers find them.
 __all__ = [
     "Amount",
     "ArgumentsFormat",

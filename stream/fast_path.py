@@ -50,7 +50,7 @@ MOST_KEPT = 256
 FastPath = tuple[
     Callable[[Any], object], Callable[[Any], object] | None, list[Any], Callable[[Any], Delta]
 ]
-"""Two searches, a list and a delta class.
+"""Two searches (the second may be None), a list and a delta class.
 
 If either search returns None for a chunk, the chunk is noted in the list and emitted as a delta.
 """
@@ -63,7 +63,7 @@ ENDED = object()
 
 
 class Feeder:
-    """The chunks of one turn are read by the sub-parsers and returned as deltas.
+    """Base class of the parsers of a turn: sub-parsers read its chunks and emit deltas.
 
     A subclass defines `feed`, which lets text bypass by itself. One more call would add a tenth to
     the cost of a chunk.

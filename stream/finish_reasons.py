@@ -108,6 +108,7 @@ FAILED: Mapping[str, str] = {
 }
 """The reasons of a turn that was aborted, and the engines that report them."""
 
+# Kinds of truncation are distinguished for reports, but treated alike by the parser.
 How = Literal["natural", "cut", "filtered", "failed", "unknown"]
 
 # One mapping, so that a reason is classified with one look-up.
@@ -151,6 +152,7 @@ def stop_text(stop_reason: Any, reason: Any = None) -> str | int | None:
     Raises:
         UsageError: `stop_reason` is neither a string, nor an id, nor None.
     """
+    # A given `stop_reason` is more specific, so it overrides the one in the object.
     if stop_reason is None and isinstance(reason, Mapping):
         matched = reason.get("matched")
         # Checked by `type`, because True is an `int` but not the id of a token.
@@ -169,4 +171,5 @@ def how_it_ended(reason: str | None) -> How:
     All results except "natural" mean that the turn was truncated: by a limit, a filter, a failure,
     or for an unknown reason.
     """
+    # Gemini reports in upper case, and an absent reason is as unknown as a new one.
     return HOW.get((reason or "").strip().lower(), "unknown")

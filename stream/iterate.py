@@ -124,6 +124,7 @@ class DeltaIterator:
         parser: the parser of the response, available before the first delta.
     """
 
+    # Slots, because a server makes one object for each request.
     __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
@@ -133,6 +134,7 @@ class DeltaIterator:
         finish_reason: WhenEnded,
         stop_reason: WhereStopped = None,
     ) -> None:
+        # Checked here, because an iterable of the wrong kind would fail at the first chunk.
         _check_chunks(texts, Iterable, "iter_deltas")
         self.parser = parser
         # Kept, because `close` must close the iterator and not the iterable.
@@ -148,6 +150,7 @@ class DeltaIterator:
 
     def close(self) -> None:
         """End the iteration and close the source of the chunks, without reading the rest."""
+        # The generator first, because a running one must not read a closed source.
         self._deltas.close()
         # Closed here too, because a generator that was not started runs no handler.
         _close(self._texts)
@@ -165,6 +168,7 @@ class AsyncDeltaIterator:
         finish_reason: WhenEnded,
         stop_reason: WhereStopped = None,
     ) -> None:
+        # Checked here, because an iterable of the wrong kind would fail at the first chunk.
         _check_chunks(texts, AsyncIterable, "aiter_deltas")
         self.parser = parser
         # Kept, because `aclose` must close the iterator and not the iterable.
@@ -246,6 +250,7 @@ def _check_chunks(texts: Any, wanted: type, name: str) -> None:
 
 def _called(known: Known | Callable[[], Known]) -> Known:
     """Return the value, or the result of the function."""
+    # Neither a string, nor an id, nor a mapping is callable, so the test is exact.
     return known() if callable(known) else known
 
 

@@ -49,6 +49,7 @@ class TurnParser(Feeder):
         builds: makes the builder of the message, if it is not the default one.
     """
 
+    # Slots, because a server makes one parser for each request.
     __slots__ = ("_finish_reason", "_request", "format")
 
     def __init__(
@@ -146,6 +147,7 @@ class TurnParser(Feeder):
         cut = sink.cut = text is not None and not sink.natural
         try:
             self._end_text()
+            # Text that the sub-parsers leave at the end must not be lost.
             sink.content(self._resume() or "")
             # In a truncated turn, the required call may have been in the missing text.
             sink.finish(required=self._request.required and not cut)
@@ -193,6 +195,7 @@ class TurnParser(Feeder):
         # JSON calls have no opening marker that could be lost.
         if request.calls == "json":
             return
+        # Not `self.message`, which is not available with `collect=False`.
         content = Message(sink.builder.so_far()).content
         # Schemas are left out, because only the names are checked here.
         tools = [{"name": name} for name in sink.tools]

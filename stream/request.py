@@ -105,6 +105,7 @@ class Request:
             self.reasoning,
             self.collect,
         )
+        # Last, because the tables depend on the values above.
         self.tables = self._marker_tables()
 
     def _check_calls(self, choice: Choice) -> None:
@@ -151,6 +152,7 @@ def request_for(
     """
     derived = fmt.derived
     last: Request | None = derived.last_request
+    # One request per format is enough, because consecutive requests nearly always agree.
     # Compared by identity, because comparing schemas by value would cost more than to read them.
     if (
         last is not None

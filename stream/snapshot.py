@@ -51,6 +51,7 @@ class Recording:
         request: the options of the parser.
     """
 
+    # Slots, because a recording server makes one object for each request.
     __slots__ = ("chunks", "ids", "prompt", "reasons", "request")
 
     def __init__(self, request: Request, prompt: str, ids: ReplayedIds) -> None:
@@ -72,6 +73,7 @@ class Recording:
 
         The deltas are dropped, because the first parser has emitted them.
         """
+        # The new parser must end in the same state, errors included.
         # An error was raised the first time too, and the following chunks were read all the same.
         for chunk in self.chunks:
             with suppress(MalformedOutput, UsageError):
@@ -92,6 +94,7 @@ class Recording:
         named = {name: getattr(self.request, name) for name in OPTIONS}
         document = {
             "deltaparse": VERSION,
+            # Plain types, because `json` cannot write dataclasses.
             "format": asdict(self.request.fmt),
             "options": named | {"prompt": self.prompt, "policies": asdict(self.request.policies)},
             "chunks": list(map(_to_json, self.chunks)),
@@ -140,6 +143,7 @@ class Recording:
             # Only known options, so that other members of the document have no effect.
             options = {name: document["options"][name] for name in OPTIONS}
             options["policies"] = Policies(**options["policies"])
+            # Written as text again, because only `from_json` checks a format.
             fmt = WireFormat.from_json(json.dumps(document["format"]))
             # Recorded ids first, because a client may have received them.
             ids = ReplayedIds(id_factory, list(document["ids"]))
@@ -150,6 +154,7 @@ class Recording:
                 # The stop reason is optional.
                 reason, stop = (*document["finish"], None)[:2]
                 record.reasons.append((_reason(reason), stop_text(stop)))
+        # More exact than the message of the next handler.
         except UsageError:
             raise
         except (DeltaParseError, LookupError, TypeError, ValueError, RecursionError) as error:

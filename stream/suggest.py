@@ -79,6 +79,7 @@ def suggest_formats(text: str) -> list[Suggestion]:
     """
     if not isinstance(text, str):
         raise UsageError(f"the response must be a str, not {type(text).__name__}")
+    # The markers of all formats are collected once, until a format is registered.
     known, literals = of_all_formats(_known)
     found = _standing(text, literals)
     alike: dict[object, list[_Known]] = {}
@@ -108,6 +109,7 @@ def _suggestion(text: str, found: set[str], group: list[_Known]) -> Suggestion:
     # The name is that of the format whose markers match with their whitespace.
     exact = {one.name: sum(marker in text for marker in one.written) for one in group}
     best = max(group, key=lambda one: exact[one.name])
+    # One format is enough, because the others of the group find the same calls.
     message = parse(text, best.format)
     # A dict, because the order is that of the format, without duplicates.
     evidence = dict.fromkeys(marker for marker in best.markers if marker in found)
@@ -157,6 +159,7 @@ def _standing(text: str, literals: Markers) -> set[str]:
     pos = 0
     while True:
         start, end = literals.find(text, pos, final=True)
+        # An empty match means that no marker is left.
         if start == end:
             break
         found.add(text[start:end])

@@ -134,6 +134,7 @@ class Tools(Sequence[Mapping[str, Any]]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tools):
             return NotImplemented
+        # Identity first, because comparing all schemas costs much more.
         return self is other or list(self) == list(other)
 
     def __hash__(self) -> int:
@@ -237,6 +238,7 @@ def _read(tools: Any) -> dict[str, Mapping[str, Any]]:
                 continue
         except (LookupError, TypeError):
             pass
+        # All other shapes, and all errors, take the slow path.
         for function in _functions(tool, at):
             name = function["name"]
             if name in found and _differ(found[name], function):
@@ -277,6 +279,7 @@ def read_choice(tool_choice: Any, names: Collection[str] | None) -> Choice:
         return CHOICES[kind]
     if kind == "allowed_tools":
         return _allowed(choice, names)
+    # The type may be absent, because the name alone is unambiguous.
     name = _chosen(choice)
     if kind not in (None, "function", "tool") or name is None:
         raise UsageError(
@@ -357,6 +360,7 @@ def _functions(tool: object, at: int) -> Sequence[Mapping[str, Any]]:
     is_function = kind in (None, "function") or (kind == "custom" and "input_schema" in plain)
     if is_function:
         inner = plain.get("function")
+        # OpenAI's Responses and function descriptions have no inner object.
         if inner is None:
             described: Any = {key: value for key, value in plain.items() if key != "type"}
         else:
@@ -423,6 +427,7 @@ def _plain(value: Any) -> Mapping[str, Any] | None:
     # A class has the attributes of its instances, but not their values.
     if value is None or isinstance(value, (type, str)):
         return None
+    # Clients pass pydantic objects, e.g. those of OpenAI's package.
     if hasattr(value, "model_dump"):
         dumped = value.model_dump()
         return dumped if isinstance(dumped, MAPPING) else None
@@ -508,6 +513,7 @@ def _translate_words(schema: dict[str, Any]) -> dict[str, Any]:
         # JSON Schema allows any type if the keyword is absent.
         if kind == "TYPE_UNSPECIFIED":
             del schema["type"]
+    # JSON Schema has no such keyword, but a type for null.
     if schema.pop("nullable", None) is True:
         if isinstance(schema.get("type"), str):
             schema["type"] = [schema["type"], "null"]
@@ -525,5 +531,6 @@ def _translate_words(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(value: object) -> str:
+    # `repr`, so that quotes and line breaks in the value cannot be confused with the message.
     text = repr(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."

@@ -82,6 +82,7 @@ def part_values(message: Message, values: Sequence[Value]) -> list[list[Value]]:
     Raises:
         UsageError: the message has no token spans.
     """
+    # Not split by delta, because the parts do not depend on the grouping of ids.
     cut: list[list[Value]] = []
     for part in message.parts:
         if part.tokens is None:
@@ -125,6 +126,7 @@ class DeltaTokens:
             deltas: the deltas of the last `feed` or `finish`. Pass all deltas, in order.
         """
         made = []
+        # Deltas of inserted text have no tokens, so their range is empty.
         for delta in deltas:
             start, end = delta.tokens or (0, 0)
             # Earlier tokens have been counted, for a previous delta or for no delta.

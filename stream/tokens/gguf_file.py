@@ -119,6 +119,7 @@ class _Reader:
     def _value(self, kind: int, deepest: int) -> Any:
         if kind == STRING:
             return self._string()
+        # At the maximum depth, an array counts as an unknown type and raises LookupError.
         if kind != ARRAY or not deepest:
             return self._number(SCALARS[kind])
         inner, count = self._number("I"), self._number(NUMBER)
@@ -131,6 +132,7 @@ class _Reader:
         return [self._value(inner, deepest - 1) for _ in range(count)]
 
     def _skip(self, kind: int, deepest: int) -> None:
+        # Other values are small, so reading them is as cheap as skipping them.
         if kind != ARRAY or not deepest:
             self._value(kind, 0)
             return

@@ -84,6 +84,7 @@ def added_token(text: str, *, skipped: bool, spaced: bool) -> Special:
 
 def _in_folder(folder: Path) -> Path:
     found = (file for name in IN_A_FOLDER for file in sorted(folder.glob(name)))
+    # Files of other formats describe the same tokens, so the first is enough.
     first = next(found, None)
     if first is None:
         raise UsageError(f"{folder}: no vocabulary found, expected {', '.join(IN_A_FOLDER)}")
@@ -94,6 +95,7 @@ def _tokens(path: Path, data: bytes) -> TokenSource:
     # JSON may follow a byte order mark, and files are recognized by content, not by name.
     if data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
         document = json.loads(data)
+        # Both keys are required, because a tokenizer.json may have one of them.
         if "vocab" in document and "config" in document:
             return _tekken(document)
         if "model" in document:

@@ -51,6 +51,7 @@ def sentencepiece_tokens(data: bytes) -> SpelledTokens:
                 raise ValueError(f"piece {len(texts)} has no text")
             texts.append(text.decode())
             types.append(kind)
+    # Any text without an invalid field would otherwise be an empty model.
     if not texts:
         raise ValueError("it has no pieces")
     return _typed(texts, types, PieceText())
@@ -88,6 +89,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
+        # The highest bit of a byte means that another byte follows.
         if byte < 0x80:
             return value, at
         shift += 7

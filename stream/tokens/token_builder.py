@@ -45,6 +45,7 @@ class TokenBuilder(MessageBuilder):
         before, held, behind = call_id.partition(name)
         before, shown, behind = map(trail.text_of, (before, name, behind))
         super().begin_call(index, before + (shown if held else "") + behind, shown, start)
+        # Offsets of the prompt are negative, and have no tokens.
         trail.begin_call(name, max(start, 0))
         self.out[-1].place = trail.stand(max(start, 0), trail.offset)
 

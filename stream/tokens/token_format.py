@@ -63,6 +63,7 @@ class TokenFormat:
     )
 
     def __init__(self, fmt: WireFormat, vocabulary: Vocabulary, markers: Markers) -> None:
+        # A lock for strays only, because the characters of markers never change.
         self._lock = Lock()
         self.texts: dict[int, str] = {}
         specials = _specials(fmt, vocabulary)
@@ -83,6 +84,7 @@ class TokenFormat:
         # A lookahead, so that overlapping texts are found too.
         self.look_alike = re.compile(f"(?=({any_text}))") if as_tokens else None
         self.longest = max(map(len, as_tokens), default=0)
+        # Without special tokens in markers the format stays the same object, with its caches.
         self.fmt = _with_characters(fmt, self.characters_in) if chars else fmt
 
     def characters_in(self, text: str) -> str:
@@ -166,6 +168,7 @@ def _modes(specials: Mapping[str, int], fmt: WireFormat, markers: Markers) -> di
             modes |= dict.fromkeys(map(str.strip, fmt.turn.ends), "token")
         return modes
     modes = dict.fromkeys(specials, "token")
+    # A caller may omit the whitespace around a marker.
     known = {text.strip() for text in written_texts(fmt)}
     for marker, how in markers.items():
         core = marker.strip()

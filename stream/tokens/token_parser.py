@@ -64,6 +64,7 @@ class TokenParser(TurnParser):
         UsageError: an argument is invalid.
     """
 
+    # Slots, because a server makes one parser for each request.
     __slots__ = (
         "_first",
         "_given",
@@ -316,6 +317,7 @@ class TokenParser(TurnParser):
     @property
     def held(self) -> int:
         """The number of buffered characters at the end of the decoded text."""
+        # Both ends are decoded, because a buffered special token is longer in the decoded text.
         trail, end = self._trail, self._trail.end
         return trail.decoded(end) - trail.decoded(max(end - super().held, 0))
 
@@ -358,6 +360,7 @@ class TokenParser(TurnParser):
         cls, record: Recording, vocabulary: Vocabulary, given: Mapping[str, Any]
     ) -> TokenParser:
         """Make a parser, and feed it with the recorded tokens."""
+        # The record has no prompt of its own, so the given one overrides it.
         parser = cls(**{**record.arguments(), **given, "vocabulary": vocabulary})
         record.replay(parser.feed, parser.finish)
         return parser
@@ -461,6 +464,7 @@ class TokenParser(TurnParser):
             return self._placed(char)
         # Surrogates bypass no lane and are read by no step, so the sub-parsers are resumed at once.
         self._close_lane()
+        # Other chunks are counted by `_read`.
         self._builder.chunks += 1
         self._window.feed(char)
         self._sink.content(self._resume() or "")
@@ -497,6 +501,7 @@ class TokenParser(TurnParser):
     def _note(self) -> None:
         """Record the tokens that bypassed."""
         passed = self._passed
+        # The texts stay in the list until they are settled, so some may be recorded already.
         if len(passed) > self._noted:
             self._trail.passed(passed[self._noted :])
             self._noted = len(passed)

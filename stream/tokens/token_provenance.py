@@ -88,6 +88,7 @@ class TokenTrail:
         keeps: True to record tokens and roles, False to record offsets only.
     """
 
+    # Slots, because the attributes are read for each token.
     __slots__ = (
         "_chars",
         "_extra",
@@ -233,6 +234,7 @@ class TokenTrail:
         part = self.parts[-1]
         if part.start < 0:
             part.start = start
+        # Buffered text may be emitted after later text, so the offset must not decrease.
         self.emitted = max(self.emitted, end)
         return self.tokens(start, end)
 
@@ -282,8 +284,9 @@ class TokenTrail:
         # If the characters are not escaped here, an escape in the text was written by the model.
         if not is_whole(text):
             return CHARACTER.sub(lambda found: _in_json(self._stray(found[0])), text)
+        # Tokens of emitted text cannot occur again.
         coming = {chr(code) for code in self._chars[bisect_left(self._special, self.emitted) :]}
-        # Nearly all text has no special token.
+        # Nearly all text ends here, because special tokens are rare in arguments.
         if not coming:
             return text
 
@@ -303,6 +306,7 @@ class TokenTrail:
         dropped = self._policy == "drop"
         became = "dropped" if dropped else "kept as text"
         detail = f"{text!r}, token {id}, is not a marker here, so it is {became}"
+        # Reported before the error is raised, so that the issue is kept if it is caught.
         self.issues.append(Issue("stray_token", (at, at + 1), detail))
         if self._policy == "error":
             raise MalformedOutput(detail, kind="stray_token", span=(at, at + 1))
@@ -402,6 +406,7 @@ class TokenTrail:
         # The end of the emitted text depends on buffering, so a call has the end of its arguments.
         end = max(stretch.name[1], stretch.arguments[1]) or stretch.end
         tokens = self._empty_range(end) if inserted else self.tokens(stretch.start, end)
+        # Only calls have spans and ranges of their own parts.
         if not isinstance(part, ToolCall):
             return replace(part, tokens=tokens)
         return replace(

@@ -23,6 +23,7 @@ class Special:
     """
 
     text: str
+    # True by default, because sources without flags list control tokens only.
     skipped: bool = True
 
     @property

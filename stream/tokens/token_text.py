@@ -38,6 +38,7 @@ def _byte_table() -> dict[str, int]:
     return table | {chr(256 + i): code for i, code in enumerate(others)}
 
 
+# Computed once, because it is looked up for each character of each token.
 BYTES = _byte_table()
 
 
@@ -89,7 +90,7 @@ class TextDecoder:
             elif kind == "Fuse":
                 fused = True
             elif kind == "Strip":
-                # After "Fuse" it applies to the complete text.
+                # After "Fuse" it applies to the complete text, so no token is stripped.
                 if not fused:
                     self._steps.append((kind, (step["content"], step["start"], step["stop"])))
             # Its other effect, on the leading space, applies to the complete text.
@@ -103,6 +104,7 @@ class TextDecoder:
     @property
     def spaced(self) -> bool:
         """True if `▁` represents a space."""
+        # Tested by decoding, because steps of several kinds may replace the character.
         return self(SPACE) == b" "
 
     def __call__(self, text: str) -> bytes:

@@ -15,6 +15,7 @@ from .vocabulary import Spelling, Vocabulary
 
 __all__ = ["TokenizerFinding", "check_tokenizer"]
 
+# Engines remove the end of the turn themselves, so dropping it has no effect.
 NOT_WRITTEN = ("turn",)
 """Groups of a format with markers that are part of the prompt, or that engines stop at."""
 
@@ -105,6 +106,7 @@ def _markers(fmt: WireFormat, vocabulary: Vocabulary) -> list[str]:
     for group, text in marker_texts(fmt):
         # Tokenizers split whitespace from special tokens.
         core = text.strip()
+        # Even a single character is a marker if it is a special token.
         is_marker = len(core) >= SHORTEST or vocabulary.spelled(core).ids
         if is_marker and group not in NOT_WRITTEN:
             found[core] = None

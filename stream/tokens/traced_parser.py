@@ -20,6 +20,7 @@ from .vocabulary import Vocabulary
 
 __all__ = ["TracedParser"]
 
+# A test compares these with the signature of `StreamParser`.
 DEFAULTS: Mapping[str, Any] = {
     "tools": None,
     "prompt": "",
@@ -106,6 +107,7 @@ class TracedParser(TurnParser):
         self._settle()
         return self._trail.role_spans(self._window.end + len(self._held))
 
+    # Bypassing text has no other way to the trail.
     def _settle(self) -> None:
         # Joined before `_passed` is cleared.
         text = "".join(self._passed)

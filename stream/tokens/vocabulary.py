@@ -128,6 +128,7 @@ class Vocabulary:
             made = source
         elif isinstance(source, Mapping):
             made = cls(source)
+        # A string is always a path, because models are not downloaded from a hub.
         elif isinstance(source, str | Path):
             made._set(*load_file(Path(source)))
         else:
@@ -144,6 +145,7 @@ class Vocabulary:
 
     def _set(self, source: TokenSource, kind: str) -> None:
         self._source = source
+        # The kind is shown by `repr`.
         self._kind = kind
         self._known: dict[int, bytes] = {}
         # Without whitespace tokens, which would make any indentation a marker.
@@ -197,6 +199,7 @@ class Vocabulary:
     @property
     def special_ids(self) -> frozenset[int]:
         """The ids of the special tokens."""
+        # All ids, although `special` has only the first id of each text.
         return frozenset(self._texts)
 
     @property
@@ -219,6 +222,7 @@ class Vocabulary:
         """
         parts: list[Stretch] = []
         at = 0
+        # A search for all special tokens at once, because a model has up to a thousand.
         for match in self._pattern.finditer(text) if self._pattern else ():
             start, end = match.span()
             if at < start:

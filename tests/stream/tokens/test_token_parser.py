@@ -176,7 +176,7 @@ def test_issue_quotes_a_token_as_its_text():
 
 def check_same_turn(family, data, fmt, wire, special, reason):
     """Check that tokens give the same turn as their text."""
-    assume(not crossed(fmt, wire, special))  # what it would be is not known
+    assume(not crossed(fmt, wire, special))  # the expected turn is ambiguous
     ids, vocabulary = tokenized(data, fmt, wire, special)
     for tools in family.tools:
         text = StreamParser(fmt, tools=tools)

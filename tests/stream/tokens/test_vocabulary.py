@@ -25,7 +25,7 @@ def test_vocabulary_maps_ids_to_bytes(vocabulary):
 
 
 class Number:
-    """An integer like those of numpy and torch."""
+    """An integer like a scalar of numpy or torch."""
 
     def __index__(self):
         return 5
