@@ -1,12 +1,12 @@
-"""From the text of a model to deltas: the wire format, the parser, deltas and messages.
+"""The streaming parser: wire formats, parsers, deltas and messages.
 
-    parser.py, iterate.py   the push parser, and the same in a loop
-    wire/                   what a format is, formats by name, what is looked for in the text
+    parser.py, iterate.py   the push parser, and iterators of deltas
+    wire/                   wire formats, built-in formats, tables of markers
     reading/                sub-parsers: the assistant's turn, reasoning, channels, calls
-    message/                deltas, the message they add up to, policies, issues, ids
-    tokens/                 output as token ids: the vocabulary
+    message/                deltas, messages, policies, issues, ids
+    tokens/                 responses as token ids: vocabularies and token parsers
 
-Users import what is here.
+The names in `__all__` are public.
 """
 
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ from .wire.format import (
     WireFormat,
 )
 
-# No parser needs these.
+# Imported lazily, because a `StreamParser` does not need these modules.
 if TYPE_CHECKING:
     from .suggest import Suggestion, suggest_formats
     from .tokens import (
@@ -69,6 +69,7 @@ else:
         },
     )
 
+# Also the lazy names, so that `from deltaparse.stream import *` and type checkers find them.
 __all__ = [
     "Amount",
     "ArgumentsFormat",

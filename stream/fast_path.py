@@ -1,19 +1,18 @@
-"""How text comes to the sub-parsers, and deltas come out: the way of every chunk.
+"""The life of a chunk: from `feed` through the sub-parsers to deltas.
 
-    passing by   a waiting sub-parser let such text pass: the text is a delta as it is
-    splitting    the same up to a tail that may become a marker, which is held back
-    a step       a function that the waiting sub-parser left behind reads the text in its place
-    resuming     the sub-parser goes on
+    bypassing    the waiting sub-parser lets the text pass: the text is emitted as a delta
+    splitting    only the tail may become a marker: the text before it bypasses, the tail waits
+    a step       the waiter's function reads the text in place of the sub-parser
+    resuming     the sub-parser continues
 
-Each costs a fraction of the next, and nearly all text takes the first: so a chunk inside a string
-must cost two searches in C, one list and one delta, whatever stands round the string. That is
-why the first two do not go through the window: while the waiter's lane leads to the part of the
-message that is open, `feed` makes the delta itself, notes the text in `_passed`, and the window
-and the message hear of it later, of many chunks at once (`_settle`). The obvious other way, to
-move the window and write to the message with each chunk, costs twice as much. The price is one
-rule: whatever looks at the message, the window or the counts settles first.
+Each way costs a fraction of the next one, and nearly all text bypasses. A chunk inside a string
+must cost two searches in C, one list and one delta, whatever surrounds the string. So text skips
+the window in the first two ways. While the waiter's lane leads to the open part of the message,
+`feed` makes the delta itself and notes the text in `_passed`. The window and the message are
+updated later, for many chunks at once (`_settle`). Updating them with each chunk would cost twice
+as much. The price is one rule: settle before you read the message, the window or the counts.
 
-`deltaparse.partial.bypass` says what a sub-parser leaves behind.
+`deltaparse.partial.bypass` describes waiters and lanes.
 """
 
 from __future__ import annotations
@@ -40,30 +39,40 @@ from .snapshot import Recording
 
 __all__ = ["MOST_PASSED", "Feeder"]
 
+# Limited, because the noted texts are kept in memory until they are settled.
 MOST_PASSED = 256
-"""Chunks that `feed` emits by itself before they are written down, all at once."""
+"""The maximum number of chunks that `feed` emits before it updates the message, all at once."""
 
+# Limited, so that a parser with `collect=False` needs a few kilobytes even if chunks are large.
 MOST_KEPT = 256
-"""Characters of such a chunk where the message is not collected, and nothing else keeps it."""
+"""The maximum length of a bypassing chunk if the message is not collected."""
 
 FastPath = tuple[
     Callable[[Any], object], Callable[[Any], object] | None, list[Any], Callable[[Any], Delta]
 ]
-"""A chunk in which one of the two finds nothing is noted in the list, and emitted as a delta."""
+"""Two searches (the second may be None), a list and a delta class.
+
+If either search returns None for a chunk, the chunk is noted in the list and emitted as a delta.
+"""
 
 CLOSED: FastPath = (len, None, [], ContentDelta)
-"""The way that is closed: `len` never returns None, so every chunk is read."""
+"""The closed fast path: `len` never returns None, so every chunk is read."""
 
 ENDED = object()
-"""What `next` is to return of sub-parsers that have ended."""
+"""The default for `next`, returned if the sub-parsers have ended."""
 
 
 class Feeder:
-    """Takes the text of one turn in chunks, lets the sub-parsers read it, and returns deltas.
+    """Base class of the parsers of a turn: sub-parsers read its chunks and emit deltas.
 
-    A subclass has the method `feed`, which takes the first of the four ways: a call more would cost
-    a chunk a tenth of its time. `steps` are the sub-parsers, which read `window` and emit to
-    `sink`. `record` takes each chunk as it came.
+    A subclass defines `feed`, which lets text bypass by itself. One more call would add a tenth to
+    the cost of a chunk.
+
+    Args:
+        window: the window that the sub-parsers read.
+        sink: receives the text that the sub-parsers emit.
+        steps: the sub-parsers.
+        record: receives each chunk unchanged. None: chunks are not recorded.
     """
 
     __slots__ = (
@@ -98,17 +107,19 @@ class Feeder:
         self._steps: Steps[None] | None = steps
         self._record = record
         self._decoder: TextDecoder | None = None
-        # While half a character waits, while a record is kept, and after the end: no chunk is
-        # taken as it is.
+        # True while half a character waits, while a record is kept, and after the end, because
+        # each chunk must go through `_decode` then.
         self._alert = record is not None
         self._passed: list[str] = []
         self._path: FastPath = CLOSED
-        # The lane that leads to the open part; None while there is none.
+        # The lane to the open part, None while the fast path is closed.
         self._lane: Lane | None = None
+        # The tail that may become a marker: it is not in the window while a lane is open.
         self._held = ""
 
     def _read(self, text: str | bytes) -> list[Delta]:  # noqa: PLR0915 - calls cost more
-        """Take a chunk that is not of the plainest; return the deltas."""
+        """Read a chunk that did not bypass, and return its deltas."""
+        # `isascii` first, because it reads a flag of the string while `is_whole` searches.
         if type(text) is not str or self._alert or not (text.isascii() or is_whole(text)):
             text = self._decode(text)
         window, lane = self._window, self._lane
@@ -118,17 +129,22 @@ class Feeder:
             end = lane.split(chunk)
             if end >= 0:
                 passed = self._passed
+                # Settled here too, because long chunks would keep much text in `_passed`.
                 if len(passed) >= MOST_PASSED or end > MOST_KEPT:
                     self._settle()
                 if end < len(chunk):
+                    # The next chunk must be read together with this tail, so it cannot bypass.
                     self._held, self._path = chunk[end:], CLOSED
                     chunk = chunk[:end]
                 elif held:
+                    # The tail turned out to be text, so chunks may bypass again.
                     self._held, self._path = "", self._open
                 passed.append(chunk)
                 if lane.spell is not None:
                     chunk = lane.spell(chunk)
+                # An empty delta would be useless, but the text is noted either way.
                 return [self._open[-1](chunk)] if chunk else []
+            # The tail is read as a part of this chunk, so it must not be fed twice.
             self._held, text = "", chunk
             self._close_lane()
         ids = self._sink.ids
@@ -138,7 +154,7 @@ class Feeder:
         builder.chunks += 1
         waiter = window.waiter
         if waiter is not None and waiter.known and not window.pos:
-            # Where calls are short, most chunks end here.
+            # Tested before the step, because most chunks of short calls end here.
             unread = window.text + text
             if unread in waiter.known:
                 window.text = unread
@@ -146,16 +162,19 @@ class Feeder:
         if waiter is not None and waiter.lane is not None:
             if waiter.lane.exact(text) is None:
                 window.pass_by(text)
+                # The text may have begun the part that the lane leads to.
                 self._open_lane(waiter, waiter.lane)
                 return self._emitted()
+            # A lane is valid only while the window is empty.
             waiter.lane = None
         window.feed(text)
         read = None
         if waiter is not None and waiter.step is not None:
             try:
                 read = waiter.step(window)
+                # No text was read, so neither the lane nor the message can have changed.
                 if read == "" and waiter.lane is None and not builder.out:
-                    return []  # it waits for more
+                    return []
             except Exception as error:  # noqa: BLE001 - as in `_resume`
                 read = self._give_up(error)
                 waiter = window.waiter
@@ -168,6 +187,7 @@ class Feeder:
             self._open_lane(waiter, waiter.lane)
         if read:
             kind = builder.kind
+            # Text for the open part alone does not need the sink, so the delta is made here.
             if kind is not None and not builder.out and self._writers[kind] is waiter.emit:
                 builder.write(read)
                 return [builder.make(read)]
@@ -175,20 +195,24 @@ class Feeder:
         return self._emitted()
 
     def _open_lane(self, waiter: Waiter, lane: Lane) -> None:
-        """Open the fast path for what passes the waiter by, if all of it goes to the open part."""
+        """Open the fast path if all text that bypasses the waiter goes to the open part."""
         builder = self._builder
         kind = builder.kind
+        # Any other sink does more with the text than to append it to the open part.
         if kind is None or self._alert or self._writers[kind] is not waiter.sink:
             return
         quick, exact = lane.quick, lane.exact
+        # If the lane spells, only `quick` proves that the text is emitted unchanged.
         also = None if quick is exact or lane.spell else exact
         if not builder.collect:
+            # `exact` would let a long chunk pass, so long chunks must go to `_read`.
             quick, also = _short(quick), None
         self._open = self._path = quick, also, self._passed, builder.make
         self._lane = lane
 
     def _close_lane(self) -> None:
-        """Let the sub-parsers read what comes, beginning with what is held back."""
+        """Close the fast path, so that the sub-parsers read the buffered and all later text."""
+        # The window must be up to date before a sub-parser reads it.
         self._settle()
         self._path = CLOSED
         self._lane = None
@@ -199,60 +223,71 @@ class Feeder:
             self._held = ""
 
     def _settle(self) -> None:
-        """Write down what passed by, and move the window behind it."""
+        """Add the noted text to the message, and move the window after it."""
         passed, builder, lane = self._passed, self._builder, self._lane
         if passed and lane is not None:
             text = "".join(passed)
             self._window.move_behind(text)
             builder.write(text if lane.spell is None else lane.spell(text))
             builder.chunks += len(passed)
+            # Cleared in place, because `_path` refers to the same list.
             passed.clear()
 
     def _emitted(self) -> list[Delta]:
-        """The deltas that the sub-parsers made."""
+        """Return the deltas that the sub-parsers made, and remove them from the builder."""
         out = self._builder.out
         if not out:
             return []
+        # Copied, because the caller may keep the list, and the builder reuses its own.
         deltas = out.copy()
         out.clear()
         return deltas
 
     def _resume(self) -> str | None:
-        """Let the sub-parsers read what there is; return what is to go to `Waiter.emit`.
+        """Resume the sub-parsers, and return the text for `Waiter.emit`.
 
-        They cannot be resumed after an exception, so whatever happens, the text that follows
-        passes as content: no output is lost, not even to a bug of ours.
+        Generators cannot be resumed after an exception. So all text after one is emitted as
+        content, and even a bug in the library loses no text.
         """
         try:
             if self._steps is None:
                 return take_all(self._window)
+            # A waiter is valid until the sub-parser is resumed.
             self._window.waiter = None
+            # A sub-parser that waits after the end would lose the text that it has buffered.
             if next(self._steps, ENDED) is not ENDED and self._window.closed:
-                return self._give_up(RuntimeError("a sub-parser waits beyond the end"))
+                return self._give_up(RuntimeError("a sub-parser waits after the end of the input"))
         except Exception as error:  # noqa: BLE001 - a bug must not lose output
             return self._give_up(error)
         return None
 
     def _give_up(self, error: Exception) -> str:
-        """Go on without the sub-parsers; raises the error where it was meant to be raised."""
+        """Continue without the sub-parsers, and return the unread text.
+
+        Raises:
+            MalformedOutput: `error`, if a policy is "error".
+            UsageError: `error`, if an id factory returned no id.
+        """
         sink, window = self._sink, self._window
         self._steps = None
+        # Text after a mark may not have been emitted, so it must be read again.
         window.rewind()
         window.waiter = Waiter(sink.content, take_all, sink.content)
         read = "".join([*sink.held, *sink.not_emitted, *sink.extra_members])
         if self._builder.kind is not Content:
             sink.end_call(complete=False)
         if isinstance(error, (MalformedOutput, UsageError)):
-            # A policy says so, or an id factory gives no id.
+            # These are intended: by a policy "error", or because an id factory returned no id.
             raise error
-        where = max(window.offset, 0)  # a bug is told of even where it was the prompt that was read
-        span = (where, where)
+        # Offsets in the prompt are negative, but an issue must have a span in the output.
+        at = max(window.offset, 0)
+        span = (at, at)
         lost = f"not emitted: {read!r}; " if read else ""
         sink.issue("internal_error", span, f"{error!r}; {lost}the rest is content")
         return take_all(window)
 
     def _refuse_reentry(self) -> None:
-        """Refuse text and the end while this parser waits for an id.
+        """Check that the parser is not waiting for an id.
 
         Raises:
             UsageError: the id factory called `feed` or `finish`.
@@ -260,28 +295,36 @@ class Feeder:
         ids = self._sink.ids
         if ids is not None and ids.busy:
             raise UsageError(
-                "the id factory called feed() or finish() of the parser that waits for its id: "
-                "return an id, and feed the parser after feed() has returned"
+                "the id factory called feed() or finish() of its own parser: it must only return "
+                "an id. Feed the parser after feed() has returned"
             )
 
     def _decode(self, chunk: str | bytes) -> str:
-        """The text that a chunk adds; refuses chunks after the end."""
+        """Decode a chunk and record it.
+
+        Raises:
+            UsageError: the parser has finished, or the chunk is neither str nor bytes.
+        """
         if self._window.closed:
             message = "feed() after finish(): a parser reads one turn; make a new one for the next"
             raise UsageError(message)
         self._refuse_reentry()
+        # Buffered text must be read before the text of this chunk.
         self._close_lane()
+        # Made on first use, because most parsers receive complete characters only.
         decoder = self._decoder = self._decoder or TextDecoder()
         decoder.offset = self._window.end
         text = decoder.feed(chunk)
+        # The other half of a character is in the next chunk, which must be decoded too.
         self._alert = decoder.waiting
         if self._record is not None:
+            # `bytes` copies a bytearray or memoryview, which the caller may change later.
             self._record.chunks.append(chunk if isinstance(chunk, str) else bytes(chunk))
             self._alert = True
         return text
 
     def _end_text(self) -> None:
-        """Feed the last of the decoder, close the window, and report what was replaced."""
+        """Feed the rest of the decoder, close the window, and report replaced bytes."""
         window, decoder = self._window, self._decoder
         self._close_lane()
         self._alert = True
@@ -289,19 +332,23 @@ class Feeder:
         if decoder is None:
             return
         decoder.offset = window.end
+        # Half a character at the end will not be completed, so it becomes U+FFFD.
         window.feed(decoder.finish())
         if decoder.first_replaced is not None and decoder.last_replaced is not None:
             count = decoder.replaced
-            what = "1 sequence was" if count == 1 else f"{count} sequences were"
+            subject = "1 sequence was" if count == 1 else f"{count} sequences were"
+            # One issue covers them all, because a binary response would have thousands.
             span = decoder.first_replaced, decoder.last_replaced + 1
-            self._sink.issue("invalid_text", span, f"{what} not UTF-8 and became U+FFFD")
+            self._sink.issue(
+                "invalid_text", span, f"{subject} not valid UTF-8 and replaced by U+FFFD"
+            )
 
 
 def take_all(window: Window) -> str:
-    """Read all the text there is: the step where no sub-parser is left."""
+    """Read all text of the window: the step of a turn without sub-parsers."""
     return window.consume(len(window.text))
 
 
 def _short(quick: Callable[[str], object]) -> Callable[[str], object]:
-    """Find what `quick` finds, and something in every text that is long."""
+    """Return a search that finds the same as `quick`, and also matches any long text."""
     return lambda text: quick(text) if len(text) <= MOST_KEPT else text

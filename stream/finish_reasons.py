@@ -1,7 +1,7 @@
-"""Why an engine stopped, in the words of each, and what that means for a turn.
+"""Finish reasons of engines, and their meaning for a turn.
 
-A turn ended by itself, or it was cut. A cut that is taken for an end makes a call complete that
-may have lost an argument; so an unknown reason counts as cut, and is reported.
+A turn either ended by itself or was truncated. If a truncated turn counted as ended, a call that
+lost an argument would be complete. So an unknown reason counts as truncated, and is reported.
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ __all__ = [
 ]
 
 FinishReason = Literal["stop", "tool_calls", "length"]
-"""What a parser's turn ended by."""
+"""The finish reason of a parser."""
 
 Reason = str | Mapping[str, Any] | None
-"""What an engine reports: a text, or SGLang's object with the text as its `type`."""
+"""The finish reason of an engine: a string, or SGLang's object with the string as its `type`."""
 
 StopReason = str | int | None
-"""What an engine stopped at and left out: a stop string, or the id of a token; None if nothing."""
+"""The stop string or token id that the engine stopped at and left out, None without one."""
 
+# Functions are allowed, because an engine knows both reasons only after the last chunk.
 WhereStopped = StopReason | Callable[[], StopReason]
-"""The same, or a function that is asked for it when the turn has ended."""
+"""A `StopReason`, or a function that returns it and is called when the turn has ended."""
 
 WhenEnded = Reason | Callable[[], Reason]
-"""Why a turn ended, or a function that is asked for it when the turn has ended."""
+"""A `Reason`, or a function that returns it and is called when the turn has ended."""
 
+# Keys are lower case, because `how_it_ended` ignores case.
 NATURAL: Mapping[str, str] = {
     "stop": "OpenAI, vLLM, SGLang, llama.cpp, Ollama, Gemini",
     "tool_calls": "OpenAI, vLLM, Mistral",
@@ -59,8 +61,9 @@ NATURAL: Mapping[str, str] = {
     "complete": "Cohere",
     "completed": "OpenAI's Responses",
 }
-"""The reasons of a turn that ended by itself, with who reports them."""
+"""The reasons of a turn that ended by itself, and the engines that report them."""
 
+# A truncated turn may lack an argument, so its last call is complete only if it was closed.
 CUT: Mapping[str, str] = {
     "length": "OpenAI, vLLM, SGLang, Text Generation Inference",
     "limit": "llama.cpp",
@@ -77,8 +80,9 @@ CUT: Mapping[str, str] = {
     "other": "Gemini",
     "none": "llama.cpp",
 }
-"""The reasons of a turn that was cut off, with who reports them."""
+"""The reasons of a truncated turn, and the engines that report them."""
 
+# A filter may stop the model within a call, so this is a kind of truncation.
 FILTERED: Mapping[str, str] = {
     "content_filter": "OpenAI",
     "content_filtered": "Amazon Bedrock",
@@ -90,8 +94,9 @@ FILTERED: Mapping[str, str] = {
     "prohibited_content": "Gemini",
     "spii": "Gemini",
 }
-"""The reasons of a turn that a filter, or the model itself, cut off, with who reports them."""
+"""The reasons of a turn truncated by a filter or a refusal, and the engines that report them."""
 
+# A failure may stop the engine at any token, so this is a kind of truncation too.
 FAILED: Mapping[str, str] = {
     "abort": "vLLM, SGLang",
     "aborted": "",
@@ -101,10 +106,12 @@ FAILED: Mapping[str, str] = {
     "error": "Mistral, Cohere",
     "failed": "OpenAI's Responses",
 }
-"""The reasons of a turn that was given up, with who reports them."""
+"""The reasons of a turn that was aborted, and the engines that report them."""
 
+# Kinds of truncation are distinguished for reports, but treated alike by the parser.
 How = Literal["natural", "cut", "filtered", "failed", "unknown"]
 
+# One mapping, so that a reason is classified with one look-up.
 HOW: Mapping[str, How] = {
     **dict.fromkeys(NATURAL, "natural"),
     **dict.fromkeys(CUT, "cut"),
@@ -114,43 +121,55 @@ HOW: Mapping[str, How] = {
 
 
 def reason_text(reason: Any) -> str | None:
-    """The text of an engine's reason, None where it is not known.
+    """Return the finish reason of an engine as a string, None if it is unknown.
+
+    Args:
+        reason: a string, an object with the string as its `type`, or None.
 
     Raises:
-        UsageError: it is neither a text, nor an object whose `type` is one, nor None.
+        UsageError: `reason` has another type.
     """
     if reason is None or isinstance(reason, str):
         return reason
+    # SGLang's object has the string as its `type`, and an empty one counts as unknown.
+    # An object without a `type` is the caller's mistake, so it raises instead of being unknown.
     if isinstance(reason, Mapping) and (not reason or "type" in reason):
         return reason_text(reason.get("type"))
     raise UsageError(
-        'the finish reason is a text as the engine reports it, "stop" or "length", or None, '
-        f"not {reason!r:.200}"
+        'the finish reason must be a str as the engine reports it, e.g. "stop" or "length", or '
+        f"None, not {reason!r:.200}"
     )
 
 
 def stop_text(stop_reason: Any, reason: Any = None) -> str | int | None:
-    """The stop string or the token's id that an engine names, None where it names none.
+    """Return the stop string or token id that the engine reports, None if it reports neither.
 
-    Without a `stop_reason` it is what SGLang's object of a `reason` has as `matched`.
+    Args:
+        stop_reason: a stop string, a token id or None.
+        reason: the finish reason. Without a `stop_reason`, the `matched` of SGLang's object is
+            returned.
 
     Raises:
-        UsageError: it is neither a text, nor an id, nor None.
+        UsageError: `stop_reason` is neither a string, nor an id, nor None.
     """
+    # A given `stop_reason` is more specific, so it overrides the one in the object.
     if stop_reason is None and isinstance(reason, Mapping):
         matched = reason.get("matched")
+        # Checked by `type`, because True is an `int` but not the id of a token.
         return matched if type(matched) in (str, int) else None
     if stop_reason is None or type(stop_reason) is int or isinstance(stop_reason, str):
         return stop_reason
     raise UsageError(
-        "stop_reason is the stop string at which the engine stopped, or the id of a token, or "
-        f"None, not {stop_reason!r:.200}"
+        "stop_reason must be the stop string (str) or the token id (int) at which the engine "
+        f"stopped, or None, not {stop_reason!r:.200}"
     )
 
 
 def how_it_ended(reason: str | None) -> How:
-    """Return how a turn of this reason ended, which may be in upper or lower case.
+    """Classify a finish reason, in upper or lower case.
 
-    All but "natural" are cuts: at a limit, by a filter, by a failure, or nobody knows.
+    All results except "natural" mean that the turn was truncated: by a limit, a filter, a failure,
+    or for an unknown reason.
     """
+    # Gemini reports in upper case, and an absent reason is as unknown as a new one.
     return HOW.get((reason or "").strip().lower(), "unknown")

@@ -1,4 +1,4 @@
-"""The parser in a loop: over a whole output, over chunks, over chunks that come asynchronously."""
+"""Functions that parse a complete response, or iterate over the deltas of its chunks."""
 
 from __future__ import annotations
 
@@ -35,11 +35,23 @@ def parse(
     stop_reason: StopReason = None,
     **options: Any,
 ) -> Message:
-    """Parse a whole output at once: the same engine, fed once and finished.
+    """Parse a complete response at once, with the same engine as `StreamParser`.
 
-    `options` are those of `StreamParser`; `finish_reason` and `stop_reason` are what
-    `StreamParser.finish` takes.
+    Args:
+        text: the response.
+        fmt: the wire format of the model, or the name of a built-in format.
+        finish_reason: the engine's finish reason (see `StreamParser.finish`).
+        stop_reason: the engine's stop string or token id (see `StreamParser.finish`).
+        options: the options of `StreamParser`.
+
+    Returns:
+        The message.
+
+    Raises:
+        UsageError: an argument is invalid.
+        MalformedOutput: the response violates a policy that is "error".
     """
+    # Fed as a stream of one chunk, so that the result never differs from that of a stream.
     parser = StreamParser(fmt, **options)
     parser.feed(text)
     parser.finish(finish_reason, stop_reason=stop_reason)
@@ -54,17 +66,27 @@ def iter_deltas(
     stop_reason: WhereStopped = None,
     **options: Any,
 ) -> DeltaIterator:
-    """Iterate over the deltas of an output that comes in chunks, each as soon as it is certain.
+    """Iterate over the deltas of a response in chunks, each as soon as it is certain.
 
         deltas = iter_deltas(texts, fmt)
         for delta in deltas:
             ...
         deltas.parser.finish_reason, deltas.parser.message
 
-    `options` are those of `StreamParser`, and are checked here, not at the first chunk.
-    `finish_reason` and `stop_reason` are what `StreamParser.finish` takes, which is called when
-    `texts` has ended; or functions that return it, for that is when an engine knows.
+    Args:
+        texts: the chunks of the response.
+        fmt: the wire format of the model, or the name of a built-in format.
+        finish_reason: the engine's finish reason, or a function that returns it. The function is
+            called when `texts` has ended, because the engine knows the reason only then. See
+            `StreamParser.finish`.
+        stop_reason: the engine's stop string or token id, or a function that returns it.
+        options: the options of `StreamParser`. They are checked by this call, not at the first
+            chunk.
+
+    Raises:
+        UsageError: an argument is invalid.
     """
+    # Not a generator function, because its arguments would be checked at the first chunk only.
     return DeltaIterator(StreamParser(fmt, **options), texts, finish_reason, stop_reason)
 
 
@@ -76,18 +98,33 @@ def aiter_deltas(
     stop_reason: WhereStopped = None,
     **options: Any,
 ) -> AsyncDeltaIterator:
-    """Iterate like `iter_deltas`, over chunks that come asynchronously."""
+    """Iterate over the deltas of asynchronous chunks.
+
+    Args:
+        texts: the chunks of the response.
+        fmt: see `iter_deltas`.
+        finish_reason: see `iter_deltas`.
+        stop_reason: see `iter_deltas`.
+        options: see `iter_deltas`.
+
+    Raises:
+        UsageError: an argument is invalid.
+    """
     return AsyncDeltaIterator(StreamParser(fmt, **options), texts, finish_reason, stop_reason)
 
 
 class DeltaIterator:
-    """An iterator of deltas, and the `parser` that makes them; `iter_deltas` returns it.
+    """An iterator of deltas, returned by `iter_deltas`.
 
-    The parser is there before the first delta. An exception, of the chunks or of a policy, ends
-    the iteration, and so does `close`: the parser then keeps what it has read, unfinished, and the
-    source of the chunks is closed at once, if it has a `close`: an engine need not go on.
+    The iteration ends early after `close`, or after an exception of the chunks or of a policy. The
+    parser then keeps the message so far and is not finished. The source of the chunks is closed at
+    once if it has a `close` method, so the engine can stop generating.
+
+    Attributes:
+        parser: the parser of the response, available before the first delta.
     """
 
+    # Slots, because a server makes one object for each request.
     __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
@@ -97,12 +134,14 @@ class DeltaIterator:
         finish_reason: WhenEnded,
         stop_reason: WhereStopped = None,
     ) -> None:
+        # Checked here, because an iterable of the wrong kind would fail at the first chunk.
         _check_chunks(texts, Iterable, "iter_deltas")
         self.parser = parser
+        # Kept, because `close` must close the iterator and not the iterable.
         self._texts = iter(texts)
         self._deltas = _deltas(parser, self._texts, finish_reason, stop_reason)
 
-    # A loop runs over the generator itself: `__next__` would be one more call for each delta.
+    # A loop uses the generator itself, because `__next__` would add one call to each delta.
     def __iter__(self) -> Iterator[Delta]:
         return self._deltas
 
@@ -110,13 +149,15 @@ class DeltaIterator:
         return next(self._deltas)
 
     def close(self) -> None:
-        """End the iteration, and the source of the chunks; what is left of them is not read."""
+        """End the iteration and close the source of the chunks, without reading the rest."""
+        # The generator first, because a running one must not read a closed source.
         self._deltas.close()
+        # Closed here too, because a generator that was not started runs no handler.
         _close(self._texts)
 
 
 class AsyncDeltaIterator:
-    """What `DeltaIterator` is, for `async for`; `aiter_deltas` returns it."""
+    """An asynchronous `DeltaIterator`, returned by `aiter_deltas`."""
 
     __slots__ = ("_deltas", "_texts", "parser")
 
@@ -127,11 +168,14 @@ class AsyncDeltaIterator:
         finish_reason: WhenEnded,
         stop_reason: WhereStopped = None,
     ) -> None:
+        # Checked here, because an iterable of the wrong kind would fail at the first chunk.
         _check_chunks(texts, AsyncIterable, "aiter_deltas")
         self.parser = parser
+        # Kept, because `aclose` must close the iterator and not the iterable.
         self._texts = aiter(texts)
         self._deltas = _async_deltas(parser, self._texts, finish_reason, stop_reason)
 
+    # A loop uses the generator itself, because `__anext__` would add one call to each delta.
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self._deltas
 
@@ -139,8 +183,9 @@ class AsyncDeltaIterator:
         return await anext(self._deltas)
 
     async def aclose(self) -> None:
-        """End the iteration, and the source of the chunks; what is left of them is not read."""
+        """End the iteration and close the source of the chunks, without reading the rest."""
         await self._deltas.aclose()
+        # Closed here too, because a generator that was not started runs no handler.
         await _aclose(self._texts)
 
 
@@ -153,10 +198,12 @@ def _deltas(
     try:
         for text in texts:
             yield from parser.feed(text)
+    # `BaseException`, because `close` raises `GeneratorExit` in here.
     except BaseException:
         _close(texts)
         raise
-    yield from parser.finish(_asked(finish_reason), stop_reason=_asked(stop_reason))
+    # Called only now, because an engine knows the reasons only after the last chunk.
+    yield from parser.finish(_called(finish_reason), stop_reason=_called(stop_reason))
 
 
 async def _async_deltas(
@@ -167,43 +214,59 @@ async def _async_deltas(
 ) -> AsyncGenerator[Delta, None]:
     try:
         async for text in texts:
+            # An asynchronous generator cannot use `yield from`.
             for delta in parser.feed(text):
                 yield delta
+    # `BaseException`, because a cancelled task raises `CancelledError` in here.
     except BaseException:
         await _aclose(texts)
         raise
-    for delta in parser.finish(_asked(finish_reason), stop_reason=_asked(stop_reason)):
+    # Called only now, because an engine knows the reasons only after the last chunk.
+    for delta in parser.finish(_called(finish_reason), stop_reason=_called(stop_reason)):
         yield delta
 
 
 def _check_chunks(texts: Any, wanted: type, name: str) -> None:
-    """Refuse what are no chunks of an output; bytes are integers."""
+    """Check that `texts` can be iterated over as chunks.
+
+    Raises:
+        UsageError: `texts` is not of the type `wanted`.
+    """
+    # bytes are iterable, but their items are integers, not chunks.
     if isinstance(texts, wanted) and not isinstance(texts, bytes):
         return
     kind = type(texts).__name__
-    words = f"{name}() takes chunks, each str or bytes, not {kind}; of a whole output: [output]"
+    words = (
+        f"texts must be an iterable of str or bytes chunks, not {kind}; for a complete response "
+        f"use {name}([response], ...)"
+    )
+    # Mixing up the two functions is an easy mistake, so the message names the other one.
     if isinstance(texts, AsyncIterable):
-        words = f"these chunks come asynchronously, and {name}() does not wait: aiter_deltas(...)"
+        words = f"{name}() does not accept an asynchronous iterable; use aiter_deltas()"
     elif isinstance(texts, Iterable) and not isinstance(texts, bytes):
-        words = f"{name}() takes chunks that come asynchronously; iter_deltas(...) takes others"
+        words = f"{name}() needs an asynchronous iterable; use iter_deltas() for other iterables"
     raise UsageError(words)
 
 
-def _asked(known: Known | Callable[[], Known]) -> Known:
-    """What is known, or what the function says that is asked for it."""
+def _called(known: Known | Callable[[], Known]) -> Known:
+    """Return the value, or the result of the function."""
+    # Neither a string, nor an id, nor a mapping is callable, so the test is exact.
     return known() if callable(known) else known
 
 
 def _close(texts: object) -> None:
-    """Close a source of chunks that can be closed."""
+    """Close a source of chunks if it has a `close` method."""
+    # Lists and other iterables have none.
     close = getattr(texts, "close", None)
     if callable(close):
         close()
 
 
 async def _aclose(texts: object) -> None:
+    # Asynchronous generators have `aclose`, while the streams of clients may have `close`.
     close = getattr(texts, "aclose", None) or getattr(texts, "close", None)
     if callable(close):
+        # A `close` method may be a coroutine function or a plain one.
         closing = close()
         if isawaitable(closing):
             await closing

@@ -1,4 +1,4 @@
-"""A request: what is asked of a parser, and what follows from it for the turn to be read."""
+"""The options of a parser, and the rules and marker tables of the turn derived from them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ __all__ = [
     "request_for",
 ]
 
-NO_HEADER = "the format names no header of the turn, which would stand in the prompt"
+NO_HEADER = "the format defines no header of the assistant's turn"
 NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
-"""Policies that look at what was emitted before."""
+"""Policies that read earlier text of the message."""
 
 
-@dataclass(slots=True)  # Never changed; `frozen` would triple its cost.
+# Not frozen, because that would triple its cost, but no instance is ever changed.
+@dataclass(slots=True)
 class Request:
-    """The arguments of a `StreamParser` but for the prompt, and what follows from them.
+    """The arguments of a `StreamParser` except the prompt, and the values derived from them.
 
-    `StreamParser` describes them. Parsers that are made alike share one: see `request_for`.
+    `StreamParser` describes the arguments. Parsers with the same arguments share a request (see
+    `request_for`).
 
     Raises:
-        UsageError: an argument that makes no sense.
+        UsageError: an argument is invalid.
     """
 
     fmt: WireFormat
@@ -51,19 +53,19 @@ class Request:
     calls: Literal["format", "json"] = "format"
     collect: bool = True
     has_calls: bool = field(init=False)
-    """Whether tool syntax means something."""
+    """False if tool syntax is plain text."""
     required: bool = field(init=False)
-    """Whether the turn is to have a call."""
+    """True if the turn must have a call."""
     unwraps: bool = field(init=False)
-    """Whether content is JSON that was asked for, and loses the code block round it."""
+    """True if the content is requested JSON, from which a code block is removed."""
     rules: Rules = field(init=False)
-    """What the sink of a turn goes by."""
+    """The rules of the sink."""
     tables: MarkerTables = field(init=False)
-    """What readers look for in the turn."""
+    """The markers that the readers search for."""
 
     def __post_init__(self) -> None:
         if self.reasoning not in ("separate", "inline", "raw"):
-            message = f'reasoning={self.reasoning!r}: choose "separate", "inline" or "raw"'
+            message = f'reasoning must be "separate", "inline" or "raw", not {self.reasoning!r}'
             raise UsageError(message)
         check_flag("parallel_tool_calls", self.parallel_tool_calls)
         check_flag("collect", self.collect)
@@ -72,54 +74,64 @@ class Request:
             check_response_schema(self.response_schema)
         schemas = None
         if self.tools is not None:
-            # What the caller does with the list later changes nothing.
+            # A copy, so that later changes to the caller's list have no effect.
             self.tools = tools = read_tools(self.tools)
             schemas = tools.schemas
         choice = AUTO
+        # The default is tested first, because reading a choice costs more.
         if self.tool_choice != "auto":
             choice = read_choice(self.tool_choice, schemas)
+        # None accepts any name, but an empty list has no function to call.
         self.has_calls = choice.mode != "none" and (schemas is None or len(schemas) > 0)
         self.required = choice.mode == "required"
+        # "raw" must emit the response unchanged, code blocks too.
         self.unwraps = self.response_schema is not None and self.reasoning != "raw"
         if self.calls != "format":
             self._check_calls(choice)
         if not self.collect:
+            # Refused here, because the policy could not be applied when it is needed.
             for name, policy in NEED_THE_MESSAGE:
                 if getattr(self.policies, name) == policy:
-                    raise UsageError(f'{name}="{policy}" needs the message: leave collect=True')
+                    raise UsageError(
+                        f'{name}="{policy}" needs the message, so it requires collect=True'
+                    )
         self.rules = Rules(
             self.policies,
             schemas,
             choice.allowed,
+            # Only JSON calls may omit the name of the function.
             (choice.function or "") if self.calls == "json" else "",
             self.parallel_tool_calls,
             self.reasoning,
             self.collect,
         )
+        # Last, because the tables depend on the values above.
         self.tables = self._marker_tables()
 
     def _check_calls(self, choice: Choice) -> None:
         if self.calls != "json":
-            raise UsageError(f'calls={self.calls!r}: choose "format" or "json"')
+            raise UsageError(f'calls must be "format" or "json", not {self.calls!r}')
+        # Refused, because the turn would otherwise have no calls without any issue.
         if not self.has_calls:
             why = 'tool_choice="none"' if choice.mode == "none" else "tools=[]"
             raise UsageError(
-                f'calls="json" says that the model must call, and {why} that it cannot'
+                f'calls="json" requires the model to call a tool, but {why} forbids it'
             )
 
     def _marker_tables(self) -> MarkerTables:
+        # The server's JSON replaces the format's own calls.
         if self.calls == "json":
             return marker_tables(self.fmt, calls=True, constrained=True)
         tables = marker_tables(self.fmt, calls=self.has_calls)
         if self.response_schema is not None and tables.unmarked and not self.required:
-            # JSON was asked for as content, and nothing tells it from a call.
+            # The requested JSON cannot be distinguished from an unmarked call.
             tables = marker_tables(self.fmt, calls=False)
         return tables
 
     def report_prompt(self, sink: Sink) -> None:
-        """Report a prompt in which nothing shows where the assistant's turn begins."""
+        """Report that the start of the assistant's turn was not found in the prompt."""
         known = "the prompt has no header of the turn" if self.fmt.turn.headers else NO_HEADER
-        sink.issue("no_header", (0, 0), f"{known}: nothing of it was read")
+        sink.issue("no_header", (0, 0), f"{known}; the prompt was ignored")
 
 
 def request_for(
@@ -133,13 +145,15 @@ def request_for(
     calls: Literal["format", "json"],
     collect: bool,
 ) -> Request:
-    """The `Request` of these arguments: the last one of the format, if that had the same.
+    """Return the `Request` of these arguments, the last one of the format if they are the same.
 
-    A server makes a parser for each request, and nearly always with the same objects. What
-    their owner may change in between, a list of tools or a mapping, is read anew each time.
+    A server makes a parser for each request, nearly always with the same objects. Objects that the
+    caller may change, e.g. a list of tools or a mapping, are read again each time.
     """
     derived = fmt.derived
     last: Request | None = derived.last_request
+    # One request per format is enough, because consecutive requests nearly always agree.
+    # Compared by identity, because comparing schemas by value would cost more than to read them.
     if (
         last is not None
         and last.tools is tools
@@ -163,52 +177,79 @@ def request_for(
         calls,
         collect,
     )
+    # A mapping may be changed by its owner, so only immutable choices are kept.
     if response_schema is None and (tool_choice is None or isinstance(tool_choice, str)):
         derived.last_request = made
     return made
 
 
 def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
-    """A format and a prompt with which a parser starts where reasoning has just ended.
+    """Return a format and a prompt for parsing text after the end of reasoning.
 
-    For text whose reasoning another parser has taken off, whatever the real prompt opened.
+    Use this for text from which another parser has removed the reasoning. The result does not
+    depend on the original prompt.
     """
     reasoning = fmt.reasoning
+    # Without reasoning markers a section cannot be open, and channels have headers instead.
     if not fmt.derived.has_reasoning or fmt.derived.has_channels:
         return fmt, ""
     header, both = next(iter(fmt.turn.headers), ""), f"{reasoning.start}{reasoning.end}"
+    # The shortest prompt that opens and closes the reasoning section.
     if header:
         return fmt, header + both
     if not reasoning.start.strip():
-        # No prompt shows where such a turn begins; a second delimiter would mean nothing.
+        # Without a header and an opening marker, no prompt can close the section.
         return fmt.replace(reasoning=ReasoningFormat()), ""
+    # Without a header, only the format's own generation prompt sets the state.
     return fmt.replace(turn={"generation_prompt": both}), both
 
 
 def check_response_schema(schema: object) -> None:
-    """Raise `UsageError` for what is no JSON Schema of an answer."""
+    """Check that the response schema is a mapping.
+
+    Raises:
+        UsageError: it is not.
+    """
+    # `dict` first, because `isinstance` with `Mapping` alone takes ten times as long.
     if not isinstance(schema, (dict, Mapping)):
         advice = "a JSON Schema as a mapping"
+        # Passing a pydantic class instead of its schema is an easy mistake, so name the method.
         if hasattr(schema, "model_json_schema"):
-            advice += ", such as model_json_schema() returns"
-        raise UsageError(f"response_schema is {advice}, not {schema!r:.200}")
+            advice += ", e.g. the result of model_json_schema()"
+        raise UsageError(f"response_schema must be {advice}, not {schema!r:.200}")
 
 
 def check_flag(name: str, value: object) -> None:
-    """Raise `UsageError` for what is neither True nor False."""
+    """Check that an option is True or False.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    # By identity, because 1 and 0 equal True and False.
     if value is not True and value is not False:
-        raise UsageError(f"{name}={value!r}: choose True or False")
+        raise UsageError(f"{name} must be True or False, not {value!r}")
 
 
 def check_policies(policies: object) -> None:
-    """Raise `UsageError` for what is no `Policies`."""
+    """Check that the policies are a `Policies`.
+
+    Raises:
+        UsageError: they are not.
+    """
     if not isinstance(policies, Policies):
-        message = f'policies are made so: Policies(unknown_tool="text"), not {policies!r:.200}'
+        message = (
+            'policies must be a Policies instance, e.g. Policies(unknown_tool="text"), '
+            f"not {policies!r:.200}"
+        )
         raise UsageError(message)
 
 
 def check_prompt(prompt: object) -> None:
-    """Raise `UsageError` for what is no text."""
+    """Check that the prompt is a string.
+
+    Raises:
+        UsageError: it is not.
+    """
     if not isinstance(prompt, str):
         kind = type(prompt).__name__
-        raise UsageError(f"prompt is the rendered prompt as text, not {kind}")
+        raise UsageError(f"prompt must be the rendered prompt as a str, not {kind}")

@@ -7,7 +7,7 @@ span of further issues are kept, so that memory is bounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Generic, TypeAlias, TypeVar, cast
 
 from .message import Attempt, Issue, Status
@@ -87,14 +87,15 @@ class Reports(Generic[Report]):
         for kind, (number, first, last) in self._rest.items():
             count = self._counts[kind] - MOST_OF_A_KIND
             found.append((number, self._summary(kind, count, (first, last))))
-        return iter([report for _, report in sorted(found, key=lambda numbered: numbered[0])])
+        found.sort(key=itemgetter(0))
+        return iter([report for _, report in found])
 
     def __len__(self) -> int:
         """Return the number of all reports, kept or only counted."""
         return sum(self._counts.values())
 
     def __bool__(self) -> bool:
-        return any(self._counts.values())
+        return bool(self._by_kind)
 
 
 Issues: TypeAlias = "Reports[Issue]"

@@ -1,4 +1,4 @@
-"""Output as token ids: the vocabulary, the parser that is fed with ids, and what comes of it."""
+"""Responses as token ids: vocabularies, the parser of token ids, and accounting by token role."""
 
 from .accounting import DeltaTokens, loss_mask, openai_logprobs, part_values, token_counts
 from .token_parser import TokenParser

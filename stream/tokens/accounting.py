@@ -1,10 +1,10 @@
-"""What training and evaluation make of roles: loss masks, counts, log-probabilities.
+"""Loss masks, token counts and log-probabilities by token role, for training and evaluation.
 
 parser = TokenParser(fmt, vocabulary, prompt=prompt_ids)
 ...
 loss_mask(parser.roles)                                 # 1 for each token to learn from
 token_counts(parser.roles)["reasoning"]                 # OpenAI's `reasoning_tokens`
-part_values(parser.message, logprobs)                   # those of each part of the message
+part_values(parser.message, logprobs)                   # the log-probabilities of each part
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["DeltaTokens", "loss_mask", "openai_logprobs", "part_values", "token_
 
 Value = TypeVar("Value")
 
+# Dropped tokens are not a part of the message that the model should learn.
 TRAINED: frozenset[TokenRole] = frozenset(ROLES) - {"dropped"}
 
 
@@ -35,54 +36,68 @@ def loss_mask(
     prompt: int = 0,
     behind: int = 0,
 ) -> list[int]:
-    """Make a mask for the loss of one turn: 1 for tokens with the roles to keep, 0 for others.
-
-    `prompt` and `behind` are numbers of tokens before and behind the turn that the model did not
-    write: they are 0. By default, all that the model wrote counts but what was dropped.
+    """Return a loss mask for one turn: 1 for tokens with a role to keep, 0 for all others.
 
     >>> loss_mask(["reasoning", "marker", "content"], keep={"content"}, prompt=1)
     [0, 0, 0, 1]
 
+    Args:
+        roles: the roles of the tokens.
+        keep: the roles to keep, by default all except "dropped".
+        prompt: the number of tokens before the turn, masked with 0.
+        behind: the number of tokens after the turn, masked with 0.
+
     Raises:
-        UsageError: a role that there is not.
+        UsageError: `keep` has an unknown role.
     """
     unknown = sorted(set(keep) - set(ROLES))
+    # A misspelled role would silently mask all of its tokens.
     if unknown:
-        raise UsageError(f"no roles: {unknown}; there are {', '.join(ROLES)}")
+        names = ", ".join(map(repr, unknown))
+        raise UsageError(f"unknown role {names}: expected one of {', '.join(ROLES)}")
     return [0] * prompt + [int(role in keep) for role in roles] + [0] * behind
 
 
 def token_counts(roles: Iterable[TokenRole]) -> dict[TokenRole, int]:
-    """Count the tokens of each role.
+    """Return the number of tokens of each role.
 
     >>> token_counts(["reasoning", "reasoning", "content"])["reasoning"]
     2
     """
     counts = Counter(roles)
+    # All roles, so that a caller needs no default.
     return {role: counts[role] for role in ROLES}
 
 
 def part_values(message: Message, values: Sequence[Value]) -> list[list[Value]]:
-    """Cut values of tokens, such as log-probabilities, by the parts of the message.
+    """Split values of tokens, e.g. log-probabilities, by the parts of the message.
 
-    `values` has one for each token that was fed. A token that two parts share counts for both.
+    Args:
+        message: the message of a `TokenParser`.
+        values: one value for each token that was fed.
+
+    Returns:
+        The values of each part. A token shared by two parts counts for both.
 
     Raises:
-        UsageError: the message knows no tokens.
+        UsageError: the message has no token spans.
     """
+    # Not split by delta, because the parts do not depend on the grouping of ids.
     cut: list[list[Value]] = []
     for part in message.parts:
         if part.tokens is None:
-            raise UsageError("the message knows no tokens: it is not from a TokenParser with spans")
+            raise UsageError(
+                "this message has no token spans: it must be made by a TokenParser with spans=True"
+            )
         cut.append(list(values[slice(*part.tokens)]))
     return cut
 
 
 class DeltaTokens:
-    """Says which tokens each delta is made of, so that each token counts for one delta at most.
+    """Assignment of tokens to deltas, each token to at most one delta.
 
-    A token counts for the first delta that has some of its text: its rest may come out with the
-    next, or belong to a marker and never come out.
+    A token counts for the first delta with some of its text. The rest of its text may be emitted
+    with the next delta, or belong to a marker and not be emitted.
 
         tokens = DeltaTokens(parser)
         for id, value in zip(ids, logprobs):
@@ -92,21 +107,31 @@ class DeltaTokens:
     """
 
     def __init__(self, parser: TokenParser) -> None:
-        """Begin to count the tokens of the parser whose deltas they will be.
+        """Start counting for the deltas of a parser.
+
+        Args:
+            parser: a parser with `spans=True`.
 
         Raises:
-            UsageError: the parser keeps nothing of tokens.
+            UsageError: the parser does not record token spans.
         """
         if not parser.knows_tokens:
-            raise UsageError("the deltas know no tokens: make the parser with spans=True")
+            raise UsageError("token spans were not recorded: create the parser with spans=True")
         self._next = 0
 
     def of(self, deltas: Iterable[Delta]) -> list[tuple[Delta, tuple[int, int]]]:
-        """The deltas that were just returned, each with the half-open range of its tokens."""
+        """Return each delta with the half-open range of its tokens.
+
+        Args:
+            deltas: the deltas of the last `feed` or `finish`. Pass all deltas, in order.
+        """
         made = []
+        # Deltas of inserted text have no tokens, so their range is empty.
         for delta in deltas:
             start, end = delta.tokens or (0, 0)
+            # Earlier tokens have been counted, for a previous delta or for no delta.
             start = max(start, self._next) if start < end else self._next
+            # The last token is counted now, even if the next delta has the rest of its text.
             self._next = max(end, start)
             made.append((delta, (start, self._next)))
         return made
@@ -118,20 +143,29 @@ def openai_logprobs(
     logprobs: Sequence[float],
     top: Sequence[Mapping[int, float]] = (),
 ) -> list[dict[str, Any]]:
-    """Write log-probabilities as entries of OpenAI's `logprobs.content`.
+    """Convert log-probabilities to entries of OpenAI's `logprobs.content`.
 
-    `top` has the likeliest tokens of each place, by their ids. A token that is a part of a
-    character has U+FFFD in its text, and its bytes say which part.
+    If a token is a part of a character, its text is U+FFFD, and its `bytes` are exact.
+
+    Args:
+        vocabulary: the tokens of the model.
+        ids: the token ids.
+        logprobs: the log-probability of each token.
+        top: the most likely tokens at each position, as mappings of id to log-probability.
 
     Raises:
-        UsageError: the sequences differ in length, or the vocabulary has no such id.
+        UsageError: the sequences differ in length, or an id is not in the vocabulary.
     """
     if len(ids) != len(logprobs) or (top and len(top) != len(ids)):
-        raise UsageError("ids, logprobs and top have one entry for each token")
+        raise UsageError(
+            "ids, logprobs and top must have the same length, not "
+            f"{len(ids)}, {len(logprobs)} and {len(top)}"
+        )
 
     def entry(id: int, logprob: float) -> dict[str, Any]:
         token = vocabulary[id]
         text = token.decode(errors="replace")
+        # The bytes are exact, so that clients can join the parts of a character.
         return {"token": text, "logprob": logprob, "bytes": list(token)}
 
     entries = []

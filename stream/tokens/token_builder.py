@@ -1,4 +1,4 @@
-"""The parts of a message that is read from tokens: each delta knows those that it came from."""
+"""The message builder of token parsers, which records the tokens of each delta."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["TokenBuilder"]
 
 
 class TokenBuilder(MessageBuilder):
-    """A `MessageBuilder` that writes down, on `trail`, where each text came from.
+    """A `MessageBuilder` that records on `trail` the source of each emitted text.
 
-    Text is emitted right behind its reading: so it ends where the reader stands.
+    Text is emitted right after it was read, so it ends at the current offset of the reader.
     """
 
     __slots__ = ("_trail",)
@@ -27,6 +27,7 @@ class TokenBuilder(MessageBuilder):
         super().__init__(collect)
         self._trail = trail
 
+    # Deltas of arguments get their tokens later, so their place must be unset at first.
     _arguments_deltas = staticmethod(unplaced_deltas)
 
     def content(self, text: str) -> None:
@@ -38,38 +39,41 @@ class TokenBuilder(MessageBuilder):
         self._emit(text, Reasoning, ReasoningDelta)
 
     def begin_call(self, index: int, call_id: str, name: str, start: int) -> None:
-        """Begin a call: emit its first delta."""
+        """Begin a call, and emit its first delta."""
         trail = self._trail
-        # An id may hold the name: a token that is out of place in both is so once.
+        # An id may contain the name, so a stray token in the name must be reported only once.
         before, held, behind = call_id.partition(name)
         before, shown, behind = map(trail.text_of, (before, name, behind))
         super().begin_call(index, before + (shown if held else "") + behind, shown, start)
+        # Offsets of the prompt are negative, and have no tokens.
         trail.begin_call(name, max(start, 0))
         self.out[-1].place = trail.stand(max(start, 0), trail.offset)
 
     def arguments(self, text: str) -> None:
-        """Emit text of the arguments of the call that is open."""
+        """Emit text of the arguments of the open call."""
         trail = self._trail
         text = trail.json_of(text)
+        # Under the policy "drop", a text of stray tokens alone becomes empty.
         if text:
             super().arguments(text)
             self.out[-1].place = trail.stand(trail.emitted, trail.offset)
 
     def passed(self, text: str) -> None:
-        """Write down `text`, which came out of the open part with no part in between."""
+        """Record `text`, which bypassed the reader and belongs to the open part alone."""
         trail, kind, end = self._trail, self.kind, self._trail.offset
         trail.stand(end - len(text), end)
+        # The roles of arguments are recorded by the reader of the call.
         if kind is Content or kind is Reasoning:
             trail.said(end - len(text), end, self._role())
             trail.look(text, end)
 
     def forget(self) -> None:
-        """Forget all that came."""
+        """Remove all parts and deltas."""
         super().forget()
         self._trail.parts.clear()
 
     def _role(self) -> TextRole:
-        # Reasoning may come as content.
+        # The section is checked instead of the kind, because reasoning may be emitted as content.
         return TextRole.REASONING if self.section == "reasoning" else TextRole.CONTENT
 
     def _emit(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
@@ -79,12 +83,14 @@ class TokenBuilder(MessageBuilder):
         start = end - len(text)
         trail.said(start, end, self._role())
         trail.look(text, end)
+        # `isascii` first, because it reads a flag of the string while `is_whole` searches.
         shown = text if text.isascii() or is_whole(text) else trail.text_of(text)
         if shown:
             self._add(shown, kind, make)
             self.out[-1].place = trail.stand(start, end)
 
     def _begin(self, kind: type[Part], make: Callable[[str], Delta]) -> None:
+        # Without a message, old parts are not needed, and would grow with the response.
         if not self.collect:
             self._trail.parts.clear()
         self._trail.begin_part()

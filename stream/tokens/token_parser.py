@@ -1,4 +1,4 @@
-"""The push parser for token ids: ids in, deltas out."""
+"""The push parser of token ids."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ __all__ = ["TokenParser"]
 
 
 class TokenParser(TurnParser):
-    """A `StreamParser` that is fed with token ids, and says of each token what it was.
+    """A `StreamParser` of token ids that reports the role of each token.
 
-    Text cannot tell a special token from the text that looks like it. Here a marker that the
-    vocabulary has a special token for is that token, and text that looks like it is text.
+    In text, a special token and ordinary text of the same form cannot be distinguished. In this
+    parser, if a marker has a special token in the vocabulary, only that token is the marker, and
+    ordinary text of the same form is text.
 
         parser = TokenParser(fmt, vocabulary, tools=tools, prompt=prompt_ids)
         for id in sampled:
@@ -43,25 +44,27 @@ class TokenParser(TurnParser):
         parser.roles, parser.message.tool_calls[0].tokens
 
     Args:
-        fmt: how the model writes, or the name of a format.
+        fmt: the wire format of the model, or the name of a built-in format.
         vocabulary: the tokens of the model.
-        prompt: the prompt, or any tail of it that holds the generation prompt, as ids or as text;
-            in text, a marker that is a token is one. See `StreamParser`.
-        markers: how markers that have a special token are written. "token": as that token; the same
-            text in ordinary tokens is text, with the issue `spelled_marker`. "text": in ordinary
-            tokens; only an end-of-turn marker is still a token. "either": both, with
-            `spelled_marker` for a call whose markers were spelled. A mapping sets it per marker;
-            the others are "token". Markers without a special token are always text.
-        spans: keep what `roles` and `tokens` are computed from, eight bytes a token.
+        prompt: the prompt, or any tail of it with the generation prompt, as ids or as text. In a
+            text, the text of a marker's special token counts as the token. See `StreamParser`.
+        markers: the spelling of markers that have a special token. "token": the special token. The
+            same text in ordinary tokens is text, with the issue `spelled_marker`. "text": ordinary
+            tokens, except for end-of-turn markers, which are tokens. "either": both, with
+            `spelled_marker` for a call whose markers are spelled in ordinary tokens. A mapping sets
+            the spelling by marker, with "token" as the default. Markers without a special token are
+            always text.
+        spans: True to record the data of `roles` and `tokens`, eight bytes per token.
         tools, tool_choice, parallel_tool_calls, reasoning, policies, response_schema, calls,
-            id_factory, record, collect: those of `StreamParser`.
+            id_factory, record, collect: see `StreamParser`.
 
-    Spans in characters count the decoded text.
+    Spans are in characters of the decoded text.
 
     Raises:
-        UsageError: an argument that makes no sense.
+        UsageError: an argument is invalid.
     """
 
+    # Slots, because a server makes one parser for each request.
     __slots__ = (
         "_first",
         "_given",
@@ -96,13 +99,17 @@ class TokenParser(TurnParser):
         words: object = vocabulary
         if not isinstance(words, Vocabulary):
             kind = type(words).__name__
-            raise UsageError(f"vocabulary is Vocabulary.load(tokenizer), not {kind}")
+            raise UsageError(
+                f"vocabulary must be a Vocabulary, e.g. Vocabulary.load(tokenizer), not {kind}"
+            )
         fmt = as_format(fmt)
         check_flag("spans", spans)
         self._tokens = tokens = token_format(fmt, vocabulary, markers)
         self._vocabulary = vocabulary
-        # What `feed` takes at once; empty while half a character waits, or all is recorded.
+        # The texts that may bypass. Empty while half a character waits or while a record is kept,
+        # so that all tokens go through `_feed`.
         self._texts = tokens.texts
+        # An iterator can be read only once, and the record needs the ids too.
         if prompt is not None and not isinstance(prompt, str):
             prompt = self._ids(prompt)
         read, decoded = self._read_prompt(prompt)
@@ -120,6 +127,7 @@ class TokenParser(TurnParser):
         asked: Request | None = None
         self._given: dict[str, Any] = {}
         if record:
+            # The record has the original format, because the characters are valid in this process.
             asked = replace(request, fmt=fmt)
             chosen = dict(markers) if isinstance(markers, Mapping) else markers
             self._given = {"prompt": prompt, "markers": chosen, "spans": spans}
@@ -127,33 +135,44 @@ class TokenParser(TurnParser):
             tokens, raw=reasoning == "raw", stray=policies.stray_token, keeps=spans
         )
 
+        # The trail is made before the sink, whose issues it needs.
         def builds(issues: Issues) -> tuple[TokenBuilder, TokenTrail]:
             trail.issues = issues
             return TokenBuilder(trail, collect=collect), trail
 
-        # While texts pass by, each is a token, and is noted later: of `_passed`, so many are.
+        # The number of texts in `_passed` that are recorded on the trail. A bypassing text is one
+        # token, and is recorded later, many at once.
         self._noted = 0
-        # The number of the token that is the first of `_passed`; None where nobody asks.
+        # The index of the token of the first text in `_passed`, None if spans are not recorded.
         self._first: int | None = 0 if spans else None
         super().__init__(request, read, id_factory, record, decoded, asked, builds)
+        # The adapted format is internal, so callers get the original.
         self.format = fmt
+        # Bypassing tokens would be missing in the record.
         if record:
             self._texts = {}
 
     def feed(self, ids: int | Iterable[int]) -> list[Delta]:
-        """Take the next token, or several; return what they make certain, often nothing.
+        """Parse the next token or tokens.
+
+        Args:
+            ids: a token id, or several.
+
+        Returns:
+            The deltas that became certain, often an empty list.
 
         Raises:
-            UsageError: an id that the vocabulary does not have, in which case none was taken; or
-                after `finish`.
-            MalformedOutput: where a policy says "error".
+            UsageError: an id is not in the vocabulary (no id was read then), or `finish` was called
+                before.
+            MalformedOutput: a policy is "error".
         """
-        # `get` alone would take True for 1.
+        # The type is checked, because True would be found as 1.
         text = self._texts.get(ids) if type(ids) is int else None
         if text is None:
             return self._feed(ids)
         trail, lane = self._trail, self._lane
         if lane is not None:
+            # Inlined as in `StreamParser.feed`, because nearly all tokens end here.
             quick, exact, passed, make = self._path
             size = len(passed)
             if size < MOST_PASSED and (
@@ -163,19 +182,23 @@ class TokenParser(TurnParser):
                 delta = make(text)
                 first = self._first
                 if first is not None:
+                    # An int instead of a range, because a tuple for each token would cost more.
                     delta.place = first + size + 1
                 return [delta]
+            # The bypassing tokens precede this one, so they must be recorded first.
             if size > self._noted:
                 self._note()
         else:
+            # While a lane is open, the id factory cannot be running.
             self._refuse_reentry()
         before = trail.end
+        # Set before the text is read, because roles and issues refer to the end.
         trail.end = end = before + len(text)
         window, ends = self._window, trail.ends
         if trail.keeps:
             ends.append(end + end)
         try:
-            # What `_take` does, for one token, with nothing unread before it.
+            # The rest is `_take` inlined for one token, which is valid only without unread text.
             if lane is not None or window.base + window.pos != before:
                 return self._take(text, before)
             deltas = self._read(text)
@@ -186,22 +209,25 @@ class TokenParser(TurnParser):
                     if delta.place is None:
                         delta.place = len(ends)
                         trail.emitted = window.base + window.pos
+        # The error has offsets of the text that is read, but the caller knows the decoded text.
         except MalformedOutput as error:
-            raise self._told(error) from None
+            raise self._decoded_error(error) from None
         return deltas
 
     def finish(self, reason: Reason = None, *, stop_reason: StopReason = None) -> list[Delta]:
-        """Say that the output has ended; return the last deltas. See `StreamParser.finish`.
+        """End the turn, and return the last deltas. See `StreamParser.finish`.
 
-        The engine may have kept the end-of-turn token, or left it out, or stopped before it.
+        The end-of-turn token may have been fed or left out by the engine.
         """
+        # So that later tokens go through `_feed`, which refuses them.
         self._texts = {}
         try:
             return super().finish(reason, stop_reason=stop_reason)
         except MalformedOutput as error:
-            raise self._told(error) from None
+            raise self._decoded_error(error) from None
 
     def _as_read(self, stop: StopReason) -> str:
+        # The readers know the markers by their characters.
         if not isinstance(stop, int):
             return self._tokens.characters_in(stop or "")
         chars = {id: char for char, id in self._tokens.marker_ids.items()}
@@ -209,95 +235,101 @@ class TokenParser(TurnParser):
             return chars[stop]
         try:
             return self._vocabulary[stop].decode(errors="replace")
+        # The engine may use another vocabulary, so an unknown id is not an error.
         except UsageError:
-            return ""  # no token of this vocabulary: the engine has another
+            return ""
 
     @property
     def message(self) -> Message:
-        """The message so far; its parts know their tokens.
+        """The message so far, with token spans in its parts.
 
         Raises:
             UsageError: the parser was made with `collect=False`.
         """
         message, trail = super().message, self._trail
+        # The open part needs an end for its range.
         trail.end_part()
         parts = list(map(trail.placed, message.parts, trail.parts))
         issues, attempts = message.issues, message.attempts
-        told = tuple(map(trail.told, issues)), tuple(map(trail.told, attempts))
-        return Message(parts, *told, message.unproven)
+        reports = tuple(map(trail.told, issues)), tuple(map(trail.told, attempts))
+        return Message(parts, *reports, message.unproven)
 
     @property
     def issues(self) -> list[Issue]:
-        """What had to be decided so far; see `Issue`."""
+        """The issues so far (see `Issue`)."""
+        # Bypassing text may be spelled like a marker, which is reported when it is settled.
         self._settle()
         return list(map(self._trail.told, super().issues))
 
     @property
     def knows_tokens(self) -> bool:
-        """Deltas and parts know their tokens: the parser was made with `spans=True`."""
+        """True if deltas and parts have token spans, i.e. the parser has `spans=True`."""
         return self._trail.keeps
 
     @property
     def attempts(self) -> list[Attempt]:
-        """Every call that was begun so far, in order, and what became of it; see `Attempt`."""
+        """All calls begun so far, in order, each with its status (see `Attempt`)."""
         return list(map(self._trail.told, super().attempts))
 
     @property
     def roles(self) -> list[TokenRole]:
-        """What each token was, by its last character, in the order in which they came.
+        """The role of each token, in order. The last character of a token determines its role.
 
-        "content", "reasoning"; of a call, "name" and "arguments" (in tags, their names and values);
-        "end": an end-of-turn marker; "dropped": a policy left it out; "marker": all that only says
-        what the others are, with the white space beside it, and what is held back so far.
+        "content" and "reasoning": text of the message.
+        "name" and "arguments": parts of a call. In tags, "arguments" are names and values.
+        "end": an end-of-turn marker.
+        "dropped": text dropped by a policy.
+        "marker": delimiters with the whitespace around them, and text that is still buffered.
 
         Raises:
             UsageError: the parser was made with `spans=False`.
         """
         if not self._trail.keeps:
-            raise UsageError("roles were not kept: make the parser with spans=True")
+            raise UsageError("roles were not recorded: create the parser with spans=True")
         self._settle()
         return self._trail.roles()
 
     @property
     def role_spans(self) -> list[RoleSpan]:
-        """What each character of the decoded text was: spans without gaps; see `roles`.
+        """The roles of the characters of the decoded text, as spans without gaps (see `roles`).
 
         Raises:
             UsageError: the parser was made with `spans=False`.
         """
         if not self._trail.keeps:
-            raise UsageError("spans were not kept: make the parser with spans=True")
+            raise UsageError("spans were not recorded: create the parser with spans=True")
         self._settle()
         return self._trail.role_spans(self._trail.end)
 
     @property
     def ends(self) -> list[int]:
-        """Where the text of each token ends, in characters of the decoded text.
+        """The end of the text of each token, in characters of the decoded text.
 
         Raises:
             UsageError: the parser was made with `spans=False`.
         """
         trail = self._trail
         if not trail.keeps:
-            raise UsageError("spans were not kept: make the parser with spans=True")
+            raise UsageError("spans were not recorded: create the parser with spans=True")
         self._settle()
         return [trail.decoded(end >> 1) for end in trail.ends]
 
     @property
     def held(self) -> int:
-        """How many characters at the end of the decoded text are held back."""
+        """The number of buffered characters at the end of the decoded text."""
+        # Both ends are decoded, because a buffered special token is longer in the decoded text.
         trail, end = self._trail, self._trail.end
         return trail.decoded(end) - trail.decoded(max(end - super().held, 0))
 
     def fork(self) -> TokenParser:
-        """Make a second parser in the same state; see `StreamParser.fork`."""
+        """Make an independent parser in the same state (see `StreamParser.fork`)."""
         record = self._recorded("fork()")
         return self._again(record, self._vocabulary, self._given)
 
     def snapshot(self) -> str:
-        """Write the state as a JSON document, from which `restore` makes a parser elsewhere.
+        """Return the state as a JSON document, for `restore` in another process.
 
-        The vocabulary is not in it. See `StreamParser.snapshot`.
+        The document does not contain the vocabulary. See `StreamParser.snapshot`.
         """
         return self._recorded("snapshot()").to_json(self._given)
 
@@ -305,27 +337,37 @@ class TokenParser(TurnParser):
     def restore(
         cls, snapshot: str, vocabulary: Vocabulary, *, id_factory: IdFactory = call_id
     ) -> TokenParser:
-        """Make the parser of a `snapshot`, for the same vocabulary; nothing is emitted again.
+        """Make a parser from a `snapshot`, without emitting its deltas again.
+
+        Args:
+            snapshot: the document.
+            vocabulary: the vocabulary of the parser that made the snapshot.
+            id_factory: makes the ids of later calls.
 
         Raises:
-            UsageError: what is given is no snapshot of a `TokenParser`.
+            UsageError: `snapshot` is not a snapshot of a `TokenParser`.
         """
         record, given = Recording.read(snapshot, id_factory)
+        # Checked exactly, because the members become arguments of the parser.
         if not isinstance(given, dict) or given.keys() != {"prompt", "markers", "spans"}:
-            raise UsageError("a snapshot of a StreamParser, not of a TokenParser")
+            raise UsageError(
+                "the snapshot is of a StreamParser: use StreamParser.restore(snapshot)"
+            )
         return cls._again(record, vocabulary, given)
 
     @classmethod
     def _again(
         cls, record: Recording, vocabulary: Vocabulary, given: Mapping[str, Any]
     ) -> TokenParser:
-        """A parser that was fed what the record has."""
+        """Make a parser, and feed it with the recorded tokens."""
+        # The record has no prompt of its own, so the given one overrides it.
         parser = cls(**{**record.arguments(), **given, "vocabulary": vocabulary})
         record.replay(parser.feed, parser.finish)
         return parser
 
     def _feed(self, ids: object) -> list[Delta]:
-        """Take tokens that are not of the plainest; return the deltas."""
+        """Parse tokens that did not bypass, and return their deltas."""
+        # All ids are checked first, so that an unknown id leaves the parser unchanged.
         group = self._ids(ids)
         if self._window.closed:
             raise UsageError("feed() after finish(): a parser reads one turn")
@@ -341,39 +383,44 @@ class TokenParser(TurnParser):
                 text = known.get(id)
                 special = self._vocabulary.special_text(id) if text is None else None
                 if special is None:
+                    # Collected, because one longer text costs less than several short ones.
                     texts.append(self._ordinary(id, text))
                 else:
+                    # A special token cannot complete a character, so the buffered half ends here.
                     texts.append(self._end_character())
                     deltas += self._placed("".join(texts))
                     texts.clear()
                     deltas += self._special(id, special)
             text = "".join(texts)
             deltas += self._placed(text)
+            # Tokens of a part of a character add no text, but count as a chunk too.
             if texts and not text:
-                self._builder.chunks += 1  # tokens that are a part of a character
+                self._builder.chunks += 1
         except MalformedOutput as error:
-            raise self._told(error) from None
+            raise self._decoded_error(error) from None
         return deltas
 
     def _ids(self, ids: Any) -> tuple[int, ...]:
-        """The ids that are fed, each of which the vocabulary has."""
+        """Return the ids as a tuple, and check that the vocabulary has each."""
         if isinstance(ids, (str, bytes)):
-            raise UsageError("feed() takes token ids; text is for a StreamParser")
+            raise UsageError("feed() takes token ids, not text: use a StreamParser for text")
         try:
-            # A tensor of no dimensions has `__iter__` too, and refuses.
+            # A tensor without dimensions has `__iter__` too, but it raises TypeError.
             one = not isinstance(ids, Iterable) or getattr(ids, "ndim", 1) == 0
             group = tuple(map(_index, (ids,) if one else ids))
         except TypeError:
-            raise UsageError(f"feed() takes token ids, not {ids!r:.200}") from None
+            raise UsageError(f"feed() takes a token id or several, not {ids!r:.200}") from None
         for id in group:
+            # A cached text proves that the vocabulary has the id.
             if id not in self._tokens.texts:
                 self._vocabulary[id]
         return group
 
     def _ordinary(self, id: int, text: str | None) -> str:
-        """The text that an ordinary token adds."""
+        """Return the text that an ordinary token adds, and record the token."""
         trail, decoder = self._trail, self._decoder
         waiting = decoder is not None and decoder.waiting
+        # A buffered half changes the text even if the token's own text is cached.
         if text is None or waiting:
             token = self._vocabulary[id]
             text = None if waiting else _whole(token)
@@ -383,60 +430,68 @@ class TokenParser(TurnParser):
                 decoder.offset = trail.end
                 text = decoder.feed(token)
                 trail.token(len(text), cut=decoder.waiting)
+                # The next token may complete the character, so it must not bypass.
                 plain = not decoder.waiting and self._record is None
                 self._texts = self._tokens.texts if plain else {}
                 return text
+            # Cached for all parsers, except an empty text, which would become an empty delta.
             if text:
                 self._tokens.texts[id] = text
         trail.token(len(text))
         return text
 
     def _end_character(self) -> str:
-        """U+FFFD for the half of a character that a special token follows."""
+        """Return U+FFFD if half a character is buffered, because a special token follows."""
         decoder = self._decoder
         if decoder is None or not decoder.waiting:
             return ""
         decoder.offset = self._trail.end
         text = decoder.finish()
+        # The tokens of the half are recorded already, so only the end moves.
         self._trail.end += len(text)
         if self._record is None:
             self._texts = self._tokens.texts
         return text
 
     def _special(self, id: int, text: str) -> list[Delta]:
-        """Take a special token; return the deltas."""
+        """Parse a special token, and return its deltas."""
         trail = self._trail
+        # A token of `either` is read as its text, like the same text in ordinary tokens.
         char = text if id in self._tokens.either else self._tokens.character_of(id, text)
         trail.special(char, text)
         trail.token(len(char))
         if len(char) > 1:
             return self._placed(char)
-        # No lane lets it pass, and no step reads it.
+        # Surrogates bypass no lane and are read by no step, so the sub-parsers are resumed at once.
         self._close_lane()
+        # Other chunks are counted by `_read`.
         self._builder.chunks += 1
         self._window.feed(char)
         self._sink.content(self._resume() or "")
         waiter = self._window.waiter
+        # Text after the token may bypass again.
         if waiter is not None and waiter.lane is not None:
             self._open_lane(waiter, waiter.lane)
         return self._emitted()
 
     def _placed(self, text: str) -> list[Delta]:
-        """Take text whose tokens are noted; return the deltas."""
+        """Parse text whose tokens are recorded, and return its deltas."""
         return self._take(text, self._trail.end - len(text)) if text else []
 
     def _take(self, text: str, before: int) -> list[Delta]:
-        """Take text that begins at the offset `before`, and whose tokens are noted."""
+        """Parse text that starts at the offset `before`, and whose tokens are recorded."""
         window = self._window
+        # While a lane is open, the window is not up to date, and only the buffered tail is unread.
         start = window.base + window.pos if self._lane is None else before - len(self._held)
         deltas = self._read(text)
         noted = self._noted = len(self._passed)
+        # Without spans, deltas need no tokens.
         if self._first is None:
             return deltas
         trail = self._trail
         self._first = len(trail.ends) - noted
         end = window.base + window.pos if self._lane is None else trail.end - len(self._held)
-        # What passed by comes from nobody who knew of tokens.
+        # Text that bypassed the reader carries no token information.
         for delta in deltas:
             if getattr(delta, "place", None) is None:
                 trail.emitted = end
@@ -444,14 +499,16 @@ class TokenParser(TurnParser):
         return deltas
 
     def _note(self) -> None:
-        """Note the tokens that passed by."""
+        """Record the tokens that bypassed."""
         passed = self._passed
+        # The texts stay in the list until they are settled, so some may be recorded already.
         if len(passed) > self._noted:
             self._trail.passed(passed[self._noted :])
             self._noted = len(passed)
 
     def _settle(self) -> None:
         self._note()
+        # Joined before `_passed` is cleared.
         text = "".join(self._passed)
         super()._settle()
         if text:
@@ -459,31 +516,33 @@ class TokenParser(TurnParser):
         self._count()
 
     def _count(self) -> None:
-        """What passes by from here on follows the tokens that are noted."""
+        """Update the index of the first text in `_passed` after tokens were recorded."""
         self._noted = len(self._passed)
         if self._first is not None:
             self._first = len(self._trail.ends) - self._noted
 
     def _decode(self, chunk: str | bytes) -> str:
-        # What comes here is decoded, and no lane is open while a record is kept.
+        # The text of tokens is already decoded, and `_feed` has recorded the ids.
         return chunk if isinstance(chunk, str) else ""
 
-    def _told(self, error: MalformedOutput) -> MalformedOutput:
-        """An error in terms of the decoded text."""
+    def _decoded_error(self, error: MalformedOutput) -> MalformedOutput:
+        """Return the error with offsets and texts of the decoded text."""
         issue = self._trail.told(Issue(error.kind, error.span, str(error)))
         return MalformedOutput(issue.detail, kind=issue.kind, span=issue.span)
 
     def _read_prompt(self, prompt: str | Iterable[int] | None) -> tuple[str, str]:
-        """A prompt as it is read, and as text."""
+        """Return the prompt as the sub-parsers read it, and as text."""
         if prompt is None or isinstance(prompt, str):
             text = replace_surrogates(prompt or "")
             return self._tokens.characters_in(text), text
+        # Both are built from the ids, because a spelled marker in the prompt is not a token.
         read: list[str] = []
         plain: list[str] = []
         between = bytearray()
         chars = {id: char for char, id in self._tokens.marker_ids.items()}
         for id in prompt:
             char = chars.get(id)
+            # Bytes are joined before decoding, because a token may be a part of a character.
             if char is None:
                 between += self._vocabulary[id]
                 continue
@@ -496,14 +555,18 @@ class TokenParser(TurnParser):
 
 
 def _index(id: Any) -> int:
-    """An id as an int; True is none."""
+    """Return an id as an int.
+
+    Raises:
+        TypeError: `id` is not an integer, or it is a bool.
+    """
     if isinstance(id, bool):
         raise TypeError
     return index(id)
 
 
 def _whole(token: bytes) -> str | None:
-    """The text of a token, None if a character is cut in it."""
+    """Return the text of a token, None if a character is truncated in it."""
     try:
         return token.decode()
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Does text that an engine decodes still have the markers? Said before the first request.
+"""A check that the text decoded by an engine contains the markers of a format.
 
-Engines decode with `skip_special_tokens=True`, unless they are told otherwise. A marker that is a
-special token with the flag is then not in the text, and calls come out as content.
+Engines decode with `skip_special_tokens=True` by default. If a marker is a special token with the
+flag, it is then missing in the text, and calls are emitted as content.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from .vocabulary import Spelling, Vocabulary
 
 __all__ = ["TokenizerFinding", "check_tokenizer"]
 
+# Engines remove the end of the turn themselves, so dropping it has no effect.
 NOT_WRITTEN = ("turn",)
-"""Groups of a format whose markers the model reads, or which engines stop at."""
+"""Groups of a format with markers that are part of the prompt, or that engines stop at."""
 
+# Shorter texts, e.g. `, ` or `=`, are ordinary text in any vocabulary.
 SHORTEST = 3
-"""Characters of a text that counts as a marker, if it is no special token: not of `, ` or `=`."""
+"""The minimum length of a marker that is not a special token."""
 
 SETTINGS = {
     "transformers": (
-        "decode with `skip_special_tokens=False`; it goes to `decode`, `batch_decode` and "
-        "`TextIteratorStreamer` alike"
+        "pass `skip_special_tokens=False` to `decode`, `batch_decode` or `TextIteratorStreamer`"
     ),
     "vllm": (
         'send `"skip_special_tokens": false` with each request, or `SamplingParams('
@@ -32,32 +33,33 @@ SETTINGS = {
     ),
     "sglang": (
         'send `"skip_special_tokens": false` with each request, in `sampling_params` of '
-        "`/generate`; a server with `--tool-call-parser` sets it itself where tools are given"
+        "`/generate`; a server with `--tool-call-parser` sets it itself if a request has tools"
     ),
     "llama.cpp": (
         'start `llama-server` with `--special`, or send the markers as `"preserved_tokens"` with '
         "each request to `/completion`"
     ),
     "mlx-lm": (
-        "nothing: its detokenizer keeps special tokens; with a decode of your own, "
-        "`skip_special_tokens=False`"
+        "no setting needed: its detokenizer keeps special tokens; in your own call of `decode`, "
+        "pass `skip_special_tokens=False`"
     ),
 }
-"""What keeps special tokens in the text, by engine."""
+"""The settings that keep special tokens in the text, by engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerFinding:
-    """One thing that `check_tokenizer` found.
+    """A finding of `check_tokenizer`.
 
-    kind:    "dropped": decoding as engines usually do leaves the marker, or a part of it, out.
-             "token": the marker is one special token, which is kept.
-             "tokens": it has special tokens in it, which are kept, and text or other such tokens.
-             "text": the vocabulary has no special token for it.
-             "setting": what to set in an engine, `about`, so that nothing is dropped.
-    about:   the marker, or the engine.
-    detail:  a sentence that says what it means.
-    ids:     the special tokens of the marker.
+    Attributes:
+        kind: "dropped": decoding with the defaults of engines drops the marker or a part of it.
+            "token": the marker is one special token, which is kept.
+            "tokens": the marker contains special tokens, which are kept, and text or other tokens.
+            "text": the vocabulary has no special token for the marker.
+            "setting": a setting of the engine `about` that keeps all markers.
+        about: the marker, or the name of the engine.
+        detail: the explanation in a sentence.
+        ids: the ids of the special tokens in the marker.
     """
 
     kind: Literal["dropped", "token", "tokens", "text", "setting"]
@@ -70,17 +72,17 @@ class TokenizerFinding:
 
 
 def check_tokenizer(tokenizer: object, fmt: FormatGiven) -> list[TokenizerFinding]:
-    """Say how a tokenizer writes the markers of a format, and what decoding does to them.
+    """Check if decoding with a tokenizer keeps the markers of a format.
 
-    Where a marker would be dropped, what to set in each engine follows. What feeds a `TokenParser`
-    with ids needs none of it: no decoding comes between.
+    If a marker would be dropped, the settings of each engine follow. A `TokenParser` does not need
+    them, because its token ids are not decoded.
 
     Args:
-        tokenizer: a `Vocabulary`, or what `Vocabulary.load` takes.
-        fmt: the format of the model, or its name.
+        tokenizer: a `Vocabulary`, or any argument of `Vocabulary.load`.
+        fmt: the format of the model, or the name of a built-in format.
 
     Returns:
-        The markers that are dropped first, then the others, then the settings, if any are needed.
+        The findings: dropped markers first, then other markers, then settings if any are needed.
 
     Raises:
         UsageError: the tokenizer cannot be read, or no format has the name.
@@ -88,18 +90,23 @@ def check_tokenizer(tokenizer: object, fmt: FormatGiven) -> list[TokenizerFindin
     fmt = as_format(fmt)
     vocabulary = Vocabulary.load(tokenizer)
     made = [_of_marker(vocabulary, text) for text in _markers(fmt, vocabulary)]
+    # Dropped markers first, because they require action.
     dropped = [finding for finding in made if finding.kind == "dropped"]
     found = [*dropped, *(finding for finding in made if finding.kind != "dropped")]
+    # Without dropped markers, the defaults of the engines work.
     if dropped:
         found += [TokenizerFinding("setting", name, text) for name, text in SETTINGS.items()]
     return found
 
 
 def _markers(fmt: WireFormat, vocabulary: Vocabulary) -> list[str]:
-    """List the markers that a model writes, without the white space at them."""
+    """Return the markers that a model writes, without surrounding whitespace."""
+    # A dict, because the order of the format makes the report readable.
     found: dict[str, None] = {}
     for group, text in marker_texts(fmt):
+        # Tokenizers split whitespace from special tokens.
         core = text.strip()
+        # Even a single character is a marker if it is a special token.
         is_marker = len(core) >= SHORTEST or vocabulary.spelled(core).ids
         if is_marker and group not in NOT_WRITTEN:
             found[core] = None
@@ -109,27 +116,29 @@ def _markers(fmt: WireFormat, vocabulary: Vocabulary) -> list[str]:
 def _of_marker(vocabulary: Vocabulary, text: str) -> TokenizerFinding:
     spelling = vocabulary.spelled(text)
     ids, kind = spelling.ids, spelling.kind
+    # One dropped token is enough to break a marker.
     dropped = [id for id in ids if id in vocabulary.skipped_ids]
     if dropped:
-        return TokenizerFinding("dropped", text, _what_is_dropped(vocabulary, spelling), ids)
+        return TokenizerFinding("dropped", text, _dropped_detail(vocabulary, spelling), ids)
     if kind == "text":
-        said = "no special token: the model spells it in ordinary tokens, which decoding keeps"
+        detail = "not a special token: the model spells it in ordinary tokens, kept by decoding"
     elif kind == "token":
-        said = f"one special token, {ids[0]}, without the flag that lets decoding drop it"
+        detail = f"one special token, {ids[0]}, kept by decoding because it is not flagged"
     else:
-        said = f"of the special tokens {_listed(vocabulary, ids)}, which decoding keeps"
-    return TokenizerFinding(kind, text, said, ids)
+        detail = f"contains the special tokens {_listed(vocabulary, ids)}, kept by decoding"
+    return TokenizerFinding(kind, text, detail, ids)
 
 
-def _what_is_dropped(vocabulary: Vocabulary, spelling: Spelling) -> str:
+def _dropped_detail(vocabulary: Vocabulary, spelling: Spelling) -> str:
     ids = spelling.ids
     if spelling.kind == "token":
-        return f"the special token {ids[0]}, which decoding with skip_special_tokens=True drops"
+        return f"special token {ids[0]}: decoding with skip_special_tokens=True drops it"
     skipped = tuple(id for id in ids if id in vocabulary.skipped_ids)
+    # The rest helps to recognize broken markers in the content.
     left = "".join(part.text for part in spelling.stretches if part.id not in skipped)
     return (
-        f"decoding with skip_special_tokens=True drops {_listed(vocabulary, skipped)} of it, and "
-        f"leaves {left!r}"
+        f"decoding with skip_special_tokens=True drops {_listed(vocabulary, skipped)} and keeps "
+        f"{left!r}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The push parser that says of each character of an output what it was."""
+"""The push parser of text that reports the role of each character."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .vocabulary import Vocabulary
 
 __all__ = ["TracedParser"]
 
+# A test compares these with the signature of `StreamParser`.
 DEFAULTS: Mapping[str, Any] = {
     "tools": None,
     "prompt": "",
@@ -29,13 +30,14 @@ DEFAULTS: Mapping[str, Any] = {
     "policies": Policies(),
     "response_schema": None,
 }
-"""Those of `StreamParser`."""
+"""The defaults of `StreamParser`."""
 
+# Every marker is then text, so the trail records text roles only.
 NO_TOKENS = Vocabulary({})
 
 
 class TracedParser(TurnParser):
-    """A `StreamParser` that says of each character of the output what it was.
+    """A `StreamParser` that reports the role of each character of a response.
 
         parser = TracedParser(fmt, tools=tools, prompt=prompt)
         for text in texts:
@@ -43,14 +45,15 @@ class TracedParser(TurnParser):
         parser.finish("stop")
         parser.role_spans
 
-    It costs somewhat more than a `StreamParser`, and makes the same of every output.
+    It costs somewhat more than a `StreamParser`, and returns the same results.
 
     Args:
-        fmt: how the model writes, or the name of a format.
-        id_factory, options: those of `StreamParser`, but for `record`.
+        fmt: the wire format of the model, or the name of a built-in format.
+        id_factory: see `StreamParser`.
+        options: the other options of `StreamParser`, except `record`.
 
     Raises:
-        UsageError: an argument that makes no sense.
+        UsageError: an argument is invalid.
     """
 
     __slots__ = ("_trail",)
@@ -67,9 +70,11 @@ class TracedParser(TurnParser):
             token_format(request.fmt, NO_TOKENS, "text"),
             raw=request.reasoning == "raw",
             stray=request.policies.stray_token,
+            # Without tokens, roles must be recorded all the same.
             keeps=True,
         )
 
+        # The trail is made before the sink, whose issues it needs.
         def builds(issues: Issues) -> tuple[TokenBuilder, TokenTrail]:
             trail.issues = issues
             return TokenBuilder(trail, collect=request.collect), trail
@@ -77,24 +82,34 @@ class TracedParser(TurnParser):
         super().__init__(request, prompt, id_factory, record=False, builds=builds)
 
     def feed(self, text: str | bytes) -> list[Delta]:
-        """Take the next chunk of the output; return what it makes certain; see `StreamParser`.
+        """Parse the next chunk of the response (see `StreamParser.feed`).
+
+        Args:
+            text: a string or UTF-8 bytes.
+
+        Returns:
+            The deltas that became certain.
 
         Raises:
-            UsageError: after `finish`.
-            MalformedOutput: where a policy says "error".
+            UsageError: `finish` was called before.
+            MalformedOutput: a policy is "error".
         """
+        # The fast path of `StreamParser.feed` is not worth its code here.
         return self._read(text)
 
     @property
     def role_spans(self) -> list[RoleSpan]:
-        """What each character of the output was: spans without gaps between them.
+        """The roles of the characters of the response, as spans without gaps.
 
-        The roles are those of `TokenParser.roles`.
+        `TokenParser.roles` describes the roles.
         """
+        # The buffered tail is not in the window while a lane is open.
         self._settle()
         return self._trail.role_spans(self._window.end + len(self._held))
 
+    # Bypassing text has no other way to the trail.
     def _settle(self) -> None:
+        # Joined before `_passed` is cleared.
         text = "".join(self._passed)
         super()._settle()
         if text:

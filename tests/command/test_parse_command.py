@@ -220,7 +220,7 @@ def test_another_format_is_noticed(tried, files):
         assert code == 0
         assert "<tool_call>" in "".join(event.get("text", "") for event in events(out))
         assert NOTE in err
-        assert "1 call; it holds '<tool_call>'" in err
+        assert "1 call; it contains '<tool_call>'" in err
         _, _, err = tried("parse", *argv, "--tools", "none.json", stdin=f"Hi {CALL}".encode())
         assert NOTE not in err
 

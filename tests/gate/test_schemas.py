@@ -78,14 +78,14 @@ def test_too_deep_schema_is_rejected():
 @pytest.mark.parametrize(
     ("tools", "says"),
     [
-        ({}, "list of OpenAI tools"),
-        ("search", "list of OpenAI tools"),
-        ([1], "a tool is"),
-        ([{}], "a tool is"),
-        ([{"function": {"name": 1}}], "a tool is"),
-        ([{"name": "a b"}], "does not fit into a tag: use 1 to 128 characters"),
-        ([{"name": 'a"b'}], "does not fit into a tag"),
-        ([{"name": ""}], "a tool is"),
+        ({}, "must be a list of tools"),
+        ("search", "must be a list of tools"),
+        ([1], "a tool must have"),
+        ([{}], "a tool must have"),
+        ([{"function": {"name": 1}}], "a tool must have"),
+        ([{"name": "a b"}], "cannot be written in a tag; a name is"),
+        ([{"name": 'a"b'}], "cannot be written"),
+        ([{"name": ""}], "a tool must have"),
         ([{"name": "a"}, {"name": "a", "parameters": {}}], "twice"),
     ],
 )
@@ -302,7 +302,7 @@ def test_schema_under_a_wrong_key_is_rejected(member):
     for inside in (True, False):
         described = {"name": "f", "description": "d", member: {"type": "object"}}
         described = {"type": "function", "function": described} if inside else described
-        with pytest.raises(UsageError, match=f"'f' is in no known shape.*not '{member}'"):
+        with pytest.raises(UsageError, match=f"'f' has an unknown shape: .*not '{member}'"):
             ToolGate([described])
     fine = {"name": "f", "description": "d", "strict": True, "parameters": None, member: None}
     assert decided(tag("{}", "f"), tools=[fine]).executable

@@ -226,7 +226,7 @@ def test_reader_that_waits_after_the_end_loses_no_text(monkeypatch):
     parser.finish("stop")
     assert parser.message.content == CALL
     (issue,) = parser.issues
-    assert (issue.kind, "waits beyond the end" in issue.detail) == ("internal_error", True)
+    assert (issue.kind, "waits after the end" in issue.detail) == ("internal_error", True)
     assert parser.where() == "end"
 
 

@@ -192,7 +192,7 @@ def test_stop_string_may_be_in_the_object_of_the_engine():
 
 @pytest.mark.parametrize("stop", [True, 1.5, ["</s>"], b"</s>"])
 def test_stop_reason_of_another_type_is_rejected(stop):
-    with pytest.raises(UsageError, match="stop_reason is the stop string"):
+    with pytest.raises(UsageError, match="stop_reason must be the stop string"):
         StreamParser("glm45").finish("stop", stop_reason=stop)
 
 

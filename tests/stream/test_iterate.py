@@ -107,11 +107,11 @@ async def asynchronously():
 @pytest.mark.parametrize(
     ("iterate", "chunks", "says"),
     [
-        (iter_deltas, b"Hi", r"iter_deltas\(\) takes chunks, .* not bytes; .*: \[output\]"),
+        (iter_deltas, b"Hi", r"must be an iterable .* not bytes; .* iter_deltas\(\[response\]"),
         (iter_deltas, None, r"not NoneType"),
-        (iter_deltas, asynchronously(), r"asynchronously, .*: aiter_deltas"),
-        (aiter_deltas, ["Hi"], r"asynchronously; iter_deltas"),
-        (aiter_deltas, b"Hi", r"aiter_deltas\(\) takes chunks, .* not bytes"),
+        (iter_deltas, asynchronously(), r"asynchronous iterable; use aiter_deltas"),
+        (aiter_deltas, ["Hi"], r"asynchronous iterable; use iter_deltas"),
+        (aiter_deltas, b"Hi", r"not bytes; .* aiter_deltas\(\[response\]"),
     ],
 )
 def test_wrong_type_of_chunks_is_rejected_at_once(iterate, chunks, says):

@@ -463,7 +463,7 @@ def test_json_calls_without_callable_tools_are_rejected(kw):
 
 @pytest.mark.parametrize("word", ["JSON", "", None, True, "auto"])
 def test_unknown_value_of_calls_is_rejected(word):
-    with pytest.raises(UsageError, match='choose "format" or "json"'):
+    with pytest.raises(UsageError, match='calls must be "format" or "json"'):
         StreamParser(QWEN, calls=word)
 
 

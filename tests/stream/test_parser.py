@@ -42,18 +42,18 @@ class Shape:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"tools": ["f"]}, "a tool is"),
-        ({"tools": [{"function": {}}]}, "a tool is"),
-        *(({"tool_choice": value}, "tool_choice=") for value in ("maybe", "")),
+        ({"tools": ["f"]}, "a tool must have the form"),
+        ({"tools": [{"function": {}}]}, "a tool must have the form"),
+        *(({"tool_choice": value}, "tool_choice must be") for value in ("maybe", "")),
         ({"tool_choice": {"function": {"name": "x"}}, "tools": [{"name": "f"}]}, "not one of"),
         *(({"reasoning": value}, '"separate", "inline"') for value in ("loud", None, [], True)),
-        *(({"prompt": value}, "prompt is the rendered prompt") for value in (None, b"", 5, ["a"])),
-        *(({"tools": value}, "tools are a list") for value in (5, "f", {}, iter([]), print)),
+        *(({"prompt": value}, "prompt must be the") for value in (None, b"", 5, ["a"])),
+        *(({"tools": value}, "tools must be a list") for value in (5, "f", {}, iter([]), print)),
         *(({"tool_choice": value}, "tool.choice") for value in (3, True, [], "f", {})),
         *(({"policies": value}, r"Policies\(") for value in (None, {}, "text", Policies)),
         *(({"response_schema": value}, "a JSON Schema as") for value in ("x", True, [], 5, Shape)),
         *(
-            ({name: value}, f"{name}=.*: choose True or False")
+            ({name: value}, f"{name} must be True or False")
             for name in ("parallel_tool_calls", "record", "collect")
             for value in ("no", None, 0, 1, [])
         ),
@@ -398,10 +398,14 @@ def test_surrogates_are_never_emitted(parts, data):
 @pytest.mark.parametrize(
     ("output", "span", "detail"),
     [
-        (b"a\xffb\xf0\x9f", (1, 4), "2 sequences were not UTF-8 and became U+FFFD"),
-        (b"caf\xc3\xa9 \xff.", (5, 6), "1 sequence was not UTF-8 and became U+FFFD"),
-        (b"<think>\nx\xff</think>y", (9, 10), "1 sequence was not UTF-8 and became U+FFFD"),
-        (b"<call>\n{\x80", (8, 9), "1 sequence was not UTF-8 and became U+FFFD"),
+        (b"a\xffb\xf0\x9f", (1, 4), "2 sequences were not valid UTF-8 and replaced by U+FFFD"),
+        (b"caf\xc3\xa9 \xff.", (5, 6), "1 sequence was not valid UTF-8 and replaced by U+FFFD"),
+        (
+            b"<think>\nx\xff</think>y",
+            (9, 10),
+            "1 sequence was not valid UTF-8 and replaced by U+FFFD",
+        ),
+        (b"<call>\n{\x80", (8, 9), "1 sequence was not valid UTF-8 and replaced by U+FFFD"),
     ],
 )
 def test_invalid_utf_8_is_reported_at_the_end(output, span, detail):

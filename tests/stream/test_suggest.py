@@ -30,13 +30,13 @@ def test_each_format_is_recognised(name):
 @pytest.mark.parametrize(
     ("text", "name", "why"),
     [
-        (WIRES["hermes"].one, "hermes", "1 call; it holds '<tool_call>'"),
-        ("Hi" + WIRES["simple_xml"].one, "simple_xml", "1 call; it holds '<tool_call>'"),
-        (WIRES["llama3_json"].one, "llama3_json", "1 call; it holds a call without markers"),
+        (WIRES["hermes"].one, "hermes", "1 call; it contains '<tool_call>'"),
+        ("Hi" + WIRES["simple_xml"].one, "simple_xml", "1 call; it contains '<tool_call>'"),
+        (WIRES["llama3_json"].one, "llama3_json", "1 call; it contains a call without markers"),
         (
             WIRES["gpt_oss"].says,
             "gpt_oss",
-            "no calls; it holds '<|channel|>', '<|message|>'",
+            "no calls; it contains '<|channel|>', '<|message|>'",
         ),
     ],
 )
@@ -70,7 +70,7 @@ def test_truncated_call_counts():
 
 
 def test_input_of_another_type_is_rejected():
-    with pytest.raises(UsageError, match="an output is text, not bytes"):
+    with pytest.raises(UsageError, match="the response must be a str, not bytes"):
         suggest_formats(b"x")
 
 

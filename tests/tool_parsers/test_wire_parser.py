@@ -229,5 +229,5 @@ def test_invalid_arguments_are_rejected():
         WireToolParser()
     with pytest.raises(UsageError, match="the response must be a str, not bytes"):
         create_tool_parser("xml").parse(b"")
-    with pytest.raises(UsageError, match="a tool is"):
+    with pytest.raises(UsageError, match="a tool must have"):
         create_tool_parser("xml", tools=[{}])

@@ -1,4 +1,4 @@
-"""Masks, counts and log-probabilities, made of what a parser says of tokens."""
+"""Loss masks, token counts and log-probabilities by role."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...strategies.token_texts import QWEN, TOOLS, Text, drawn_special, groups, 
 from ..invariants import in_families
 
 
-def test_a_mask_keeps_what_it_is_told_to():
+def test_loss_mask_keeps_the_given_roles():
     roles = QWEN.read(tools=TOOLS).roles
     assert sum(loss_mask(roles)) == len(QWEN.ids)
     mask = loss_mask(roles, keep={"name", "arguments"}, prompt=3, behind=2)
@@ -31,7 +31,7 @@ def test_a_mask_keeps_what_it_is_told_to():
         loss_mask(roles, keep={"thinking"})
 
 
-def test_tokens_are_counted_by_role():
+def test_token_counts_by_role():
     counts = token_counts(QWEN.read(tools=TOOLS).roles)
     assert counts == {
         "content": 2,
@@ -44,7 +44,7 @@ def test_tokens_are_counted_by_role():
     }
 
 
-def test_values_are_cut_by_part():
+def test_part_values_are_split_by_part():
     parser = QWEN.read(tools=TOOLS)
     content, call = part_values(parser.message, QWEN.tokens)
     assert content == ["Hi", "!"]
@@ -57,7 +57,7 @@ def test_values_are_cut_by_part():
 
 @in_families()
 @given(data=st.data())
-def test_each_token_of_a_part_counts_for_one_delta_and_no_other_for_two(family, data):
+def test_each_token_of_a_part_counts_for_exactly_one_delta(family, data):
     fmt, text = data.draw(family.texts)
     ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt))
     parser = TokenParser(fmt, vocabulary)
@@ -72,13 +72,13 @@ def test_each_token_of_a_part_counts_for_one_delta_and_no_other_for_two(family, 
     covered = [id for start, end in ranges for id in range(start, end)]
     assert covered == sorted(set(covered))
     texts = [part for part in parser.message.parts if not isinstance(part, ToolCall)]
-    # A marker that is none of the message may stand in the middle of a part.
+    # Markers are not part of the message, and may split one of its parts.
     shown = {id for id, role in enumerate(parser.roles) if role in ("content", "reasoning")}
     of_texts = {id for part in texts for id in range(*part.tokens)}
     assert of_texts & shown <= set(covered)
 
 
-def test_log_probabilities_as_openai_has_them():
+def test_openai_logprobs_have_text_bytes_and_top_tokens():
     first, second = openai_logprobs(
         QWEN.vocabulary, [195, QWEN.ids[0]], [-0.5, -1.0], [{195: -0.5, 97: -2.0}, {}]
     )
@@ -91,11 +91,11 @@ def test_log_probabilities_as_openai_has_them():
     ]
     assert openai_logprobs(QWEN.vocabulary, [], []) == []
     for odd in (([1], []), ([1], [-1.0], [{}, {}])):
-        with pytest.raises(UsageError, match="one entry"):
+        with pytest.raises(UsageError, match="the same length"):
             openai_logprobs(QWEN.vocabulary, *odd)
 
 
-def test_a_token_that_two_deltas_share_counts_for_the_first():
+def test_token_shared_by_two_deltas_counts_for_the_first():
     text = Text(get_format("qwen3"), [], ["<think>", "h", "m</think>\n\nSo", "."])
     parser = text.parser(markers="text")
     of = DeltaTokens(parser).of
@@ -106,7 +106,7 @@ def test_a_token_that_two_deltas_share_counts_for_the_first():
     assert [(delta.text, span) for delta, span in made] == [("hm", (1, 3)), ("So.", (3, 4))]
 
 
-def test_a_token_that_ends_in_a_marker_counts_for_the_content_that_it_begins_with():
+def test_token_of_content_and_marker_counts_for_the_content():
     call = ["tool_call>", '{"name": "look", "arguments": {}}', "</tool_call>"]
     text = Text(get_format("hermes"), [], ["So", ".<", *call])
     parser = text.parser(markers="text")
@@ -116,7 +116,7 @@ def test_a_token_that_ends_in_a_marker_counts_for_the_content_that_it_begins_wit
     assert all(start >= 2 for _, (start, _) in made[2:])
 
 
-def test_text_that_the_parser_writes_takes_no_token_from_what_follows():
+def test_inserted_text_has_no_token_of_the_next_delta():
     text = Text(get_format("qwen3"), [], ["<think>h", "m</think>So", "."])
     for fed in (text.ids, [text.ids]):
         parser = text.parser(markers="text", reasoning="inline")
@@ -125,7 +125,7 @@ def test_text_that_the_parser_writes_takes_no_token_from_what_follows():
         assert [id for start, end in spans for id in range(start, end)] == [0, 1, 2]
 
 
-def test_a_tag_that_the_parser_writes_takes_the_token_of_the_marker():
+def test_inserted_tag_has_the_token_of_its_marker():
     text = Text(get_format("qwen3"), ["<think>", "</think>"], ["<think>", "hm", "</think>", "So"])
     parser = text.parser(reasoning="inline")
     made = DeltaTokens(parser).of(parser.feed(text.ids))
@@ -134,14 +134,14 @@ def test_a_tag_that_the_parser_writes_takes_the_token_of_the_marker():
     ]
 
 
-def test_a_call_that_is_the_prompts_takes_no_token():
+def test_call_from_the_prompt_has_no_tokens():
     prompt = '<|im_start|>assistant\n<tool_call>{"name": "f", '
     parser = QWEN.parser(prompt=prompt, markers="text")
     ((delta, span),) = DeltaTokens(parser).of(parser.finish("stop"))
     assert (delta.name, delta.tokens, span) == ("f", None, (0, 0))
 
 
-def test_deltas_that_know_no_tokens_cannot_be_accounted_for():
+def test_delta_tokens_require_spans():
     assert DeltaTokens(QWEN.parser()).of([]) == []
     with pytest.raises(UsageError, match="spans=True"):
         DeltaTokens(QWEN.parser(spans=False))

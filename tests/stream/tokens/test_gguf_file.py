@@ -1,4 +1,4 @@
-"""The metadata of GGUF files: every value is read or stepped over, and every cut is told of."""
+"""Reading and skipping metadata of GGUF files, and truncated files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...strategies.gguf_files import gguf
 ENDS = {kind: (0, 2**bits - 1) for kind, bits in ((0, 8), (2, 16), (4, 32), (10, 64))}
 ENDS |= {kind: (-(2**bits), 2**bits - 1) for kind, bits in ((1, 7), (3, 15), (5, 31), (11, 63))}
 ENDS |= {6: (-0.5, 2.0**127), 7: (False, True), 12: (-1e-300, 1e300)}
-"""Of each type of numbers a small one and a large one."""
+"""A small and a large number of each numeric type."""
 
 
 def arrays(values):
-    """Arrays of values of one type, of those that are given as pairs of a type and a value."""
+    """Return a strategy of arrays with items of one type, from pairs of type and value."""
     return values.flatmap(
         lambda one: st.integers(0, 3).map(lambda count: (9, (one[0], [one[1]] * count)))
     )
@@ -35,7 +35,7 @@ values = st.one_of(
 
 
 def plain(kind, value):
-    """A value as it is read."""
+    """Return a value as the reader returns it."""
     return [plain(value[0], one) for one in value[1]] if kind == 9 else value
 
 
@@ -55,7 +55,7 @@ def written(path, given, order, version):
     st.lists(values, max_size=4), st.sets(st.integers(0, 3)),
     st.sampled_from("<>"), st.sampled_from([2, 3]),
 )  # fmt: skip
-def test_what_is_asked_for_is_read_and_the_rest_stepped_over(path, given, asked, order, version):
+def test_only_the_requested_keys_are_read(path, given, asked, order, version):
     _, expected = written(path, given, order, version)
     keys = {f"key {at}" for at in asked}
     found = read_gguf(path, keys)
@@ -63,7 +63,7 @@ def test_what_is_asked_for_is_read_and_the_rest_stepped_over(path, given, asked,
 
 
 @pytest.mark.parametrize("kind", ENDS)
-def test_numbers_of_every_type(path, kind):
+def test_numbers_of_every_type_are_read(path, kind):
     given = [*((kind, number) for number in ENDS[kind]), (9, (kind, [*ENDS[kind]])), (4, 7)]
     _, expected = written(path, given, "<", 3)
     assert read_gguf(path, expected) == expected
@@ -71,11 +71,11 @@ def test_numbers_of_every_type(path, kind):
 
 
 @given(st.lists(values, min_size=1, max_size=2), st.booleans(), st.sampled_from("<>"), st.data())
-def test_a_file_that_is_cut_is_refused(path, given, asked, order, data):
+def test_truncated_file_is_refused(path, given, asked, order, data):
     whole, expected = written(path, given, order, 3)
     for cut in {len(whole) - 1, data.draw(st.integers(0, len(whole) - 1))}:
         path.write_bytes(whole[:cut])
-        why = f"it is cut at byte {cut}, in its metadata" if cut >= len(b"GGUF") else "not a GGUF"
+        why = f"its metadata ends at byte {cut}" if cut >= len(b"GGUF") else "not a GGUF"
         with pytest.raises(UsageError, match=rf"model\.gguf: .*{why}"):
             read_gguf(path, expected if asked else ())
 
@@ -84,17 +84,17 @@ def test_a_file_that_is_cut_is_refused(path, given, asked, order, data):
 @pytest.mark.parametrize(
     "last", [(4, 7), (8, "ab"), (9, (4, [1, 2])), (9, (8, ["a", "b"])), (9, (9, [(4, [1])]))]
 )
-def test_a_file_that_is_cut_within_its_last_value_is_refused(path, last, asked):
+def test_file_truncated_within_its_last_value_is_refused(path, last, asked):
     whole, expected = written(path, [last], "<", 3)
     for cut in range(len(b"GGUF"), len(whole)):
         path.write_bytes(whole[:cut])
-        with pytest.raises(UsageError, match=f"it is cut at byte {cut}"):
+        with pytest.raises(UsageError, match=f"its metadata ends at byte {cut}"):
             read_gguf(path, expected if asked else ())
 
 
 @pytest.mark.parametrize("asked", [True, False])
 @pytest.mark.parametrize("depth", [5, 5000])
-def test_lists_in_lists_are_read_up_to_a_depth(path, depth, asked):
+def test_nested_arrays_are_read_up_to_a_depth(path, depth, asked):
     nested = (4, [7])
     for _ in range(3):
         nested = (9, [nested])
@@ -108,7 +108,7 @@ def test_lists_in_lists_are_read_up_to_a_depth(path, depth, asked):
 
 
 @pytest.mark.parametrize("name", ["model.gguf", "MODEL.GGUF"])
-def test_a_name_is_taken_at_its_word(tmp_path, name):
+def test_file_is_recognized_by_its_suffix(tmp_path, name):
     assert is_gguf(tmp_path / name)
     assert not is_gguf(tmp_path / "model.bin")
     with pytest.raises(UsageError, match=f"{name}: No such file"):
@@ -116,7 +116,7 @@ def test_a_name_is_taken_at_its_word(tmp_path, name):
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_version_that_is_too_old_is_named(path, version):
+def test_old_version_is_refused(path, version):
     path.write_bytes(gguf([], version=version))
     with pytest.raises(UsageError, match=f"version {version}"):
         read_gguf(path, ())
@@ -124,9 +124,9 @@ def test_a_version_that_is_too_old_is_named(path, version):
 
 @pytest.mark.parametrize("length", [2**62, 2**63, 2**64 - 1])
 @pytest.mark.parametrize("asked", [(), ("some.texts",)])
-def test_a_length_beyond_all_bounds(path, length, asked):
+def test_length_beyond_the_file_is_refused(path, length, asked):
     whole = gguf([("some.texts", 9, (8, ["a", "b"])), ("next", 4, 1)])
     for text in (b"a", b"b"):
         path.write_bytes(whole.replace(b"\1\0\0\0\0\0\0\0" + text, length.to_bytes(8, "little")))
-        with pytest.raises(UsageError, match="not a whole GGUF file"):
+        with pytest.raises(UsageError, match="truncated GGUF file"):
             read_gguf(path, asked)

@@ -1,4 +1,4 @@
-"""What the files of tokenizers leave unsaid."""
+"""Defaults of tokenizer files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from deltaparse import UsageError, Vocabulary
 
-# Those of mistral-common, of the time when tekken files listed none.
+# The special tokens of mistral-common when tekken files did not list them.
 BUILT_IN = [
     *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
     *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]"),
@@ -17,7 +17,7 @@ BUILT_IN = [
 ]
 
 
-def test_a_tekken_file_that_lists_no_special_tokens_has_those_that_were_built_in(tmp_path):
+def test_tekken_file_without_a_list_has_built_in_special_tokens(tmp_path):
     document = {
         "config": {"default_vocab_size": 24, "default_num_special_tokens": 22},
         "vocab": [{"rank": rank, "token_bytes": "YQ=="} for rank in range(3)],
@@ -36,7 +36,7 @@ def test_a_tekken_file_that_lists_no_special_tokens_has_those_that_were_built_in
 @pytest.mark.parametrize(
     "more", [{}, {"added_tokens": None}, {"vocab": []}, {"config": {}}, {"vocab_size": 1}]
 )
-def test_a_tokenizer_json_is_known_by_its_model(tmp_path, before, more):
+def test_tokenizer_json_is_recognized_by_its_model(tmp_path, before, more):
     document = {"model": {"vocab": {"a": 0, "\u0120b": 1}}, "decoder": {"type": "ByteLevel"}}
     path = tmp_path / "some.json"
     path.write_text(before + json.dumps(document | more), encoding="utf-8")
@@ -45,7 +45,7 @@ def test_a_tokenizer_json_is_known_by_its_model(tmp_path, before, more):
 
 
 @pytest.mark.parametrize("name", ["none.json", "none"])
-def test_a_file_that_is_not_there(tmp_path, name):
+def test_missing_file_is_refused(tmp_path, name):
     with pytest.raises(UsageError, match=f"^{tmp_path / name}: No such file or directory$"):
         Vocabulary.load(tmp_path / name)
 

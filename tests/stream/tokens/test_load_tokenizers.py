@@ -1,4 +1,4 @@
-"""Tokenizers that are objects: where in others they are, and what they are known by."""
+"""Tokenizer objects and their wrappers, recognized by their methods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deltaparse import UsageError, Vocabulary
 
 
 class Encoding:
-    """What tiktoken's encodings have."""
+    """The methods of an encoding of tiktoken."""
 
     n_vocab = 2
     special_tokens_set = frozenset({"<s>"})
@@ -33,7 +33,7 @@ class Holder:
         *("model", "_model", "sp_model"),
     ],
 )
-def test_a_tokenizer_in_others(name):
+def test_tokenizer_is_found_in_wrappers(name):
     held = Encoding()
     for _ in range(4):
         held = Holder(model=None, **{name: held}) if name != "model" else Holder(model=held)
@@ -42,10 +42,10 @@ def test_a_tokenizer_in_others(name):
         assert dict(vocabulary.special) == {"<s>": 1}
 
 
-def test_what_holds_itself_holds_no_tokenizer():
+def test_wrapper_of_itself_is_refused():
     held = Holder()
     held.tokenizer = held
-    with pytest.raises(UsageError, match="from a tokenizer or a path, not Holder"):
+    with pytest.raises(UsageError, match=r"source must be a tokenizer, .* not Holder"):
         Vocabulary.load(held)
 
 
@@ -56,13 +56,13 @@ def test_what_holds_itself_holds_no_tokenizer():
         *(["is_special", "id_to_byte_piece"], ["encode_single_token"], []),
     ],
 )
-def test_some_of_the_methods_of_a_tokenizer_make_none(methods):
+def test_object_with_some_methods_of_a_tokenizer_is_refused(methods):
     held = Holder(**dict.fromkeys(methods, print), serialized_model_proto="no method")
-    with pytest.raises(UsageError, match="from a tokenizer or a path, not Holder"):
+    with pytest.raises(UsageError, match=r"source must be a tokenizer, .* not Holder"):
         Vocabulary.load(held)
 
 
-def test_ids_that_a_tokenizer_does_not_have():
+def test_unknown_ids_of_a_tokenizer_are_refused():
     tokenizer = Tokenizer(models.BPE(vocab={"a": 0, "b": 1}, merges=[]))
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(["<s>"])
@@ -75,7 +75,7 @@ def test_ids_that_a_tokenizer_does_not_have():
 
 
 class Slow(Holder):
-    """What tokenizers of transformers have that are written in Python."""
+    """The methods of a tokenizer of transformers written in Python."""
 
     texts = ()
 
@@ -86,13 +86,13 @@ class Slow(Holder):
         return [self.texts[id] for id in ids]
 
 
-def test_a_slow_tokenizer_may_leave_ids_out_and_add_nothing():
+def test_slow_tokenizer_may_have_gaps_and_no_added_tokens():
     vocabulary = Vocabulary.load(Slow(texts=[b"a", None, b"b"]))
     assert {id: vocabulary[id] for id in vocabulary} == {0: b"a", 2: b"b"}
     assert dict(vocabulary.special) == {}
 
 
-def test_a_token_that_a_slow_tokenizer_adds_stands_for_its_text():
+def test_added_token_of_a_slow_tokenizer_keeps_its_text():
     added = {1: AddedToken("<a\u2581b>", special=False)}
     vocabulary = Vocabulary.load(Slow(texts=[b"a", "<a\u2581b>"], added_tokens_decoder=added))
     assert dict(vocabulary.special) == {"<a\u2581b>": 1}
@@ -100,12 +100,12 @@ def test_a_token_that_a_slow_tokenizer_adds_stands_for_its_text():
 
 
 @pytest.mark.parametrize("texts", [["a"], [b"a", "b"], ["a", b"b"]])
-def test_tokens_without_bytes_are_not_guessed(texts):
-    with pytest.raises(UsageError, match="how it spells bytes is not known"):
+def test_tokens_without_bytes_are_refused(texts):
+    with pytest.raises(UsageError, match="unknown spelling of bytes"):
         Vocabulary.load(Slow(texts=texts))
 
 
-def test_special_tokens_are_left_out_in_decoding_unless_they_say_otherwise():
+def test_special_tokens_are_skipped_unless_flagged_otherwise():
     class Tekkenizer:
         num_special_tokens, n_words = 3, 3
         _all_special_tokens = ({"rank": 0}, {"rank": 1, "is_control": False})

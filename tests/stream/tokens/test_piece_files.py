@@ -1,4 +1,4 @@
-"""Models of SentencePiece and GGUF files that are broken, or of a kind that is not read."""
+"""Broken or unsupported SentencePiece models and GGUF files."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ def path(tmp_path):
     return tmp_path / "model.gguf"
 
 
-def test_a_cut_model_has_fewer_pieces_or_is_none():
+def test_truncated_model_has_fewer_pieces_or_is_refused():
     whole, ends = model(*PIECES), {len(model(*PIECES[:count])): count for count in range(1, 4)}
     for cut in range(len(whole) + 1):
         if cut in ends:
             assert len(sentencepiece_tokens(whole[:cut]).ids) == ends[cut]
         else:
-            with pytest.raises(ValueError, match=r"cut at|no number at|no pieces"):
+            with pytest.raises(ValueError, match=r"truncated at|invalid number at|no pieces"):
                 sentencepiece_tokens(whole[:cut])
 
 
-def test_a_number_that_never_ends_is_none():
-    with pytest.raises(ValueError, match="no number at"):
+def test_unterminated_number_is_refused():
+    with pytest.raises(ValueError, match="invalid number at"):
         sentencepiece_tokens(b"\xff" * 99)
 
 
-def test_a_number_has_ten_bytes_at_most():
+def test_number_of_more_than_ten_bytes_is_refused():
     long, longer = b"\x10" + b"\xff" * 9 + b"\x01", b"\x10" + b"\xff" * 10 + b"\x01"
     assert len(sentencepiece_tokens(long + model(*PIECES)).ids) == 3
-    with pytest.raises(ValueError, match="no number at"):
+    with pytest.raises(ValueError, match="invalid number at"):
         sentencepiece_tokens(longer + model(*PIECES))
 
 
 @pytest.mark.parametrize("size", [1, 127, 128, 129, 300])
-def test_a_piece_of_any_length(size):
+def test_pieces_of_any_length_are_read(size):
     text = b"a" * size
     piece = b"\x0a" + length(size) + text
     tokens = sentencepiece_tokens(b"\x0a" + length(len(piece)) + piece)
@@ -67,50 +67,50 @@ OTHER_FIELDS = [b"\x08\x01", b"\x10\x01", b"\x11" + b"\n" * 8, b"\x15" + b"\n" *
 
 
 @pytest.mark.parametrize("other", OTHER_FIELDS)
-def test_other_fields_are_stepped_over(other):
+def test_other_fields_are_skipped(other):
     for data in (other + model(*PIECES), model(*PIECES[:2], other + PIECES[2])):
         tokens = sentencepiece_tokens(data)
         assert [tokens.bytes_of(id) for id in sorted(tokens.ids)] == [b"<unk>", b"a", b"b"]
 
 
 @pytest.mark.parametrize("how", [3, 4, 6, 7])
-def test_a_field_that_nobody_writes_is_none(how):
-    with pytest.raises(ValueError, match="no field begins at 1"):
+def test_unknown_protobuf_field_is_rejected(how):
+    with pytest.raises(ValueError, match="invalid field at byte 1"):
         sentencepiece_tokens(bytes([2 << 3 | how]) + model(*PIECES))
 
 
 @pytest.mark.parametrize("piece", [b"", b"\x08\x01", field(1, b"a") + field(3, b"\x01")])
-def test_a_piece_has_a_text_and_its_type_is_a_number(piece):
+def test_piece_without_text_or_numeric_type_is_refused(piece):
     with pytest.raises(ValueError, match="piece 1 has no text"):
         sentencepiece_tokens(model(PIECES[2], piece))
 
 
 @pytest.mark.parametrize("kind", ["bert", "rwkv", "no_vocab", "none"])
-def test_tokens_that_are_no_bytes_are_not_read(path, kind):
+def test_tokenizers_without_bytes_are_refused(path, kind):
     path.write_bytes(gguf([TOKENS, TYPES, ("tokenizer.ggml.model", 8, kind)]))
-    with pytest.raises(UsageError, match=f"a tokenizer of the kind '{kind}'"):
+    with pytest.raises(UsageError, match=f"tokenizers of the kind '{kind}'"):
         gguf_tokens(path)
 
 
 @pytest.mark.parametrize(
     "odd", [("tokenizer.ggml.token_type", 4, 1), ("tokenizer.ggml.model", 4, 1)]
 )
-def test_a_value_of_another_type_is_named(path, odd):
+def test_value_of_another_type_is_refused(path, odd):
     path.write_bytes(gguf([TOKENS, odd]))
-    with pytest.raises(UsageError, match=f"{odd[0]}.* of another type"):
+    with pytest.raises(UsageError, match=f"{odd[0]}.* has another type"):
         gguf_tokens(path)
 
 
 @pytest.mark.parametrize("texts", [(4, [1]), (9, [(8, ["a"])]), (8, [])])
-def test_tokens_are_texts(path, texts):
+def test_tokens_of_other_types_are_refused(path, texts):
     for given in ((9, texts), (4, 1), (8, "a")):
         path.write_bytes(gguf([("tokenizer.ggml.tokens", *given)]))
-        with pytest.raises(UsageError, match="no vocabulary in it"):
+        with pytest.raises(UsageError, match="the file has no vocabulary"):
             gguf_tokens(path)
 
 
 @pytest.mark.parametrize("kind", [b"llama", b"\xff", b"new"])
-def test_a_kind_that_nobody_knows_is_read_as_pieces(path, kind):
+def test_unknown_model_kind_is_read_as_pieces(path, kind):
     path.write_bytes(gguf([TOKENS, TYPES, ("tokenizer.ggml.model", 8, kind)]))
     vocabulary = Vocabulary.load(path)
     assert [vocabulary[id] for id in vocabulary] == [b"<s>", b"a", b" b"]
@@ -118,13 +118,13 @@ def test_a_kind_that_nobody_knows_is_read_as_pieces(path, kind):
 
 
 @pytest.mark.parametrize("types", [[], [3, 1], [3, 1, 1, 2, 4, 5]])
-def test_there_may_be_fewer_types_or_more(path, types):
+def test_number_of_types_may_differ_from_number_of_tokens(path, types):
     path.write_bytes(gguf([TOKENS, (TYPES[0], 9, (5, types))]))
     tokens = gguf_tokens(path)
     assert [tokens.bytes_of(id) for id in range(4)] == [b"<s>", b"a", b" b", None]
     assert set(tokens.special) == ({0} if types else set())
 
 
-def test_what_is_no_text_is_replaced(path):
+def test_invalid_utf8_in_tokens_is_replaced(path):
     path.write_bytes(gguf([(TOKENS[0], 9, (8, [b"a\xff"]))]))
     assert gguf_tokens(path).bytes_of(0) == "a\ufffd".encode()

@@ -1,4 +1,4 @@
-"""What each token of an output was, in calls of every family; what is out of place."""
+"""Token roles in calls of every format family, and stray tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...strategies.wire_by_hand import ELEMENTS
 
 
 def by_role(text, parser):
-    """The text of each role."""
+    """Return the text of each role."""
     found = {}
     for token, role in zip(text.tokens, parser.roles, strict=True):
         found[role] = found.get(role, "") + token
@@ -112,7 +112,7 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_every_token_of_a_call_has_its_role(name):
+def test_each_token_of_a_call_has_its_role(name):
     text, expected = FAMILIES[name]
     parser = text.read(tools=TOOLS)
     assert by_role(text, parser) == expected
@@ -126,7 +126,7 @@ def test_every_token_of_a_call_has_its_role(name):
     assert parser.roles[first] == parser.roles[last - 1] == "arguments"
 
 
-def test_roles_so_far():
+def test_roles_are_available_before_the_end():
     parser = QWEN.parser(tools=TOOLS)
     parser.feed(QWEN.ids[:2])
     assert parser.roles == ["content", "content"]
@@ -138,7 +138,7 @@ def test_spelled_markers_are_text_and_reported():
     parser = text.read(tools=TOOLS)
     assert parser.message.content == "The <tool_call> tag"
     assert [(issue.kind, issue.span) for issue in parser.issues] == [("spelled_marker", (4, 15))]
-    # No marker can look like text, so nothing waits.
+    # Text cannot be a marker here, so it is not buffered.
     waiting = text.parser(tools=TOOLS)
     assert [len(waiting.feed(id)) for id in text.ids[:4]] == [1, 1, 1, 1]
 
@@ -146,7 +146,7 @@ def test_spelled_markers_are_text_and_reported():
 SPELLED = Text(get_format("qwen3"), HERMES, ["<tool", "_call>", *CALL[1:-1], "</tool", "_call>"])
 
 
-def test_either_finds_spelled_calls_and_says_so():
+def test_either_parses_and_reports_spelled_calls():
     parser = SPELLED.read(tools=TOOLS, markers="either")
     (call,) = parser.message.tool_calls
     assert call.complete
@@ -155,7 +155,7 @@ def test_either_finds_spelled_calls_and_says_so():
     assert len(QWEN.read(tools=TOOLS, markers="either").message.tool_calls) == 1
 
 
-def test_each_marker_may_have_its_own_way():
+def test_spelling_may_be_set_by_marker():
     ways = {"<tool_call>": "either", "</tool_call>": "text"}
     parser = SPELLED.read(tools=TOOLS, markers=ways)
     assert parser.message.tool_calls[0].complete
@@ -167,12 +167,12 @@ def test_each_marker_may_have_its_own_way():
     ("markers", "words"),
     [("tokens", '"either"'), ({"<call>": "text"}, "'<tool_call>'"), ({"<think>": 1}, '"token"')],
 )
-def test_markers_that_there_are_not_are_refused(markers, words):
+def test_unknown_markers_and_spellings_are_refused(markers, words):
     with pytest.raises(UsageError, match=words):
         QWEN.parser(markers=markers)
 
 
-def test_a_special_token_in_content_comes_out_as_its_text():
+def test_special_token_in_content_is_emitted_as_its_text():
     tokens = ["a", "<|im_start|>", "b", "</tool_call>", "c"]
     text = Text(get_format("qwen3"), HERMES, tokens)
     parser = text.read()
@@ -186,7 +186,7 @@ def test_a_special_token_in_content_comes_out_as_its_text():
         text.read(policies=Policies(stray_token="error"))
 
 
-def test_a_special_token_in_arguments_is_spelled_as_json():
+def test_special_token_in_arguments_is_escaped_as_json():
     special = ['<|"|>', *HERMES]
     tokens = [*CALL[:12], '<|"|>', "x", *CALL[13:]]
     parser = Text(get_format("qwen3"), special, tokens).read(tools=TOOLS)
@@ -199,7 +199,7 @@ def test_a_special_token_in_arguments_is_spelled_as_json():
     assert json.loads(call.arguments) == {"a": 'x<|"|>'}
 
 
-def test_what_no_vocabulary_has_is_refused_before_anything_is_read():
+def test_unknown_ids_are_refused_before_any_id_is_read():
     parser = QWEN.parser()
     for ids in ([QWEN.ids[0], 99999], 99999, -1, "Hi", 1.5, [True]):
         with pytest.raises(UsageError):
@@ -212,7 +212,7 @@ def test_what_no_vocabulary_has_is_refused_before_anything_is_read():
 
 
 @pytest.mark.parametrize("behind", ["<|im_end|>", ""])
-def test_half_a_character_waits_and_is_replaced_at_the_end(behind):
+def test_half_a_character_is_buffered_and_replaced_at_the_end(behind):
     ids = Ids(HERMES)
     fed = [ids.of("é".encode()[:1]), ids.of("é".encode()[1:]), ids.of("€".encode()[:2])]
     fed += [ids.of_special(behind)] if behind else []
@@ -227,7 +227,7 @@ def test_half_a_character_waits_and_is_replaced_at_the_end(behind):
 
 
 @pytest.mark.parametrize("as_ids", [True, False])
-def test_a_prompt_sets_the_state_and_ids_depend_on_its_text(as_ids):
+def test_prompt_sets_the_state_and_the_call_ids(as_ids):
     prompt = ["<|im_start|>", "assistant", "\n", "<think>", "\n"]
     output = ["hm", "</think>", "Hi", *CALL]
     text = Text(get_format("qwen3"), HERMES, prompt, output)
@@ -252,7 +252,7 @@ def test_end_of_turn_tokens_may_be_left_out(kept):
     assert ("end" in parser.roles) is kept
 
 
-def test_a_parser_can_be_forked_and_restored():
+def test_token_parser_can_be_forked_and_restored():
     parser = QWEN.parser(tools=TOOLS, record=True, markers={"<tool_call>": "either"})
     parser.feed(QWEN.ids[:9])
     others = [parser.fork(), TokenParser.restore(parser.snapshot(), QWEN.vocabulary)]
@@ -268,7 +268,7 @@ def test_a_parser_can_be_forked_and_restored():
         TokenParser.restore(text.snapshot(), QWEN.vocabulary)
 
 
-def test_without_spans_nothing_is_kept_of_tokens():
+def test_tokens_are_not_recorded_without_spans():
     parser = QWEN.parser(tools=TOOLS, spans=False)
     deltas = [delta for id in QWEN.ids for delta in parser.feed(id)]
     parser.finish("stop")
@@ -278,7 +278,7 @@ def test_without_spans_nothing_is_kept_of_tokens():
         parser.roles  # noqa: B018
 
 
-def test_a_message_need_not_be_collected():
+def test_roles_are_recorded_without_a_message():
     parser = QWEN.parser(tools=TOOLS, collect=False)
     deltas = [delta for id in QWEN.ids for delta in parser.feed(id)]
     assert all(delta.tokens for delta in deltas)
@@ -286,7 +286,7 @@ def test_a_message_need_not_be_collected():
     assert len(parser.roles) == len(QWEN.ids)
 
 
-def test_attempts_know_their_tokens():
+def test_attempts_have_token_spans():
     text = Text(get_format("qwen3"), HERMES, CALL[:11])
     (attempt,) = text.read("length", tools=TOOLS).attempts
     assert attempt.status == "truncated"
@@ -315,7 +315,7 @@ def test_bad_arguments_are_refused(arguments, error):
         TokenParser(**{"fmt": QWEN.fmt, "vocabulary": QWEN.vocabulary} | arguments)
 
 
-def test_tags_that_the_parser_writes_are_no_spelled_markers():
+def test_inserted_tags_are_not_reported_as_spelled_markers():
     text = Text(get_format("qwen3"), HERMES, ["<think>", "hm", "</think>", "Hi"])
     parser = text.read(reasoning="inline")
     assert parser.message.content == "<think>hm</think>Hi"
@@ -324,7 +324,7 @@ def test_tags_that_the_parser_writes_are_no_spelled_markers():
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_errors_count_decoded_text(whole):
+def test_error_spans_count_decoded_text(whole):
     parser = QWEN.parser(tools=[{"name": "g"}], policies=Policies(unknown_tool="error"))
     with pytest.raises(MalformedOutput, match="'f'") as raised:
         deque(map(parser.feed, [QWEN.ids] if whole else QWEN.ids), maxlen=0)

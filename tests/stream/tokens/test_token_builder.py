@@ -1,4 +1,4 @@
-"""Where the parts of a message come from, of a turn that is read from tokens."""
+"""Token ranges of the parts of a message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...strategies.token_texts import CALL, HERMES, QWEN, TOOLS, Text
 FMT = get_format("qwen3")
 
 
-def test_what_passes_by_in_arguments_is_no_content():
+def test_bypassing_text_in_arguments_is_not_content():
     text = Text(FMT, HERMES, ["Hi", *CALL[:13], " so", " it", " goes"])
     parser = text.parser(tools=TOOLS)
     for id in text.ids:
@@ -20,7 +20,7 @@ def test_what_passes_by_in_arguments_is_no_content():
 
 
 @pytest.mark.parametrize("markers", ["text", "either"])
-def test_a_call_begins_with_its_first_token_however_short(markers):
+def test_call_starts_with_the_first_token_of_its_marker(markers):
     text = Text(FMT, [], [*"<tool_call>", *CALL[1:-1], "</tool_call>"])
     parser = text.parser(tools=TOOLS, markers=markers)
     first = next(delta for id in text.ids for delta in parser.feed(id))
@@ -30,7 +30,7 @@ def test_a_call_begins_with_its_first_token_however_short(markers):
     assert call.tokens[0] == 0
 
 
-def test_a_call_that_the_prompt_begins_begins_with_the_output():
+def test_call_begun_in_the_prompt_starts_with_the_response():
     text = Text(FMT, HERMES, [*CALL[1:-1], "</tool_call>"])
     prompt = "<|im_start|>assistant\n<tool_call>"
     parser = text.read(tools=TOOLS, markers="either", prompt=prompt)
@@ -56,7 +56,7 @@ def test_parts_of_the_prompt_take_no_tokens(prompt, tokens, spans):
     assert [part.tokens for part in parser.message.parts] == spans
 
 
-def test_without_a_message_nothing_is_kept_of_its_parts():
+def test_parts_are_not_kept_without_a_message():
     text = Text(FMT, HERMES, QWEN.tokens[:-1] * 50)
     parser = text.parser(tools=TOOLS, collect=False)
     for id in text.ids:

@@ -14,8 +14,8 @@ from ...strategies.token_texts import CALL, QWEN, TOOLS, Text
 from ...strategies.wire_by_hand import TAGS
 
 
-def test_more_special_tokens_than_there_are_characters_for():
-    """Each has one of its own, as long as there are some; beyond that it is its text."""
+def test_more_special_tokens_than_characters():
+    """Each token has its own character, or its text if all characters are used."""
     many = LAST - FIRST_STRAY + 2  # with that of the marker
     texts = ["<think>", *(f"<{id}>" for id in range(many + 2))]
     vocabulary = Vocabulary(
@@ -30,7 +30,7 @@ def test_more_special_tokens_than_there_are_characters_for():
     assert [fmt.tokens[char] for char in chars[:many]] == list(enumerate(texts))[:many]
 
 
-def test_a_call_that_is_spelled_is_reported_where_it_could_be_a_token():
+def test_spelled_call_is_reported_if_its_marker_is_a_token():
     fmt, spelled = get_format("qwen3"), [*"<tool_call>", *CALL[1:-1], "</tool_call>"]
     for special, kinds in ((["<think>"], []), (["<think>", "<tool_call>"], ["spelled_marker"])):
         parser = Text(fmt, special, spelled).read(tools=TOOLS, markers="either")
@@ -39,7 +39,7 @@ def test_a_call_that_is_spelled_is_reported_where_it_could_be_a_token():
 
 
 @pytest.mark.parametrize("marker", ["<|call|>", "<|call|>in", " <|call|>in\n"])
-def test_a_marker_is_named_by_its_token_or_whole(marker):
+def test_marker_is_named_by_its_token_or_its_text(marker):
     fmt = TAGS.replace(tools={"per_call_start": "<|call|>in\n"})
     tokens = ["<|call|>", "in", "\n", '{"name": "f", "arguments": {}}', "\n", "</call>"]
     text = Text(fmt, ["<|call|>"], tokens)
@@ -51,14 +51,14 @@ def test_a_marker_is_named_by_its_token_or_whole(marker):
     ("markers", "token", "spelled"),
     [("token", "end", "content"), ("text", "end", "content"), ("either", "end", "end")],
 )
-def test_a_turn_ends_with_a_token_and_with_its_text_where_either_will_do(markers, token, spelled):
+def test_spelled_end_of_turn_counts_only_with_either(markers, token, spelled):
     fmt, end = get_format("qwen3"), "<|im_end|>"
     for tokens, role in (([end], token), (["<|im_", "end|>"], spelled)):
         parser = Text(fmt, [end], ["Hi", *tokens]).read(markers=markers)
         assert parser.roles == ["content", *([role] * len(tokens))]
 
 
-def test_markers_that_are_not_named_are_tokens():
+def test_unnamed_markers_are_tokens():
     fmt, tokens = get_format("qwen3"), ["<think>", "hm", "</think>", *CALL]
     parser = Text(fmt, ["<think>", "</think>", "<tool_call>"], tokens).read(
         markers={"<think>": "text", "</think>": "text"}
@@ -68,27 +68,27 @@ def test_markers_that_are_not_named_are_tokens():
 
 
 @pytest.mark.parametrize(
-    ("fmt", "markers", "said"),
+    ("fmt", "markers", "message"),
     [
-        (TAGS, {" ": "text"}, "' ' is no marker of the format"),
-        (TAGS, {"<x>": "text"}, "'<x>' is no marker of the format; it has '</call>', '<call>'"),
-        (TAGS.replace(tools={"per_call_start": "<c>"}), {"<call>": "text"}, "it has '</call>'"),
-        (TAGS, "words", 'choose "token", "text" or "either"'),
-        (TAGS, {"<call>": None}, 'choose "token", "text" or "either"'),
-        (TAGS.replace(tools={"per_call_start": "<\ud800"}), "token", "nobody can write"),
+        (TAGS, {" ": "text"}, "unknown marker ' '"),
+        (TAGS, {"<x>": "text"}, "unknown marker '<x>' .the format has '</call>', '<call>'"),
+        (TAGS.replace(tools={"per_call_start": "<c>"}), {"<call>": "text"}, "format has '</call>'"),
+        (TAGS, "words", 'markers must be "token", "text" or "either"'),
+        (TAGS, {"<call>": None}, 'markers must be "token", "text" or "either"'),
+        (TAGS.replace(tools={"per_call_start": "<\ud800"}), "token", "half a character"),
     ],
 )
-def test_what_is_no_marker_or_no_choice_is_refused(fmt, markers, said):
-    with pytest.raises(UsageError, match=said):
+def test_unknown_markers_and_spellings_are_refused(fmt, markers, message):
+    with pytest.raises(UsageError, match=message):
         Text(fmt, ["<call>", "</call>"], ["Hi"]).parser(markers=markers)
 
 
-def test_the_special_tokens_are_named_if_there_are_any():
-    with pytest.raises(UsageError, match="it has none with a special token"):
+def test_format_without_special_tokens_is_reported():
+    with pytest.raises(UsageError, match="the format has no marker with a special token"):
         Text(TAGS, [], ["Hi"]).parser(markers={"<x>": "text"})
 
 
-def test_of_two_special_tokens_the_longer_one_is_the_marker():
+def test_longer_special_token_is_the_marker():
     fmt = TAGS.replace(tools={"per_call_start": "<call>", "per_call_end": "<call>end"})
     vocabulary = Text(fmt, ["<call>", "<call>end"], []).vocabulary
     tools = token_format(fmt, vocabulary, "token").fmt.tools
@@ -96,7 +96,7 @@ def test_of_two_special_tokens_the_longer_one_is_the_marker():
     assert (len(tools.per_call_start), len(tools.per_call_end)) == (1, 1)
 
 
-def test_it_is_made_once():
+def test_token_format_is_cached():
     fmt = get_format("qwen3")
     made = token_format(fmt, QWEN.vocabulary, "token")
     assert token_format(fmt, QWEN.vocabulary, "token") is made
@@ -104,8 +104,8 @@ def test_it_is_made_once():
     assert token_format(fmt, Vocabulary({0: b"a"}), "token").fmt is fmt
 
 
-def test_markers_are_read_while_strays_come():
-    """All parsers of a format and a vocabulary share it, those of other threads too."""
+def test_markers_are_read_while_other_threads_add_strays():
+    """Parsers in several threads share a token format."""
     texts = ["<tool_call>", *(f"<{id}>" for id in range(900))]
     vocabulary = Vocabulary(
         {id: text.encode() for id, text in enumerate(texts)}, special=range(len(texts))

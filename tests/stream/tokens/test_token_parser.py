@@ -1,4 +1,4 @@
-"""Output as token ids: the invariants of text, which token was what, and what only looks so."""
+"""Responses as token ids: the invariants of text, roles, and text that looks like markers."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ STRAY = "<|stray|>"
 
 
 def run(parser, fed, reason="stop"):
-    """All deltas of a parser that is fed and finished."""
+    """Feed and finish a parser, and return all deltas."""
     deltas = [delta for ids in fed for delta in parser.feed(ids)]
     return deltas + parser.finish(reason)
 
 
 def texts_in(made):
-    """All texts that stand in deltas, parts and reports."""
+    """Yield all texts of deltas, parts, issues and attempts."""
     if isinstance(made, str):
         yield made
     elif is_dataclass(made):
@@ -69,12 +69,12 @@ def texts_in(made):
 
 
 def check_texts(parser, deltas):
-    """No character that stands for a special token leaves the parser."""
+    """Check that no result contains the character of a special token."""
     assert all(map(is_whole, texts_in([deltas, parser.message, parser.issues, parser.attempts])))
 
 
 def check_spans(parser, deltas, count):
-    """Half-open, in order, never empty."""
+    """Check that spans are half-open, in order and not empty."""
     roles = parser.roles
     assert len(roles) == count
     last = (0, 1)
@@ -96,7 +96,7 @@ def check_spans(parser, deltas, count):
 
 
 def places(parser):
-    """The tokens of all that knows of some."""
+    """Return the token ranges of parts and attempts, and the role spans."""
     parts = [
         (part.tokens, getattr(part, "name_tokens", None), getattr(part, "arguments_tokens", None))
         for part in parser.message.parts
@@ -105,7 +105,7 @@ def places(parser):
 
 
 def check_text_places(parser, deltas, tokens):
-    """Each delta of text has the tokens that its characters stand in, where all of them do."""
+    """Check that each delta of text has the tokens of its characters, if all text was read."""
     text, ends = b"".join(tokens).decode(), list(accumulate(map(len, tokens)))
     starts = list(accumulate((len(char.encode()) for char in text), initial=0))
     for role, kind in (("content", ContentDelta), ("reasoning", ReasoningDelta)):
@@ -124,8 +124,8 @@ def check_text_places(parser, deltas, tokens):
 
 @in_families()
 @given(data=st.data(), policies=policies, reason=reasons)
-def test_a_token_that_is_no_marker_comes_out_as_its_text(family, data, policies, reason):
-    """Wherever it stands, and however late what it stands in comes out."""
+def test_stray_token_is_emitted_as_its_text(family, data, policies, reason):
+    """Check any position of the token, in emitted and in buffered text."""
     fmt, _, wire = data.draw(family.written)
     at = data.draw(st.integers(0, len(wire)))
     wire = f"{wire[:at]}{STRAY}{wire[at:]}"
@@ -137,20 +137,20 @@ def test_a_token_that_is_no_marker_comes_out_as_its_text(family, data, policies,
     text.finish(reason)
     shown = repr([deltas, parser.message, parser.issues])
     check_texts(parser, deltas)
-    # In the header of a message it says nothing, whatever it is.
+    # In the header of a message, a stray token has no meaning.
     assert STRAY in shown or STRAY not in repr([text.message, text.issues])
 
 
 @in_families()
 @given(data=st.data(), reason=reasons)
-def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
+def test_tokens_give_the_same_turn_as_their_text(family, data, reason):
     fmt, _, wire = data.draw(family.written)
     check_same_turn(family, data, fmt, wire, drawn_special(data, fmt), reason)
 
 
 @in_families([family for family in FAMILIES if family.name != "channels"])
 @given(data=st.data(), reason=reasons)
-def test_what_closes_no_call_is_left_out_of_tokens_and_of_text(family, data, reason):
+def test_orphan_closer_is_dropped_from_tokens_and_text(family, data, reason):
     fmt, _, wire = data.draw(family.written)
     closers = {closer.strip() for closer in fmt.derived.closers}.intersection(cores_of(fmt)) - {""}
     assume(closers)
@@ -158,7 +158,7 @@ def test_what_closes_no_call_is_left_out_of_tokens_and_of_text(family, data, rea
     check_same_turn(family, data, fmt, wire, drawn_special(data, fmt) | closers, reason)
 
 
-def test_a_token_that_closes_calls_and_stands_alone_is_left_out():
+def test_orphan_closer_token_is_dropped_with_an_issue():
     parser = Text(get_format("hermes"), ["</tool_call>"], ["Hi", "</tool_call>"]).read()
     assert parser.message.content == "Hi"
     (orphan,) = parser.issues
@@ -167,7 +167,7 @@ def test_a_token_that_closes_calls_and_stands_alone_is_left_out():
     assert parser.roles == ["content", "marker"]
 
 
-def test_a_token_is_quoted_in_a_report_as_its_text_is():
+def test_issue_quotes_a_token_as_its_text():
     parser = Text(get_format("hermes"), ["\n</tool_call>"], ["Hi", "\n</tool_call>"]).read()
     assert [one.detail for one in parser.issues] == [
         "'\\n</tool_call>' does not close a call, and is not emitted"
@@ -175,8 +175,8 @@ def test_a_token_is_quoted_in_a_report_as_its_text_is():
 
 
 def check_same_turn(family, data, fmt, wire, special, reason):
-    """A text in tokens, some of them special, gives the turn that it gives as text."""
-    assume(not crossed(fmt, wire, special))  # what it would be is not known
+    """Check that tokens give the same turn as their text."""
+    assume(not crossed(fmt, wire, special))  # the expected turn is ambiguous
     ids, vocabulary = tokenized(data, fmt, wire, special)
     for tools in family.tools:
         text = StreamParser(fmt, tools=tools)
@@ -195,7 +195,7 @@ def check_same_turn(family, data, fmt, wire, special, reason):
 
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
-def test_the_invariants_hold_however_ids_are_grouped(family, data, kw, reason):
+def test_invariants_hold_for_any_grouping_of_ids(family, data, kw, reason):
     fmt, text = data.draw(family.texts)
     ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt))
     markers = data.draw(st.sampled_from(["token", "text", "either"]))
@@ -220,8 +220,8 @@ def test_the_invariants_hold_however_ids_are_grouped(family, data, kw, reason):
 
 @in_families()
 @given(data=st.data())
-def test_what_is_spelled_is_text(family, data):
-    """Every marker is a token, and none comes: all of the text is content."""
+def test_spelled_markers_are_content(family, data):
+    """Check that text is content if all markers are tokens and no token occurs."""
     fmt, text = data.draw(family.texts)
     special = set(cores_of(fmt))
     ids = Ids(sorted(special))
@@ -247,7 +247,7 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 @given(data=st.data())
-def test_tokens_are_markers_and_text_that_looks_like_them_is_text(name, data):
+def test_only_tokens_are_markers(name, data):
     fmt, call = get_format(name), CALLS[name]
     cores = cores_of(fmt)
     looks = st.lists(st.sampled_from([*cores, call, "a ", "<", "b\n", "{"]), max_size=6)
@@ -272,7 +272,7 @@ def test_tokens_are_markers_and_text_that_looks_like_them_is_text(name, data):
 
 
 def cut(ids, text, special, missing=(), *, spelled=False):
-    """The ids of a text; tokens that are missing are spelled in ordinary ones, or left out."""
+    """Yield the ids of a text, with `missing` tokens spelled in ordinary ones or left out."""
     for part in re.split(f"({pattern_of(special)})", text):
         if part in special and part not in missing:
             yield ids.of_special(part)
@@ -307,7 +307,7 @@ HEADS = [
 
 
 def spans_of_kinds(deltas):
-    """From the first token to the last of all deltas of text, and of each call."""
+    """Return the token ranges of all text deltas of a kind, and of each call."""
     found = {}
     for delta in deltas:
         key = type(delta), getattr(delta, "index", None)
@@ -318,7 +318,7 @@ def spans_of_kinds(deltas):
 
 @pytest.mark.parametrize("arguments", NEARLY_JSON)
 @pytest.mark.parametrize(("name", "head"), HEADS)
-def test_what_is_repaired_has_the_same_tokens_however_ids_are_grouped(name, head, arguments):
+def test_repaired_calls_have_the_same_tokens_for_any_grouping(name, head, arguments):
     fmt, text = get_format(name), head.format(arguments)
     special = [core for core in fmt.preserved_tokens if core in text]
     ids, fed = Ids(special), []
@@ -340,7 +340,7 @@ def check_groups(fmt, vocabulary, ids):
 
 
 def opener_tokens(fmt):
-    """The markers of a format that stand in what its calls begin with."""
+    """Return the markers in the openers of a format."""
     return [core for core in cores_of(fmt) if any(core in text for text in fmt.derived.openers)]
 
 
@@ -349,8 +349,8 @@ MARKED = sorted(name for name in WIRES if opener_tokens(get_format(name)))
 
 @pytest.mark.parametrize("spelled", [True, False], ids=["spelled", "left out"])
 @pytest.mark.parametrize("name", MARKED)
-def test_no_call_begins_without_its_special_token(name, spelled):
-    """At the start of a turn, behind text, and behind the calls of a section that has ended."""
+def test_call_does_not_start_without_its_special_token(name, spelled):
+    """Check the start of a turn, after text, and after a section of calls."""
     fmt, wire = get_format(name), WIRES[name]
     cores = opener_tokens(fmt)
     for special in ([core] for core in cores) if len(cores) > 1 else []:
@@ -377,7 +377,7 @@ SECTION = ["<minimax:tool_call>", "</minimax:tool_call>"]
 
 @pytest.mark.parametrize("name", ["qwen3_coder", "mimo", "nemotron3_nano", "step3p5"])
 @pytest.mark.parametrize("before", [["Read: "], ["<tool_call>", *LINES, "</tool_call>"]])
-def test_a_function_tag_without_its_special_token_is_content(name, before):
+def test_function_tag_without_its_special_token_is_content(name, before):
     tokens = ["<think>", "</think>", *before, *LINES, "."]
     text = Text(get_format(name), ["<tool_call>", "</tool_call>", "<think>", "</think>"], tokens)
     parser = text.read(tools=TOOLS)
@@ -397,17 +397,17 @@ def test_a_function_tag_without_its_special_token_is_content(name, before):
         ("qwen3_coder", ["<tool_call>", "<function=f></function>", "<function=f></function>."], 1),
     ],
 )
-def test_a_special_token_begins_one_call_or_one_list_or_one_section(name, tokens, made):
+def test_special_token_starts_one_call_list_or_section(name, tokens, made):
     check_calls(get_format(name), tokens, made)
 
 
-def test_a_special_token_of_a_call_in_python_begins_one_call():
+def test_special_token_of_a_python_call_starts_one_call():
     tools = {"section_start": "", "section_end": "", "per_call_start": "<call>"}
     check_calls(get_format("olmo3").replace(tools=tools), ["<call>", "f()", "f()"], 1)
 
 
 def check_calls(fmt, tokens, made):
-    """So many calls begin with the first of the tokens, the one that is special."""
+    """Check the number of calls after the first token, which is special."""
     parser = Text(fmt, tokens[:1], tokens).read(tools=TOOLS)
     assert len(parser.message.tool_calls) == made
     assert parser.message.content == ("" if made == 2 else tokens[-1])
@@ -415,7 +415,7 @@ def check_calls(fmt, tokens, made):
 
 @pytest.mark.parametrize("policy", ["defer", "call"])
 @pytest.mark.parametrize("opened", [[], ["<think>"]], ids=["content", "reasoning"])
-def test_calls_of_a_section_need_no_special_token_of_their_own(opened, policy):
+def test_calls_in_a_section_need_no_own_special_token(opened, policy):
     tokens = [*opened, SECTION[0], "\n", *INVOKED, "\n", *INVOKED, "\n", SECTION[1]]
     fmt = get_format("minimax_m2").replace(turn={"generation_prompt": ""})
     text = Text(fmt, ["<think>", *SECTION], [*tokens, "\n", *INVOKED])
@@ -427,7 +427,7 @@ def test_calls_of_a_section_need_no_special_token_of_their_own(opened, policy):
 
 
 def spans(parser, fed):
-    """The text of each delta, and its tokens."""
+    """Return the text and the tokens of each delta."""
     deltas = run(parser, fed)
     return [(getattr(one, "text", None) or one.arguments, one.tokens) for one in deltas]
 
@@ -438,9 +438,10 @@ QWEN3 = get_format("qwen3")
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
-def test_a_delta_has_the_tokens_that_it_came_from_and_no_others(again):
+def test_delta_has_exactly_its_source_tokens(again):
     text = Text(QWEN3, [], SPELLED)
-    if again:  # what a token stands for is known the second time
+    # The texts of tokens are cached the second time.
+    if again:
         text.read(markers="text")
     first, *others = text.ids
     assert spans(text.parser(markers="text"), text.ids) == [
@@ -463,7 +464,7 @@ def test_a_delta_has_the_tokens_that_it_came_from_and_no_others(again):
     ],
     ids=["a number goes on", "a word goes on", "a string ends", "a string goes on and ends"],
 )
-def test_a_value_in_python_has_the_tokens_that_it_came_from(tokens, made, again):
+def test_python_value_has_its_source_tokens(tokens, made, again):
     text = Text(get_format("pythonic"), [], tokens)
     if again:
         text.read(tools=TOOLS)
@@ -471,7 +472,7 @@ def test_a_value_in_python_has_the_tokens_that_it_came_from(tokens, made, again)
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
-def test_what_is_held_back_of_the_second_token_waits(again):
+def test_buffered_tail_of_a_token_keeps_its_token(again):
     text = Text(QWEN3, [], ["a", "b<", "tool"])
     if again:
         text.read(markers="text")
@@ -480,7 +481,7 @@ def test_what_is_held_back_of_the_second_token_waits(again):
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
-def test_a_string_ends_though_less_than_a_marker_stood_in_it(again):
+def test_string_with_a_marker_prefix_ends_normally(again):
     head, name, args = "<|tool_call_begin|>", "functions.f:0", "<|tool_call_argument_begin|>"
     tokens = [head, name, args, '{"a": "x', "<", "y", '"', "}", "<|tool_call_end|>"]
     text = Text(get_format("kimi_k2"), [], tokens)
@@ -490,7 +491,7 @@ def test_a_string_ends_though_less_than_a_marker_stood_in_it(again):
     assert (call.arguments, call.complete, call.arguments_tokens) == ('{"a": "x<y"}', True, (3, 8))
 
 
-def test_a_token_that_is_left_out_is_none_of_those_that_text_came_from():
+def test_dropped_token_is_not_a_source_of_text():
     tokens = ["<tool_call>", '{"name": "f", "arguments": {"a": "x', "<think>", " y", '"}}']
     text = Text(QWEN3, ["<tool_call>", "<think>"], tokens)
     parser = text.parser(policies=Policies(stray_token="drop"))
@@ -499,7 +500,7 @@ def test_a_token_that_is_left_out_is_none_of_those_that_text_came_from():
     ]
 
 
-def test_how_much_is_held_back():
+def test_held_counts_buffered_characters():
     text = Text(QWEN3, ["<think>"], ["<tool", "_c", "<think>", "a", "<|im"])
     parser, held = text.parser(markers="text"), []
     for id in text.ids:
@@ -509,7 +510,7 @@ def test_how_much_is_held_back():
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
-def test_half_a_character_comes_before_what_follows_it(again):
+def test_half_a_character_is_emitted_before_the_next_text(again):
     ids = [97, 0xC3, 97, 98, 0xC3, 0xA9, 97]
     vocabulary = Ids([]).vocabulary()
     if again:
@@ -520,7 +521,7 @@ def test_half_a_character_comes_before_what_follows_it(again):
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
-def test_a_policy_that_refuses_a_token_says_so(again):
+def test_policy_error_has_the_span_of_decoded_text(again):
     text = Text(QWEN3, ["<tool_call>"], ["<tool_call>", '{"name": "g"', ', "arguments": '])
     options = {"tools": [{"name": "f"}], "policies": Policies(unknown_tool="error")}
     if again:
@@ -533,7 +534,7 @@ def test_a_policy_that_refuses_a_token_says_so(again):
     assert "".join(text.tokens)[start:end] == "g"
 
 
-def test_a_policy_that_refuses_a_token_at_the_end_says_so():
+def test_policy_error_at_the_end_has_the_span_of_decoded_text():
     text = Text(QWEN3, ["<think>"], ["<think>", "hm"])
     parser = text.parser(policies=Policies(unclosed_reasoning="error"))
     deque(map(parser.feed, text.ids), maxlen=0)
@@ -546,8 +547,8 @@ def test_a_policy_that_refuses_a_token_at_the_end_says_so():
 
 @in_families()
 @given(data=st.data())
-def test_each_token_is_a_chunk(family, data):
-    """Also one that is a part of a character, as bytes are chunks of a `StreamParser`."""
+def test_each_token_counts_as_a_chunk(family, data):
+    """Check also tokens of a part of a character, like the bytes of a `StreamParser`."""
     fmt, text = data.draw(family.texts)
     ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt))
     parser = TokenParser(fmt, vocabulary, collect=data.draw(st.booleans()))
@@ -563,7 +564,7 @@ def test_each_token_is_a_chunk(family, data):
 THOUGHT = Text(QWEN3, ["<think>", "</think>"], ["<think>", "hm", "</think>", "Hi"])
 
 
-def test_raw_markers_are_not_out_of_place():
+def test_raw_markers_are_not_stray_tokens():
     parser = THOUGHT.read(reasoning="raw")
     assert (parser.message.content, parser.issues) == ("<think>hm</think>Hi", [])
 
@@ -580,7 +581,7 @@ def test_raw_markers_are_not_out_of_place():
         ({"policies": Policies(unclosed_reasoning="copy")}, 2, [("hm", (1, 2)), ("hm", (2, 2))]),
     ],
 )
-def test_what_the_parser_adds_has_no_tokens_where_it_stands(options, taken, made):
+def test_inserted_text_has_an_empty_token_range(options, taken, made):
     ids = THOUGHT.ids[:taken]
     for fed in (ids, [ids]):
         parser = THOUGHT.parser(**options)
@@ -589,7 +590,7 @@ def test_what_the_parser_adds_has_no_tokens_where_it_stands(options, taken, made
     assert last.tokens == (made[-1][1] if "policies" in options else (1, taken))
 
 
-def test_what_is_copied_has_no_tokens_where_a_fence_held_it_back():
+def test_copied_reasoning_after_a_fence_has_an_empty_token_range():
     text = Text(QWEN3, ["<think>", "</think>"], ["<think>", "``"])
     policies = Policies(unclosed_reasoning="copy")
     parser = text.parser(policies=policies, response_schema={"type": "object"})
@@ -600,14 +601,14 @@ def test_what_is_copied_has_no_tokens_where_a_fence_held_it_back():
 @pytest.mark.parametrize(
     ("fmt", "tokens", "options", "made"),
     [
-        # A closer that is text.
+        # This closer is text, because the call is not JSON.
         (
             "hermes",
             ["<tool_call>", "no", "pe", "</tool", "_call>"],
             {},
             [("<tool_call>", (0, 1)), ("nope", (1, 3)), ("</tool_call>", (3, 5))],
         ),
-        # A marker in channels that comes out, and is read later.
+        # Raw markers of channels are emitted, then read as headers.
         (
             "muse_glimmer",
             [" to=self<|message|>", "a\n", "b", "<|eom|>", "<|start|>", "assistant to=user", "<|x"],
@@ -616,7 +617,7 @@ def test_what_is_copied_has_no_tokens_where_a_fence_held_it_back():
         ),
     ],
 )
-def test_text_has_its_own_tokens_however_ids_are_grouped(fmt, tokens, options, made):
+def test_text_has_its_own_tokens_for_any_grouping(fmt, tokens, options, made):
     text = Text(get_format(fmt), [], tokens)
     for size in (1, 2, 3, len(text.ids)):
         fed = [text.ids[at : at + size] for at in range(0, len(text.ids), size)]
@@ -629,7 +630,7 @@ def test_text_has_its_own_tokens_however_ids_are_grouped(fmt, tokens, options, m
             assert "".join(part for part, _ in some) == shown
 
 
-def test_a_call_that_is_cut_has_the_tokens_of_its_arguments():
+def test_truncated_call_has_the_tokens_of_its_arguments():
     tokens = ["[", "look_up", "(days=-7,", "among=[],", "\n", "op"]
     text = Text(get_format("pythonic"), [], tokens)
     for fed in (text.ids, [text.ids]):
@@ -639,7 +640,7 @@ def test_a_call_that_is_cut_has_the_tokens_of_its_arguments():
         assert (call.tokens, call.arguments_tokens) == ((0, 6), (2, 6))
 
 
-def test_a_call_in_reasoning_that_is_text_has_the_role_of_content():
+def test_call_in_reasoning_kept_as_text_has_the_role_of_content():
     call = ['{"name": "g", ', '"arguments": {}}', "</tool_call>"]
     tokens = ["<think>", "a ", "<tool_call>", *call, " b", "</think>", "c"]
     text = Text(get_format("qwq"), [], tokens)
@@ -654,7 +655,7 @@ def test_a_call_in_reasoning_that_is_text_has_the_role_of_content():
     assert [one.characters for one in counts] == [len(parser.message.content), len("a  b")]
 
 
-def test_what_is_asked_for_on_the_way_knows_of_all_that_passed():
+def test_properties_include_bypassing_tokens():
     text = Text(QWEN3, ["<tool_call>"], ["Hi", " there", " <tool", "_call>", " and", " so"])
     parser = text.parser()
     ends = text.parser().ends
@@ -672,9 +673,10 @@ def test_what_is_asked_for_on_the_way_knows_of_all_that_passed():
     assert only_ends.ends == ends
 
 
-def test_what_is_asked_for_on_the_way_moves_no_token():
+def test_reading_the_message_does_not_move_tokens():
     text = Text(QWEN3, [], ["Hi", " there", " you", " all"])
-    text.read()  # what a token stands for is known the second time
+    # The texts of tokens are cached the second time.
+    text.read()
     parser = text.parser()
     for place, id in enumerate(text.ids):
         (delta,) = parser.feed(id)
@@ -687,14 +689,14 @@ HALVES = Vocabulary(HALVES, special=[300])
 HALF = "é".encode()[0]
 
 
-def test_a_token_without_text_is_no_delta():
+def test_token_without_text_gives_no_delta():
     parser = TokenParser(QWEN3, HALVES)
     assert [len(parser.feed(id)) for id in (97, 301, 98, 301, 301, 99)] == [1, 0, 1, 0, 0, 1]
     assert parser.ends == [1, 1, 2, 2, 2, 3]
     assert parser.counts.content.chunks == 6
 
 
-def test_half_a_character_is_reported_where_it_stands():
+def test_half_a_character_is_reported_with_its_span():
     parser = TokenParser(QWEN3, HALVES)
     run(parser, [97, 98, HALF, 97, 97, HALF, 300, 97])
     assert [issue.span for issue in parser.issues if issue.kind == "invalid_text"] == [(2, 6)]
@@ -702,7 +704,7 @@ def test_half_a_character_is_reported_where_it_stands():
 
 
 @pytest.mark.parametrize("between", [[*"é".encode()], [HALF, 300]], ids=["whole", "half"])
-def test_what_follows_half_a_character_is_kept_in_the_record(between):
+def test_tokens_after_half_a_character_are_recorded(between):
     ids = [97, *between, 97, 98]
     run(TokenParser(QWEN3, HALVES), ids)
     parser = TokenParser(QWEN3, HALVES, record=True)
@@ -713,7 +715,7 @@ def test_what_follows_half_a_character_is_kept_in_the_record(between):
         assert other.ends == parser.ends
 
 
-def test_a_prompt_may_begin_and_end_within_a_character():
+def test_prompt_may_start_and_end_within_a_character():
     header = b"<|im_start|>assistant\n"
     parser = TokenParser(QWEN3, HALVES, prompt=["é".encode()[1], *header, 300, HALF])
     parser.feed(97)
@@ -721,7 +723,7 @@ def test_a_prompt_may_begin_and_end_within_a_character():
 
 
 class NoDimensions:
-    """What `argmax` returns in torch and its like: iterable by its type, and not in fact."""
+    """A tensor without dimensions, as returned by `argmax`, whose `__iter__` raises."""
 
     ndim = 0
 
@@ -735,7 +737,7 @@ class NoDimensions:
         raise TypeError("iteration over a 0-d tensor")
 
 
-def test_an_id_may_be_a_tensor_of_no_dimensions():
+def test_id_may_be_a_tensor_without_dimensions():
     parser = QWEN.parser()
     for id in QWEN.ids:
         parser.feed(NoDimensions(id))
@@ -744,7 +746,7 @@ def test_an_id_may_be_a_tensor_of_no_dimensions():
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
-def test_a_parser_that_keeps_a_record_keeps_each_token(again):
+def test_record_has_each_token(again):
     if again:
         QWEN.read()
     whole, parser = QWEN.read(), QWEN.parser(record=True)
@@ -755,7 +757,7 @@ def test_a_parser_that_keeps_a_record_keeps_each_token(again):
         assert (other.message, other.roles, other.ends) == (whole.message, whole.roles, whole.ends)
 
 
-def test_the_prompt_is_any_iterable_of_ids():
+def test_prompt_may_be_any_iterable_of_ids():
     text = Text(QWEN3, ["<|im_start|>"], ["<|im_start|>", "assistant\n<think>\nh", "é", "!"])
     prompt, id = text.ids[:3], text.ids[3]
     for made in (prompt, tuple(prompt), iter(prompt), [*prompt[:2], *"é".encode()]):
@@ -770,23 +772,23 @@ def test_the_prompt_is_any_iterable_of_ids():
             assert other.issues == []
 
 
-def test_a_snapshot_needs_a_record_of_tokens():
-    with pytest.raises(UsageError, match=r"^snapshot\(\) needs what was fed"):
+def test_snapshot_requires_a_record_of_tokens():
+    with pytest.raises(UsageError, match=r"^snapshot\(\) needs a record of the chunks"):
         QWEN.parser().snapshot()
     document = json.loads(QWEN.parser(record=True).snapshot())
     del document["tokens"]["spans"]
     for tokens in (None, {}, document["tokens"]):
         odd = json.dumps(document | {"tokens": tokens})
-        with pytest.raises(UsageError, match="not of a TokenParser"):
+        with pytest.raises(UsageError, match="of a StreamParser: use"):
             TokenParser.restore(odd, QWEN.vocabulary)
 
 
 @pytest.mark.parametrize("record", [False, True])
-def test_the_format_is_the_one_that_was_given(record):
+def test_format_property_is_the_given_format(record):
     assert TokenParser("qwen3", QWEN.vocabulary, record=record).format == QWEN3
 
 
-def test_what_passes_by_is_written_down_in_time():
+def test_bypassing_tokens_are_settled_in_time():
     text = Text(QWEN3, [], ["a ", "b"])
     text.read()
     parser = text.parser()
@@ -798,6 +800,6 @@ def test_what_passes_by_is_written_down_in_time():
 
 
 @pytest.mark.parametrize("wrong", ["Hi", b"Hi", ["a"], [None], None, [1.5], [True]])
-def test_what_is_no_id_is_refused(wrong):
-    with pytest.raises(UsageError, match=r"feed\(\) takes token ids"):
+def test_invalid_ids_are_refused(wrong):
+    with pytest.raises(UsageError, match=r"feed\(\) takes (a token id or several|token ids), not"):
         QWEN.parser().feed(wrong)

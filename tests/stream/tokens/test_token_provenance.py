@@ -1,4 +1,4 @@
-"""What is kept of tokens, and what is made of it."""
+"""The records of a token trail, and the ranges, roles and issues derived from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...strategies.wire_by_hand import TAGS
 FMT = get_format("qwen3")
 
 
-def test_a_stretch_is_kept_as_one_however_many_tokens_it_has():
+def test_span_of_one_role_is_recorded_once():
     texts = ["<think>", *["a", " <tool", " so"] * 300, "</think>", *["b", " <"] * 300, "<|im_end|>"]
     parser = Text(FMT, HERMES, texts).read()
     trail = parser._trail
@@ -29,7 +29,7 @@ def test_a_stretch_is_kept_as_one_however_many_tokens_it_has():
     ]
 
 
-def test_what_is_spelled_is_reported_once_wherever_it_is_cut():
+def test_spelled_marker_is_reported_once_for_any_cut():
     spelled = "a <tool_call> b</tool_call><tool_call>"
     for size in (1, 2, 5, len(spelled)):
         texts = [spelled[at : at + size] for at in range(0, len(spelled), size)]
@@ -37,7 +37,8 @@ def test_what_is_spelled_is_reported_once_wherever_it_is_cut():
         parser = text.parser()
         for id in text.ids:
             parser.feed(id)
-            assert parser.message.content  # which is written down with each token
+            # Reading the message settles each token.
+            assert parser.message.content
         issues = parser.issues
         assert issues == text.read().issues
         assert {issue.kind for issue in issues} == {"spelled_marker"}
@@ -47,7 +48,7 @@ def test_what_is_spelled_is_reported_once_wherever_it_is_cut():
 
 
 @pytest.mark.parametrize("first", ["<", "?", "!"])
-def test_nothing_stands_before_the_beginning(first):
+def test_marker_suffix_at_the_start_is_not_a_spelled_marker(first):
     marker = f"{first}call>"
     fmt = TAGS.replace(tools={"per_call_start": marker})
     for text, count in ((marker, 1), (marker[1:], 0)):
@@ -55,7 +56,7 @@ def test_nothing_stands_before_the_beginning(first):
         assert [issue.kind for issue in issues] == ["spelled_marker"] * count
 
 
-def test_a_stray_token_that_comes_out_is_what_it_stands_in():
+def test_stray_token_has_the_role_of_the_surrounding_text():
     text = Text(FMT, HERMES, ["a", "<|im_start|>", "b"])
     assert text.read().roles == ["content"] * 3
     text = Text(FMT, HERMES, ["<think>", "a", "<|im_start|>", "b", "</think>", "c"])
@@ -64,12 +65,12 @@ def test_a_stray_token_that_comes_out_is_what_it_stands_in():
     assert dropped.roles == ["marker", *("reasoning", "dropped", "reasoning"), "marker", "content"]
 
 
-def test_a_report_spells_special_tokens_and_keeps_backslashes():
+def test_issue_quotes_special_tokens_and_keeps_backslashes():
     texts = ["a\\", "<|im_start|>", " \\\\", "<|im_end|>"]
     policies = Policies(text_after_tool_call="drop")
     parser = Text(FMT, HERMES, CALL, texts).read(tools=TOOLS, policies=policies)
-    said = "".join(issue.detail for issue in parser.issues)
-    assert repr("a\\<|im_start|> \\\\") in said
+    details = "".join(issue.detail for issue in parser.issues)
+    assert repr("a\\<|im_start|> \\\\") in details
     spelled = ["\\ud800 ", "\\\\ud800"]
     parser = Text(FMT, HERMES, CALL, spelled).read(tools=TOOLS, policies=policies)
     assert repr("".join(spelled)) in parser.issues[0].detail
@@ -92,7 +93,7 @@ PYTHON = ["[f(a='x", STRAY, " y')]"]
         ("pythonic", PYTHON),
     ],
 )
-def test_a_stray_token_in_arguments_is_its_text_however_late_they_come(name, tokens, policy):
+def test_stray_token_in_arguments_is_emitted_as_its_text(name, tokens, policy):
     text = Text(get_format(name), HERMES, tokens)
     for fed in (text.ids, [text.ids]):
         parser = text.parser(tools=TOOLS, policies=Policies(malformed_arguments=policy))
@@ -105,12 +106,12 @@ def test_a_stray_token_in_arguments_is_its_text_however_late_they_come(name, tok
         start = "".join(tokens).index(STRAY)
         assert (issue.kind, issue.span) == ("stray_token", (start, start + len(STRAY)))
         assert f"'{STRAY}', token" in issue.detail
-        assert issue.detail.endswith("stands where it is no marker, and is text")
+        assert issue.detail.endswith("is not a marker here, so it is kept as text")
 
 
 @pytest.mark.parametrize("policy", ["repair", "text"])
 @pytest.mark.parametrize("code", ["d800", "D805", "dc00", "dfff", "00e9"])
-def test_what_the_model_spelled_of_a_character_stays_as_it_is(policy, code):
+def test_escaped_surrogates_of_the_model_are_kept(policy, code):
     for spelled in (f"\\u{code}", f"\\\\u{code}"):
         tokens = [token.replace("x", f"{spelled} x") for token in JSON]
         parser = Text(FMT, HERMES, tokens).read(policies=Policies(malformed_arguments=policy))
@@ -120,7 +121,7 @@ def test_what_the_model_spelled_of_a_character_stays_as_it_is(policy, code):
 
 
 @pytest.mark.parametrize("backslashes", ["", r"\\", r"\\\\"])
-def test_a_stray_token_in_pythons_strings_is_its_text(backslashes):
+def test_stray_token_in_python_strings_is_emitted_as_its_text(backslashes):
     tokens = [PYTHON[0] + backslashes, *PYTHON[1:]]
     text = Text(PYTHONIC, [STRAY, '"quoted"'], [*tokens[:2], '"quoted"', *tokens[2:]])
     for fed in (text.ids, [text.ids]):
@@ -137,9 +138,10 @@ def test_a_stray_token_in_pythons_strings_is_its_text(backslashes):
 @example([1, 1, 1, 1, 1], 2, 2)
 @example([1, 1, 1, 1, 1, 1], 4, 1)
 @example([1, 1], 2, 0)
-def test_the_tokens_of_a_stretch_are_those_that_have_some_of_it(sizes, behind, length):
+def test_tokens_of_a_span_are_all_that_overlap_with_the_span(sizes, behind, length):
     end = sum(sizes) - behind
-    start = end - length  # it may be empty, or begin in the prompt
+    # The span may be empty, or start in the prompt.
+    start = end - length
     trail = TokenTrail(
         token_format(FMT, Vocabulary({}), "token"), raw=False, stray="text", keeps=True
     )
@@ -155,7 +157,7 @@ def test_the_tokens_of_a_stretch_are_those_that_have_some_of_it(sizes, behind, l
 
 
 @pytest.mark.parametrize("count", [1, 3, 7, 8, 9, 40])
-def test_the_ends_of_tokens_that_passed_by_together(count):
+def test_ends_of_tokens_settled_together(count):
     texts = ["x" * (at % 4 + 1) for at in range(count)]
     parser = Text(FMT, HERMES, texts).read()
     assert parser.ends == list(accumulate(map(len, texts)))
@@ -165,7 +167,7 @@ def test_the_ends_of_tokens_that_passed_by_together(count):
 OUT_OF_PLACE = ["<tool_call>", "no ", STRAY, " so ", STRAY, " x", "</tool_call>", " y ", STRAY]
 
 
-def test_stray_tokens_are_reported_where_they_stand():
+def test_stray_tokens_are_reported_with_their_spans():
     for text in (Text(FMT, HERMES, OUT_OF_PLACE), Text(FMT, HERMES, ["Hi", *OUT_OF_PLACE])):
         whole = "".join(text.tokens)
         parser = text.read()
@@ -177,7 +179,7 @@ def test_stray_tokens_are_reported_where_they_stand():
         ]
 
 
-def test_stray_tokens_in_arguments_that_come_late_are_reported_where_they_stand():
+def test_stray_tokens_in_buffered_arguments_have_their_spans():
     tokens = [*JSON[:3], "z", *JSON[2:]]
     text = Text(FMT, HERMES, tokens)
     whole = "".join(tokens)
@@ -188,7 +190,7 @@ def test_stray_tokens_in_arguments_that_come_late_are_reported_where_they_stand(
     assert len({issue.span for issue in parser.issues}) == 2
 
 
-def test_what_python_spells_of_a_character_stays_as_it_is():
+def test_escaped_surrogates_in_python_strings_are_kept():
     tokens = [PYTHON[0] + "\\ud9ff", *PYTHON[1:]]
     text = Text(PYTHONIC, HERMES, tokens)
     parser = text.read(tools=TOOLS, policies=Policies(malformed_arguments="text"))
@@ -196,14 +198,14 @@ def test_what_python_spells_of_a_character_stays_as_it_is():
     assert call.arguments == f'{{"a": "x\\ud9ff{STRAY} y"}}'
 
 
-def test_parts_have_the_tokens_that_they_stand_in():
+def test_parts_have_their_token_ranges():
     tokens = ["<think>", "hm", " so", "</think>", "Hi", "!", *CALL]
     parser = Text(FMT, HERMES, tokens).read(tools=TOOLS, markers="either")
     assert [part.tokens for part in parser.message.parts] == [(1, 3), (4, 6), (6, len(tokens) - 2)]
     assert parser.issues == []
 
 
-def test_a_call_that_is_spelled_behind_tokens_is_reported():
+def test_spelled_call_after_special_tokens_is_reported():
     tokens = ["<think>", "hm", "</think>", *"<tool_call>", *CALL[1:-1], "</tool_call>"]
     parser = Text(FMT, HERMES, tokens).read(tools=TOOLS, markers="either")
     (issue,) = parser.issues
@@ -211,18 +213,18 @@ def test_a_call_that_is_spelled_behind_tokens_is_reported():
     assert "".join(tokens)[slice(*issue.span)].startswith("<tool_call>")
 
 
-def test_stray_tokens_are_left_out_or_refused_where_a_policy_says_so():
+def test_stray_token_policy_drops_or_raises():
     text = Text(FMT, HERMES, ["a", STRAY, "b", STRAY, "c"])
     parser = text.read(policies=Policies(stray_token="drop"))
     assert parser.message.content == "abc"
     assert [issue.span for issue in parser.issues] == [(1, 13), (14, 26)]
-    assert all(issue.detail.endswith("and is left out") for issue in parser.issues)
-    with pytest.raises(MalformedOutput, match="where it is no marker") as raised:
+    assert all(issue.detail.endswith("so it is dropped") for issue in parser.issues)
+    with pytest.raises(MalformedOutput, match="is not a marker here") as raised:
         text.read(policies=Policies(stray_token="error"))
     assert (raised.value.kind, raised.value.span) == ("stray_token", (1, 13))
 
 
-def test_names_of_attempts_have_the_texts_of_special_tokens():
+def test_attempt_names_contain_the_texts_of_special_tokens():
     for name, shown in ((["f", STRAY], f"f{STRAY}"), (["f\\ud9ff"], "f\ufffd")):
         call = ["<tool_call>", '{"name": "', *name, '", "arguments": {}}', "</tool_call>"]
         parser = Text(FMT, HERMES, call).read(tools=TOOLS)
@@ -231,7 +233,7 @@ def test_names_of_attempts_have_the_texts_of_special_tokens():
         assert f"{shown!r} is not one of the tools" in parser.issues[0].detail
 
 
-def test_a_marker_that_is_spelled_across_a_gap_is_none():
+def test_marker_split_by_other_tokens_is_not_a_spelled_marker():
     marker = "?call>"
     fmt = TAGS.replace(tools={"per_call_start": marker})
     gap = ["<think>", "</think>"]
@@ -239,14 +241,14 @@ def test_a_marker_that_is_spelled_across_a_gap_is_none():
     assert [issue.kind for issue in text.read().issues].count("spelled_marker") == 1
 
 
-def test_without_spans_nothing_is_kept():
+def test_trail_is_empty_without_spans():
     parser = Text(FMT, HERMES, ["<think>", "a", "</think>", *["b "] * 20]).read(spans=False)
     trail = parser._trail
     assert (len(trail.ends), trail._said, trail._last[:2]) == (0, [], (0, 0))
     assert trail.end == 43
 
 
-def test_what_the_prompt_began_goes_on_as_what_it_was():
+def test_arguments_begun_in_the_prompt_continue_as_arguments():
     prompt = '<|im_start|>assistant\n<tool_call>\n{"name": "f", "arguments": {"a": "lo'
     parser = Text(FMT, HERMES, ["ng", '"}', "}\n", "</tool_call>"]).read(tools=TOOLS, prompt=prompt)
     assert parser.role_spans == [(0, 4, "arguments"), (4, 18, "marker")]
@@ -256,7 +258,7 @@ def test_what_the_prompt_began_goes_on_as_what_it_was():
     assert (call.tokens, call.name_tokens) == ((0, 2), None)
 
 
-def test_half_a_character_is_what_the_character_is():
+def test_half_a_character_has_the_role_of_the_character():
     ids = [*"é".encode(), 300, *"é".encode(), 301, *"é".encode()]
     vocabulary = Vocabulary(
         {id: bytes([id]) for id in range(256)} | {300: b"<think>", 301: b"</think>"},
@@ -269,7 +271,7 @@ def test_half_a_character_is_what_the_character_is():
     ]
 
 
-def test_half_a_character_that_a_special_token_ends_is_of_its_own_tokens():
+def test_half_a_character_before_a_special_token_has_its_own_token():
     vocabulary = Vocabulary(
         {id: bytes([id]) for id in range(256)} | {300: b"<|im_end|>"}, special=[300]
     )
@@ -288,7 +290,7 @@ def test_half_a_character_that_a_special_token_ends_is_of_its_own_tokens():
         (['{"id": "f', STRAY, '", "name": "f'], f"f{STRAY}", "f"),
     ],
 )
-def test_a_token_in_an_id_or_a_name_comes_out_as_its_text(head, id, name):
+def test_token_in_an_id_or_name_is_emitted_as_its_text(head, id, name):
     tokens = ["<tool_call>", *head, '", "arguments": {}}\n', "</tool_call>"]
     parser = Text(FMT, [*HERMES, STRAY], tokens).read()
     (call,) = parser.message.tool_calls
@@ -297,7 +299,7 @@ def test_a_token_in_an_id_or_a_name_comes_out_as_its_text(head, id, name):
     assert "".join(tokens)[slice(*issue.span)] == STRAY
 
 
-def test_a_token_in_an_id_that_holds_the_name_is_in_both():
+def test_token_in_an_id_with_the_name_is_in_both():
     tokens = ["<|tool_call_begin|>", "functions.f", STRAY, ":0"]
     tokens += ['<|tool_call_argument_begin|>{"a": 1}', "<|tool_call_end|>"]
     parser = Text(get_format("kimi_k2"), [STRAY], tokens).read(markers="text")
@@ -307,13 +309,13 @@ def test_a_token_in_an_id_that_holds_the_name_is_in_both():
     assert (issue.kind, "".join(tokens)[slice(*issue.span)]) == ("stray_token", STRAY)
 
 
-def test_two_parts_of_a_marker_with_a_call_between_them_spell_none():
+def test_marker_split_by_a_call_is_not_a_spelled_marker():
     parser = Text(FMT, HERMES, ["So <tool_"], CALL, ["call> and so"]).read(tools=TOOLS)
     assert parser.message.content == "So <tool_call> and so"
     assert "spelled_marker" not in {issue.kind for issue in parser.issues}
 
 
-def test_a_character_that_the_model_spells_is_none_of_a_token_that_came_before():
+def test_escaped_surrogate_is_not_replaced_by_an_earlier_token():
     call = ["<tool_call>", '{"name": "f", "arguments": {"a": "', "\\udc00", '"}}', "</tool_call>"]
     text = Text(FMT, [*HERMES, "<|x|>"], ["<|x|>"], call)
     parser = text.parser(tools=TOOLS)
@@ -321,7 +323,7 @@ def test_a_character_that_the_model_spells_is_none_of_a_token_that_came_before()
     assert parser.message.tool_calls[0].arguments == '{"a": "\\udc00"}'
 
 
-def test_a_name_that_looks_like_a_spelled_character_stays_as_it_is():
+def test_name_like_an_escaped_surrogate_is_kept():
     for name in ("f\\ud9ff", "f\\udc00"):
         call = ["<tool_call>", f"\n<function={name}>\n", "</function>\n", "</tool_call>"]
         parser = Text(get_format("qwen3_coder"), HERMES, ["<|im_start|>", *call]).read()
@@ -330,13 +332,13 @@ def test_a_name_that_looks_like_a_spelled_character_stays_as_it_is():
 
 
 @pytest.mark.parametrize("words", ["x", "x \\ud9ff "])
-def test_what_a_report_shows_of_the_output_has_the_texts_of_tokens(words):
+def test_issue_detail_contains_the_texts_of_tokens(words):
     tokens = [f'[f(a=("{words}', STRAY, "y"]
     issue = Text(get_format("pythonic"), [STRAY], tokens).read("length", tools=TOOLS).issues[0]
     assert issue.detail == f"in the call of 'f', not emitted: \"{words}{STRAY}y"
 
 
-def test_a_call_that_the_prompt_began_has_no_tokens_before_its_first_comes_out():
+def test_call_from_the_prompt_has_no_tokens_before_its_first_delta():
     prompt = '<|im_start|>assistant\n<tool_call>\n{"name": "f", "arguments"'
     text = Text(FMT, HERMES, [":", " ", '{"a": 1}', "}\n", "</tool_call>"])
     parser, spans = text.parser(prompt=prompt), []
@@ -347,7 +349,7 @@ def test_a_call_that_the_prompt_began_has_no_tokens_before_its_first_comes_out()
 
 
 @pytest.mark.parametrize("markers", ["token", "either"])
-def test_raw_markers_come_out_as_they_stand(markers):
+def test_raw_markers_are_emitted_unchanged(markers):
     tokens = ["<think>", "hm", "</think>", "Hi", STRAY, "<|x|>"]
     parser = Text(FMT, ["<think>", "</think>", STRAY, "<|x|>"], tokens).read(
         reasoning="raw", markers={"<think>": markers, "</think>": markers}

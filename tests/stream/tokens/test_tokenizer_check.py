@@ -1,4 +1,4 @@
-"""What is said of a tokenizer before the first request."""
+"""Findings of `check_tokenizer`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALL = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 
 
 def tokenizer_with(flags):
-    """A tokenizer with added tokens, each flagged as special or not."""
+    """Return a tokenizer with added tokens, each flagged as special or not."""
     made = type(vocabularies.trained()).from_str(vocabularies.trained().to_str())
     made.add_tokens(
         [AddedToken(text, special=flag, normalized=False) for text, flag in flags.items()]
@@ -30,14 +30,18 @@ def kinds(found):
 
 
 @given(st.booleans(), st.booleans())
-def test_what_it_says_is_dropped_is_dropped(start, end):
+def test_markers_reported_as_dropped_are_dropped(start, end):
     tokenizer = tokenizer_with({"<tool_call>": start, "</tool_call>": end})
     found = check_tokenizer(tokenizer, get_format("hermes"))
-    said = {about for about, kind in kinds(found).items() if kind == "dropped"}
+    reported = {about for about, kind in kinds(found).items() if kind == "dropped"}
     decoded = tokenizer.decode(tokenizer.encode(CALL).ids, skip_special_tokens=True)
-    assert said == {marker for marker in ("<tool_call>", "</tool_call>") if marker not in decoded}
-    assert [finding.about for finding in found if finding.kind == "setting"] == ENGINES * bool(said)
-    # What is dropped comes first.
+    assert reported == {
+        marker for marker in ("<tool_call>", "</tool_call>") if marker not in decoded
+    }
+    assert [finding.about for finding in found if finding.kind == "setting"] == ENGINES * bool(
+        reported
+    )
+    # Dropped markers are first.
     order = [finding.kind == "dropped" for finding in found]
     assert order == sorted(order, reverse=True)
 
@@ -54,7 +58,7 @@ def test_each_marker_has_one_finding():
         "</｜x｜end>": "tokens",
     }
     (dropped,) = [finding for finding in found if finding.kind == "dropped"]
-    assert "leaves 'calls'" in dropped.detail
+    assert "keeps 'calls'" in dropped.detail
     assert str(dropped).startswith("<|a|>calls: decoding with skip_special_tokens=True drops")
     assert kinds(check_tokenizer(tokenizer_with({}), fmt)) == dict.fromkeys(kinds(found), "text")
 
@@ -68,14 +72,14 @@ def test_all_formats_are_checked(name):
     assert {text for text in markers if len(text) > 2} <= set(kinds(found))
 
 
-def test_where_nothing_is_dropped_nothing_is_to_be_set():
+def test_no_settings_if_all_markers_are_kept():
     found = check_tokenizer(tokenizer_with({}), get_format("hermes"))
     assert kinds(found) == {"<tool_call>": "text", "</tool_call>": "text"}
     assert len(found) == 2
 
 
 @vocabularies.needs_vocabularies
-def test_real_tokenizers():
+def test_findings_for_real_tokenizers():
     def of(model, name):
         return kinds(check_tokenizer(vocabularies.path(model), get_format(name)))
 
@@ -86,7 +90,7 @@ def test_real_tokenizers():
 
 
 def details(special, skipped=(), **tools):
-    """What is said of each marker, of a vocabulary with these special tokens."""
+    """Return the detail of each marker for a vocabulary with these special tokens."""
     tokens = {id: text.encode() for id, text in enumerate(["a", *special])}
     vocabulary = dp.Vocabulary(tokens, special=range(1, len(tokens)))
     vocabulary._skipped = frozenset(vocabulary.find(text) for text in skipped)
@@ -95,24 +99,24 @@ def details(special, skipped=(), **tools):
     return {finding.about: finding.detail for finding in found if finding.kind != "setting"}
 
 
-def test_what_is_said_of_each_kind_of_marker():
+def test_detail_of_each_kind_of_marker():
     given = {"per_call_start": "<call>", "per_call_end": "<end>call<stop>"}
-    assert details([], **given)["<call>"].startswith("no special token: ")
+    assert details([], **given)["<call>"].startswith("not a special token: ")
     special = ["<call>", "<end>", "<stop>"]
     kept = details(special, **given)
-    assert kept["<call>"].startswith("one special token, 1, without the flag")
-    assert kept["<end>call<stop>"].startswith("of the special tokens <end> (2), <stop> (3), which")
+    assert kept["<call>"].startswith("one special token, 1, kept by decoding")
+    assert kept["<end>call<stop>"].startswith("contains the special tokens <end> (2), <stop> (3)")
     dropped = details(special, ["<call>", "<stop>"], **given)
-    assert dropped["<call>"].startswith("the special token 1, which decoding with")
-    assert dropped["<end>call<stop>"].endswith("drops <stop> (3) of it, and leaves '<end>call'")
+    assert dropped["<call>"].startswith("special token 1: decoding with")
+    assert dropped["<end>call<stop>"].endswith("drops <stop> (3) and keeps '<end>call'")
 
 
-def test_a_short_text_is_a_marker_where_it_is_a_token():
+def test_short_text_is_a_marker_only_if_it_is_a_token():
     given = {"per_call_start": "§", "per_call_end": "<call>"}
     assert set(details([], **given)) == {"<call>"}
     assert set(details(["§"], **given)) == {"<call>", "§"}
 
 
-def test_a_format_is_found_by_its_name():
+def test_format_may_be_given_by_name():
     made = tokenizer_with({"<tool_call>": True})
     assert check_tokenizer(made, "hermes") == check_tokenizer(made, get_format("hermes"))

@@ -1,4 +1,4 @@
-"""`TracedParser` makes of an output what `StreamParser` does, and says what each character was."""
+"""`TracedParser`: the results of `StreamParser`, with the role of each character."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ CALL = '<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>'
 
 
 def fed(parser, chunks, reason):
-    """What each chunk makes, and the end; into how many deltas it is cut is no matter."""
+    """Return the merged deltas of each chunk and of the end."""
     made = [parser.feed(chunk) for chunk in chunks] + [parser.finish(reason)]
     return list(map(merged, made))
 
 
 def merged(deltas):
-    """What deltas say, those of one part behind one another as one."""
-    said = []
+    """Return the contents of deltas, with adjacent deltas of one part merged."""
+    joined = []
     for delta in deltas:
         index, name = getattr(delta, "index", None), getattr(delta, "name", None)
         text = delta.text if index is None else delta.arguments
-        if said and name is None and said[-1][:2] == [type(delta), index]:
-            said[-1][-1] += text
+        if joined and name is None and joined[-1][:2] == [type(delta), index]:
+            joined[-1][-1] += text
         else:
-            said.append([type(delta), index, getattr(delta, "id", None), name, text])
-    return said
+            joined.append([type(delta), index, getattr(delta, "id", None), name, text])
+    return joined
 
 
 def traced(text, fmt=QWEN, reason="stop", **kw):
@@ -48,7 +48,7 @@ def traced(text, fmt=QWEN, reason="stop", **kw):
 
 
 def by_role(text, parser):
-    """All the text of each role."""
+    """Return the text of each role."""
     joined = {}
     for start, end, role in parser.role_spans:
         joined[role] = joined.get(role, "") + text[start:end]
@@ -57,7 +57,7 @@ def by_role(text, parser):
 
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
-def test_it_makes_what_a_stream_parser_makes(family, data, kw, reason):
+def test_traced_parser_equals_stream_parser(family, data, kw, reason):
     fmt, text = data.draw(family.texts)
     chunks = data.draw(cuts(text))
     plain, parser = StreamParser(fmt, **kw), TracedParser(fmt, **kw)
@@ -70,7 +70,7 @@ def test_it_makes_what_a_stream_parser_makes(family, data, kw, reason):
 
 @in_families()
 @given(data=st.data(), kw=options, reason=reasons)
-def test_spans_cover_the_output_at_every_cut(family, data, kw, reason):
+def test_spans_cover_the_response_for_any_chunking(family, data, kw, reason):
     fmt, text = data.draw(family.texts)
     whole = TracedParser(fmt, **kw)
     fed(whole, [text], reason)
@@ -85,7 +85,7 @@ def test_spans_cover_the_output_at_every_cut(family, data, kw, reason):
 
 @in_families()
 @given(data=st.data())
-def test_what_is_written_has_its_roles(family, data):
+def test_content_and_reasoning_have_their_roles(family, data):
     fmt, turn, text = data.draw(family.written)
     parser = TracedParser(fmt, tools=family.tools[0])
     fed(parser, data.draw(cuts(text)), "stop")
@@ -96,7 +96,7 @@ def test_what_is_written_has_its_roles(family, data):
 
 @in_families()
 @given(data=st.data(), kw=options)
-def test_no_more_is_held_back_than_came(family, data, kw):
+def test_held_is_at_most_the_received_length(family, data, kw):
     fmt, text = data.draw(family.texts)
     parsers = StreamParser(fmt, **kw), TracedParser(fmt, **kw)
     for came, char in enumerate(text, 1):
@@ -108,7 +108,7 @@ def test_no_more_is_held_back_than_came(family, data, kw):
         assert 0 <= held.pop() <= came
 
 
-def test_roles_of_a_call_and_of_what_is_dropped():
+def test_roles_of_a_call_and_of_dropped_text():
     text = f"<think>\nHm.\n</think>\n\nSo.\n{CALL} more<|im_end|>"
     parser = traced(text, policies=Policies(text_after_tool_call="drop"))
     assert by_role(text, parser) == {
@@ -122,7 +122,7 @@ def test_roles_of_a_call_and_of_what_is_dropped():
     }
 
 
-def test_what_is_held_back():
+def test_held_counts_the_characters_of_possible_markers():
     parser = StreamParser(QWEN)
     seen = []
     for chunk in ("So.", " <to", "ol_call>", '\n{"name": "f', '", "arguments": ', "{}"):
@@ -132,7 +132,7 @@ def test_what_is_held_back():
     assert seen[-1] == 0
 
 
-def test_what_is_held_back_of_tokens_is_counted_as_text():
+def test_held_of_a_token_parser_counts_decoded_text():
     text = Text(
         QWEN, ["<tool_call>", "</tool_call>", "<|im_end|>"], ["a", "<tool_call>", "\n", "{"]
     )
@@ -152,14 +152,14 @@ def test_what_is_held_back_of_tokens_is_counted_as_text():
         _ = blind.role_spans
 
 
-def test_a_policy_refuses_and_the_spans_so_far_stay():
+def test_spans_are_kept_after_a_policy_error():
     parser = TracedParser(QWEN, policies=Policies(text_after_tool_call="error"))
     with pytest.raises(MalformedOutput):
         parser.feed(f"{CALL} more")
     assert parser.role_spans[0] == (0, 22, "marker")
 
 
-def test_the_prompt_is_no_output():
+def test_prompt_is_not_in_the_spans():
     text = "on.</think>Yes."
     prompt = "<|im_start|>assistant\n<think>\nGo "
     assert by_role(text, traced(text, prompt=prompt)) == {
@@ -169,17 +169,17 @@ def test_the_prompt_is_no_output():
     }
 
 
-def test_issues_are_counted():
+def test_issue_count_equals_the_number_of_issues():
     parser = traced(f"{CALL} more")
     assert parser.issue_count == len(parser.issues) == 1
 
 
-def test_what_is_not_given_is_what_a_stream_parser_takes():
+def test_defaults_equal_those_of_stream_parser():
     takes = signature(StreamParser).parameters
     assert {name: takes[name].default for name in DEFAULTS} == dict(DEFAULTS)
 
 
-def test_what_came_so_far_has_its_spans():
+def test_spans_are_available_before_the_end():
     parser = TracedParser(QWEN)
     seen = []
     for chunk in ("So", " it", " goes", " <to"):
@@ -200,9 +200,7 @@ def test_what_came_so_far_has_its_spans():
         ("<tool_call>\n{arguments: ", "{a: 1}", ', name: "f"}\n</tool_call>'),
     ],
 )
-def test_the_arguments_of_a_repaired_object_begin_and_end_at_their_brackets(
-    before, arguments, behind, size
-):
+def test_repaired_arguments_span_from_bracket_to_bracket(before, arguments, behind, size):
     text = before + arguments + behind
     parser = TracedParser(QWEN)
     for at in range(0, len(text), size):
@@ -212,7 +210,7 @@ def test_the_arguments_of_a_repaired_object_begin_and_end_at_their_brackets(
     assert spans == [arguments]
 
 
-def test_nothing_is_kept_of_what_was_fed():
+def test_traced_parser_keeps_no_record():
     parser = TracedParser(QWEN)
     parser.feed("Hi")
     assert parser._record is None

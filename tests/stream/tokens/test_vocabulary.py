@@ -1,4 +1,4 @@
-"""What a vocabulary says of its tokens."""
+"""Bytes, special tokens and spellings of a vocabulary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def vocabulary():
     return dp.Vocabulary(TOKENS, special=[5, 6, 7])
 
 
-def test_bytes_are_those_of_the_token(vocabulary):
+def test_vocabulary_maps_ids_to_bytes(vocabulary):
     assert {id: vocabulary[id] for id in vocabulary} == TOKENS
     assert len(vocabulary) == 7
     assert [id in vocabulary for id in (0, 4, 7, 8, -1, True, "0")] == [
@@ -25,24 +25,24 @@ def test_bytes_are_those_of_the_token(vocabulary):
 
 
 class Number:
-    """What numbers of numpy and torch have."""
+    """An integer like a scalar of numpy or torch."""
 
     def __index__(self):
         return 5
 
 
-def test_an_id_is_any_number(vocabulary):
+def test_id_may_be_any_object_with_index(vocabulary):
     assert vocabulary[Number()] == b"<a>"
-    with pytest.raises(dp.UsageError, match="is an int"):
+    with pytest.raises(dp.UsageError, match="must be an int"):
         vocabulary[1.0]
 
 
 @pytest.mark.parametrize(
-    ("id", "said"),
-    [(4, "4: no token"), (8, "8: outside"), (-1, "-1: ids begin"), ("0", "'0'"), (True, "True")],
+    ("id", "message"),
+    [(4, "has no token"), (8, "is outside"), (-1, "is negative"), ("0", "'0'"), (True, "True")],
 )
-def test_an_id_without_a_token_is_the_callers_mistake(vocabulary, id, said):
-    with pytest.raises(dp.UsageError, match=said):
+def test_id_without_a_token_is_refused(vocabulary, id, message):
+    with pytest.raises(dp.UsageError, match=message):
         vocabulary[id]
 
 
@@ -55,7 +55,7 @@ def test_special_tokens_are_found_by_their_text(vocabulary):
     assert vocabulary.special_text(0) is None
 
 
-def test_a_text_is_cut_at_special_tokens_the_longest_first(vocabulary):
+def test_text_is_split_at_the_longest_special_tokens(vocabulary):
     spelled = vocabulary.spelled(" <a>b</a><a>x<a>")
     assert [(part.text, part.id) for part in spelled.stretches] == [
         *((" ", None), ("<a>b</a>", 6), ("<a>", 5), ("x", None), ("<a>", 5))
@@ -67,14 +67,14 @@ def test_a_text_is_cut_at_special_tokens_the_longest_first(vocabulary):
     assert vocabulary.spelled("").stretches == ()
 
 
-def test_a_vocabulary_survives_a_pickle(vocabulary):
+def test_vocabulary_can_be_pickled(vocabulary):
     other = pickle.loads(pickle.dumps(vocabulary))
     assert [other[id] for id in other] == list(TOKENS.values())
     assert other.special == vocabulary.special
     assert repr(other) == "<Vocabulary of tokens: 7 tokens, 2 special>"
 
 
-def test_special_tokens_are_ids_or_ids_by_their_texts(vocabulary):
+def test_special_tokens_are_given_as_ids_or_as_a_mapping(vocabulary):
     more = dp.Vocabulary(TOKENS, special={"<a>": 5, "<b>": 9})
     assert dict(more.special) == {"<a>": 5, "<b>": 9}
     assert (more[9], more[5], len(more)) == (b"<b>", b"<a>", 8)
@@ -86,7 +86,7 @@ def test_special_tokens_are_ids_or_ids_by_their_texts(vocabulary):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "special", "said"),
+    ("tokens", "special", "message"),
     [
         ({"0": b"a"}, (), "'0'"),
         ({-1: b"a"}, (), "-1"),
@@ -98,11 +98,11 @@ def test_special_tokens_are_ids_or_ids_by_their_texts(vocabulary):
         ({0: b"a"}, (-1,), "special token -1"),
     ],
 )
-def test_what_is_no_vocabulary(tokens, special, said):
-    with pytest.raises(dp.UsageError, match=said):
+def test_invalid_arguments_are_refused(tokens, special, message):
+    with pytest.raises(dp.UsageError, match=message):
         dp.Vocabulary(tokens, special)
 
 
-def test_a_vocabulary_of_nothing():
-    with pytest.raises(dp.UsageError, match="0: outside of the vocabulary"):
+def test_empty_vocabulary_has_no_ids():
+    with pytest.raises(dp.UsageError, match="0 is outside of the vocabulary"):
         dp.Vocabulary({})[0]

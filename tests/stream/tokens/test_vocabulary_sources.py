@@ -1,4 +1,4 @@
-"""Vocabularies of tokenizers, their files, and models' folders."""
+"""Vocabularies of tokenizers, their files and model folders."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def byte_level():
 
 
 def with_bytes():
-    """Written as Llama 2's is: pieces with a mark for spaces, and bytes."""
+    """Return a tokenizer like that of Llama 2: pieces with `▁` for spaces, and bytes."""
     tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
@@ -94,33 +94,33 @@ def same(one, other):
     assert one.skipped_ids == other.skipped_ids
 
 
-def test_tokens_spell_what_was_tokenized(tokenizer):
+def test_joined_tokens_equal_the_text(tokenizer):
     vocabulary = Load(tokenizer)
     known = "".join(char for text in TEXTS for char in text)
     for text in (*TEXTS, known + "<tool_call>" + known):
         ids = tokenizer.encode(text).ids
         written = joined(vocabulary, ids)
         if "<unk>" not in written:
-            # The space that a text begins with is no token's.
+            # The leading space of a text belongs to no token.
             assert written.replace(" ", "") == text.replace(" ", "")
             decoded = tokenizer.decode(ids, skip_special_tokens=False)
             assert written.removeprefix(" ") == decoded
 
 
 @given(st.text(max_size=30))
-def test_any_text_in_byte_level_tokens(text):
+def test_any_text_round_trips_through_byte_level_tokens(text):
     tokenizer = byte_level()
     assert joined(Load(tokenizer), tokenizer.encode(text).ids) == text
 
 
 @given(st.text(max_size=30))
-def test_any_text_with_bytes_for_what_is_rare(text):
+def test_any_text_round_trips_with_byte_fallback(text):
     tokenizer = with_bytes()
     written = joined(Load(tokenizer), tokenizer.encode(text).ids)
     assert written.replace(" ", "") == text.replace(" ", "").replace("▁", "")
 
 
-def test_the_object_and_its_file_say_the_same(tokenizer, tmp_path):
+def test_object_and_file_have_the_same_vocabulary(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text(tokenizer.to_str(), encoding="utf-8")
     vocabulary = Load(tokenizer)
@@ -130,7 +130,7 @@ def test_the_object_and_its_file_say_the_same(tokenizer, tmp_path):
     same(vocabulary, again)
 
 
-def test_a_tokenizer_of_transformers(tokenizer):
+def test_tokenizer_of_transformers(tokenizer):
     from transformers import PreTrainedTokenizerFast
 
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
@@ -143,18 +143,18 @@ def test_a_tokenizer_of_transformers(tokenizer):
     same(Load(tokenizer), Load(Processor(fast)))
 
 
-def test_special_is_what_is_kept_whole_whatever_its_flag():
+def test_tokens_never_split_are_special_without_a_flag():
     vocabulary = Load(byte_level())
-    # White space that is kept whole is no marker.
+    # Whitespace that is never split is not a marker.
     assert set(vocabulary.special) == {"<tool_call>", "«x»", "<|a b|>"}
     assert vocabulary.skipped_ids == set()
     assert vocabulary[vocabulary.find("«x»")] == "«x»".encode()
     assert vocabulary[vocabulary.find("<|a b|>")] == b"<|a b|>"
 
 
-def test_a_mark_for_a_space_in_an_added_token():
+def test_space_character_in_added_tokens():
     vocabulary = Load(with_bytes())
-    # What decoding may leave out is its text, as templates write it; what it keeps, it decodes.
+    # A skipped token keeps its text, as in templates, while other tokens are decoded.
     assert vocabulary.find("<tool▁call>") is not None
     assert vocabulary.find("<tool▁call>") in vocabulary.skipped_ids
     assert b"  " in set(map(vocabulary.__getitem__, vocabulary))
@@ -170,10 +170,10 @@ def test_a_mark_for_a_space_in_an_added_token():
         decoders.Sequence([decoders.Fuse(), decoders.Replace("ab", "c")]),
     ],
 )
-def test_tokens_that_have_no_bytes_of_their_own(decoder):
+def test_tokens_without_own_bytes_are_refused(decoder):
     tokenizer = Tokenizer(models.BPE(vocab={"a": 0}, merges=[]))
     tokenizer.decoder = decoder
-    with pytest.raises(dp.UsageError, match="depend on the tokens next to it"):
+    with pytest.raises(dp.UsageError, match="a token depend on its neighbors"):
         Load(tokenizer)
 
 
@@ -215,7 +215,7 @@ def test_ranks_of_tiktoken(tmp_path):
         more[9]
 
 
-def test_a_folder_says_what_its_ranks_leave_out(tmp_path):
+def test_folder_of_ranks_has_the_added_tokens_of_its_configuration(tmp_path):
     (tmp_path / "tiktoken.model").write_bytes(RANKS)
     added = {"5": {"content": "[BOS]", "special": True}, "7": {"content": "<think>"}}
     config = json.dumps({"added_tokens_decoder": added})
@@ -223,11 +223,11 @@ def test_a_folder_says_what_its_ranks_leave_out(tmp_path):
     vocabulary = Load(tmp_path)
     assert dict(vocabulary.special) == {"[BOS]": 5, "<think>": 7}
     assert vocabulary.skipped_ids == {5}
-    with pytest.raises(dp.UsageError, match="token id 6: no token"):
+    with pytest.raises(dp.UsageError, match="token id 6 has no token"):
         vocabulary[6]
 
 
-def test_an_encoding_of_tiktoken():
+def test_encoding_of_tiktoken():
     import tiktoken
 
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
@@ -245,7 +245,7 @@ def test_an_encoding_of_tiktoken():
     same(vocabulary, Load(Model()))
 
 
-def test_tekken_that_lists_its_special_tokens(tmp_path):
+def test_tekken_file_with_a_list_of_special_tokens(tmp_path):
     document = {
         "config": {"default_vocab_size": 6, "default_num_special_tokens": 4},
         "vocab": [{"rank": rank, "token_bytes": "YQ=="} for rank in range(3)],
@@ -264,7 +264,7 @@ def test_tekken_that_lists_its_special_tokens(tmp_path):
 
 
 class Tekkenizer:
-    """What mistral-common's class of this name has."""
+    """The methods of the class of mistral-common."""
 
     num_special_tokens, n_words = 2, 4
     _all_special_tokens = ({"rank": 0, "is_control": True}, {"rank": 1, "is_control": False})
@@ -279,7 +279,7 @@ class Tekkenizer:
         return b"xyz"[id - 2 : id - 1]
 
 
-def test_the_tokenizer_of_mistral_common():
+def test_tokenizer_of_mistral_common():
     class Instruct:
         tokenizer = Tekkenizer()
 
@@ -311,7 +311,7 @@ def check_pieces(vocabulary):
         vocabulary[6]
 
 
-def test_a_model_of_sentencepiece(tmp_path):
+def test_sentencepiece_model(tmp_path):
     data = b"".join(piece(text, kind) for text, kind in PIECES) + b"\x12\x02\x18\x01"
     (tmp_path / "tokenizer.model").write_bytes(data)
     check_pieces(Load(tmp_path))
@@ -343,7 +343,7 @@ def fields(model, texts, types):
 
 
 @pytest.mark.parametrize("order", "<>")
-def test_a_gguf_file(tmp_path, order):
+def test_gguf_file(tmp_path, order):
     texts, types = zip(*PIECES, strict=True)
     path = tmp_path / "model.gguf"
     path.write_bytes(gguf(fields("llama", texts, types), order))
@@ -356,59 +356,59 @@ def test_a_gguf_file(tmp_path, order):
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
-        (b"GGUF", "not a whole GGUF file"),
-        (b"GGML" + b"\0" * 40, "does not begin with GGUF"),
+        (b"GGUF", "truncated GGUF file"),
+        (b"GGML" + b"\0" * 40, "does not start with GGUF"),
         (gguf([], version=1), "version 1"),
         (gguf([("a", 4, 1)]), "no vocabulary"),
-        (gguf(fields("llama", ["a"], [1]))[:-20], "not a whole GGUF file"),
-        (gguf([])[:12] + b"\xff" * 30, "not a whole GGUF file"),
+        (gguf(fields("llama", ["a"], [1]))[:-20], "truncated GGUF file"),
+        (gguf([])[:12] + b"\xff" * 30, "truncated GGUF file"),
         (gguf(fields("bert", ["a"], [1])), "'bert'"),
         (b"", "model.gguf"),
     ],
 )
-def test_what_is_no_gguf_file(tmp_path, data, said):
+def test_invalid_gguf_files_are_refused(tmp_path, data, message):
     path = tmp_path / "model.gguf"
     path.write_bytes(data)
-    with pytest.raises(dp.UsageError, match=said):
+    with pytest.raises(dp.UsageError, match=message):
         Load(path)
 
 
 @given(st.integers(0, 300), st.integers(0, 255))
-def test_a_broken_gguf_file_is_said_to_be_one(tmp_path_factory, at, byte):
+def test_broken_gguf_file_is_read_or_refused(tmp_path_factory, at, byte):
     texts, types = zip(*PIECES, strict=True)
     data = bytearray(gguf(fields("llama", texts, types)))
     data[at % len(data)] = byte
     path = tmp_path_factory.mktemp("broken") / "model.gguf"
     path.write_bytes(data)
-    said = ""
+    message = ""
     with contextlib.suppress(dp.UsageError):
-        said = f"{path} {len(Load(path)) <= len(PIECES)}"
-    assert said in ("", f"{path} True")
+        message = f"{path} {len(Load(path)) <= len(PIECES)}"
+    assert message in ("", f"{path} True")
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [
         ("tokenizer.json", b"{}", "not a tokenizer.json"),
         ("tokenizer.json", b'{"model": {}}', "no decoder"),
         ("tokenizer.json", b'{"model": {}, "decoder": {"type": "ByteLevel"}}', "KeyError"),
-        ("tokenizer.json", b"{", "no vocabulary can be read"),
-        ("tokenizer.model", b"\n\x05ab", "cut at"),
+        ("tokenizer.json", b"{", "cannot read a vocabulary"),
+        ("tokenizer.model", b"\n\x05ab", "truncated at"),
         ("tokenizer.model", b"plain text", "not a tokenizer.json"),
         ("tokenizer.model", b"\n\x00", "has no text"),
-        ("x.tiktoken", b"YQ== 0\nYQ==\n", "no vocabulary can be read"),
+        ("x.tiktoken", b"YQ== 0\nYQ==\n", "cannot read a vocabulary"),
     ],
 )
-def test_files_that_have_no_vocabulary(tmp_path, name, data, said):
+def test_files_without_a_vocabulary_are_refused(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(dp.UsageError, match=said):
+    with pytest.raises(dp.UsageError, match=message):
         Load(tmp_path / name)
 
 
-def test_what_is_no_source(tmp_path):
-    with pytest.raises(dp.UsageError, match="no vocabulary in it"):
+def test_invalid_sources_are_refused(tmp_path):
+    with pytest.raises(dp.UsageError, match="no vocabulary found"):
         Load(tmp_path)
     with pytest.raises(dp.UsageError, match="No such file"):
         Load(tmp_path / "none.json")
@@ -420,7 +420,7 @@ def test_what_is_no_source(tmp_path):
     assert Load({0: b"a"}, special={"<x>": 5}).find("<x>") == 5
 
 
-def test_a_slow_tokenizer_of_transformers():
+def test_slow_tokenizer_of_transformers():
     class Slow:
         def __init__(self, texts, **more):
             self.texts = texts
@@ -437,14 +437,14 @@ def test_a_slow_tokenizer_of_transformers():
     assert [Load(Slow(["Ġa", "<x>"], byte_decoder={"a": 1}))[id] for id in range(2)] == [
         *(b" a", b"<x>")
     ]
-    with pytest.raises(dp.UsageError, match="how it spells bytes"):
+    with pytest.raises(dp.UsageError, match="unknown spelling of bytes"):
         Load(Slow(["▁a", "<x>"]))
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", vocabularies.FILES)
 @vocabularies.needs_vocabularies
-def test_real_vocabularies(name):
+def test_real_vocabularies_have_all_bytes(name):
     vocabulary = vocabularies.vocabulary(name)
     assert len(vocabulary) > 32_000
     spelled = {vocabulary[id] for id in vocabulary}
@@ -455,7 +455,7 @@ def test_real_vocabularies(name):
 
 @pytest.mark.parametrize("name", vocabularies.CUTS)
 @vocabularies.needs_vocabularies
-def test_real_ranks_are_those_of_tiktoken(name):
+def test_real_ranks_equal_those_of_tiktoken(name):
     import tiktoken
 
     vocabulary = vocabularies.vocabulary(name)
@@ -475,7 +475,7 @@ def test_real_ranks_are_those_of_tiktoken(name):
 
 
 @vocabularies.needs_vocabularies
-def test_markers_of_real_models():
+def test_kinds_of_markers_in_real_vocabularies():
     kinds = {
         ("qwen", "<tool_call>"): "token",
         ("qwen", "<tool_call>\n"): "tokens",
