@@ -112,4 +112,4 @@ def test_truncated_or_broken_call_is_not_an_answer(output, reason, says):
     given = (template, EXAMPLE["TOOLS"], functions, engine, [QUESTION])
     assert EXAMPLE["agent"](*given) == "It is nine."
     assert called == []
-    assert f"the parser reports {says}" in prompts[1]
+    assert f"the parser reported {says}" in prompts[1]

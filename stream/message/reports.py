@@ -7,6 +7,7 @@ span of further issues are kept, so that memory is bounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Generic, TypeAlias, TypeVar, cast
 
@@ -82,13 +83,15 @@ class Reports(Generic[Report]):
         return sum(map(len, self._by_kind.values())) + len(self._rest)
 
     def __iter__(self) -> Iterator[Report]:
-        found = [numbered for reports in self._by_kind.values() for numbered in reports]
+        found = list(chain.from_iterable(self._by_kind.values()))
         # A summary is created here only, because every call may have a report.
         for kind, (number, first, last) in self._rest.items():
             count = self._counts[kind] - MOST_OF_A_KIND
             found.append((number, self._summary(kind, count, (first, last))))
-        found.sort(key=itemgetter(0))
-        return iter([report for _, report in found])
+        # The reports of one kind are in order already.
+        if len(self._by_kind) > 1:
+            found.sort(key=itemgetter(0))
+        return map(itemgetter(1), found)
 
     def __len__(self) -> int:
         """Return the number of all reports, kept or only counted."""

@@ -120,7 +120,7 @@ SHAPES = {
         }
     ),
     "JSON text": lambda name, schema: {"name": name, "parameters": json.dumps(schema)},
-    "an object": lambda name, schema: namespace(
+    "must be 'object'": lambda name, schema: namespace(
         {"type": "function", "function": {"name": name, "parameters": schema}}
     ),
     "an object of MCP": lambda name, schema: SimpleNamespace(name=name, inputSchema=schema),
@@ -599,7 +599,7 @@ def test_the_parser_reads_outputs_of_any_request():
 @pytest.mark.parametrize(
     ("tools", "says"),
     [
-        ([{"name": "f", "parameters": {"type": "array"}}], "an object"),
+        ([{"name": "f", "parameters": {"type": "array"}}], "must be 'object'"),
         (5, "must be a list of tools"),
     ],
 )
@@ -611,8 +611,8 @@ def test_grammar_rejects_tools_that_it_cannot_enforce(tools, says):
 @pytest.mark.parametrize(
     ("tools", "says"),
     [
-        ([{"name": "two words"}], "cannot be written in a tag"),
-        ([{"name": "f", "parameters": {"type": "no"}}], "its schema is bad"),
+        ([{"name": "two words"}], "does not fit into a tag"),
+        ([{"name": "f", "parameters": {"type": "no"}}], "invalid schema"),
     ],
 )
 def test_gate_rejects_tools_that_it_cannot_check(tools, says):

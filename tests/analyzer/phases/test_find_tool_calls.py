@@ -27,7 +27,7 @@ def turns(body: str) -> str:
 )
 def test_style_is_the_first_with_rendered_calls(condition, content):
     source = turns(PLAIN + "{% if " + condition + " %}" + CALLS + "{% endif %}")
-    style = showing_calls(Renderer(ChatTemplate(source))).style
+    style = showing_calls(Renderer(ChatTemplate(source))).settings.style
     assert style.content == content
 
 
@@ -42,7 +42,7 @@ def test_style_is_the_first_with_rendered_calls(condition, content):
 def test_style_has_the_ids_of_the_template(start, ids):
     condition = "m.tool_calls and m.tool_calls[0].id.startswith('" + start + "')"
     source = turns(PLAIN + "{% if " + condition + " %}" + CALLS + "{% endif %}")
-    assert showing_calls(Renderer(ChatTemplate(source))).style.ids == ids
+    assert showing_calls(Renderer(ChatTemplate(source))).settings.style.ids == ids
 
 
 def test_template_without_tool_calls_key_is_not_rendered():
