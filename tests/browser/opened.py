@@ -85,7 +85,7 @@ class Opened:
         )
 
     def count(self, selector):
-        """How many elements there are."""
+        """The number of elements."""
         return self.run("return document.querySelectorAll(arguments[0]).length", selector)
 
     def box(self, selector):
