@@ -49,7 +49,7 @@ CLIENTS = ("tests/protocols/", "tests/gateway/test_clients.py")
 FOLDERS = {"corpus": corpus.FOLDER, "vocabularies": vocabularies.FOLDER}
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-PROFILES = {"quick": (5, 1), "default": (5, 1), "ci": (25, 5), "thorough": (10_000, 10_000)}
+PROFILES = {"quick": (5, 1), "default": (5, 1), "ci": (20, 4), "thorough": (10_000, 10_000)}
 """Percentage of the examples of a property, and the minimum for each of its cases."""
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 WITH_CASES = 4

@@ -67,11 +67,6 @@ REASONS = {
     ],
     "line ends before the start marker are not read there": [
         ("sglang", "glm45", ["thinks"]),
-        ("sglang", "ling3", ["thinks"]),
-        ("sglang", "poolside_v1", ["thinks"]),
-    ],
-    "without a line end between an argument's name and value; ours reads both": [
-        ("sglang", "spark25", ["one", "two", "before_calls"]),
     ],
     "the prompt is not looked at there": [
         ("vllm", "cohere_command3", ["thinks"]),

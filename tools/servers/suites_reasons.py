@@ -85,6 +85,7 @@ RULES = [
     ),
     (r"test_k2_horizon.*(malformed|flushes_incomplete)", r"", CUT),
     (r"gigachat3|granite_tool_parser", r"", OTHER_FORM),
+    (r"granite4.*complex", r"Here goes", SPACE),
     (r"llama3_json.*simple|surrounding_text|arguments_key", r"called", OTHER_FORM),
     (r"only one tool call per update|", r"only one tool call per update", CHUNKS),
     (r"streaming_incremental|before_end_marker", r"", CHUNKS),
