@@ -65,7 +65,7 @@ IN_CONTENTS = (
     "renders from this object are not known"
 )
 NO_END = "no end-of-turn marker was found: add it with fmt.replace(turn={'ends': (...,)})"
-NOTHING_CAME_BACK = "no rendered turn was parsed back, so the format is not proved"
+NO_ROUND_TRIP = "no rendered turn was parsed back, so the format is not proved"
 TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for all renderings"
 
 
@@ -204,7 +204,7 @@ def prove_format(
     trace.shown = tuple(proof.shown)
     if fmt.derived.has_calls and not proof.calls and not proof.failed:
         return ("the template renders no calls, so the calls of the format are not proved",)
-    return (*by_cause(proof.failed), *([] if proof.labels else [NOTHING_CAME_BACK]))
+    return (*by_cause(proof.failed), *([] if proof.labels else [NO_ROUND_TRIP]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,7 +364,7 @@ def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -
     """
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proof.labels or (calls and not proof.calls):
-        yield NOTHING_CAME_BACK
+        yield NO_ROUND_TRIP
     if not calls and not fmt.derived.has_channels and (parts := render.template.content_part_keys):
         yield IN_CONTENTS.format(keys=" and ".join(sorted(parts)))
     if known or fmt.derived.has_reasoning or proof.reasoning:

@@ -16,7 +16,7 @@ LOOKED_FOR = frozenset(
     {"start", "end", "ends", "section_start", "section_end", "per_call_start", "per_call_end"}
     | {"close", "name_prefix", "value_suffix"}
 )
-BESIDE_WORDS = frozenset({"alternatives", "code_block_marker", "recipient", "type_suffix"})
+ADJACENT_WORDS = frozenset({"alternatives", "code_block_marker", "recipient", "type_suffix"})
 """Fields that hold markers or plain words. Tokenizers never drop plain words."""
 WORDS = re.compile(r"[\w\s:=]+")
 USUAL = WireFormat()
@@ -42,7 +42,7 @@ def preserved_tokens(fmt: WireFormat) -> tuple[str, ...]:
         text.strip()
         for group, name, text in texts_of(fmt)
         if group != "turn" and name in written.get(group, ())
-        if name not in BESIDE_WORDS or not WORDS.fullmatch(text)
+        if name not in ADJACENT_WORDS or not WORDS.fullmatch(text)
     )
     # Punctuation alone is never a special token, so tokenizers do not drop it.
     return tuple(dict.fromkeys(text for text in texts if any(map(str.isalnum, text))))

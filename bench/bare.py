@@ -17,7 +17,7 @@ import deltaparse as dp
 from deltaparse.partial.json_text.states import JsonState
 from deltaparse.partial.json_text.token_runs import INSIDE, RUNS
 from deltaparse.partial.python_text.python_numbers import NAMES
-from deltaparse.partial.python_text.simple_tokens import BEHIND_STRING, PLACES, REST
+from deltaparse.partial.python_text.simple_tokens import AFTER_STRING, PLACES, REST
 from deltaparse.partial.python_text.writer import OPENERS, Expects
 from deltaparse.stream.message.deltas import arguments_deltas
 from settings import Settings
@@ -95,7 +95,7 @@ def bare_python() -> Feed:
                 if found.lastgroup != "string":
                     written += found[1]
                     break
-                behind, expects = BEHIND_STRING[expects]
+                behind, expects = AFTER_STRING[expects]
                 written += found[1] + behind
                 quote = ""
             elif char == frame.closer and expects != "value":
@@ -110,7 +110,7 @@ def bare_python() -> Feed:
                 if kind == "space":
                     continue
                 if kind == "string":
-                    behind, expects = BEHIND_STRING[expects]
+                    behind, expects = AFTER_STRING[expects]
                     written += f'{comma}"{found[2]}{behind}'
                 elif kind == "begun":
                     written += f'{comma}"{found[2]}'

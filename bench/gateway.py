@@ -227,7 +227,7 @@ def rows(args: argparse.Namespace, folder: Path) -> Iterator[dict]:
         running([*play, str(fast), str(args.chunks), "0"], fast, folder / "fast"),
         running([*play, str(slow), "100", str(args.pace)], slow, folder / "slow"),
     ):
-        for name, path, body, command in standing_between(folder, args.litellm):
+        for name, path, body, command in text_between(folder, args.litellm):
             row, made = {}, []
             for upstream_port in (fast, slow):
                 port = free_port()
@@ -251,7 +251,7 @@ def nothing() -> Iterator[None]:
     yield None
 
 
-def standing_between(folder: Path, python: str | None) -> Iterator[tuple]:
+def text_between(folder: Path, python: str | None) -> Iterator[tuple]:
     def passing(port: int, upstream: int) -> list[str]:
         return [sys.executable, __file__, "--pass-on", str(port), f"http://127.0.0.1:{upstream}"]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deltaparse import StreamParser, WireFormat, get_format, list_formats
-from deltaparse.stream.request import behind_reasoning
+from deltaparse.stream.request import after_reasoning
 
 __all__ = ["Row", "answered", "marker_in", "measure", "texts"]
 
@@ -108,7 +108,7 @@ def marker_in(text: str, fmt: WireFormat) -> bool:
 
 def answered(text: str, fmt: WireFormat) -> tuple[StreamParser, int]:
     """Parse the text as a response. Return the parser, and the maximum of buffered characters."""
-    fmt, prompt = behind_reasoning(fmt)
+    fmt, prompt = after_reasoning(fmt)
     if fmt.derived.has_channels:
         # In channels, content has its own message.
         channels = fmt.channels

@@ -169,14 +169,14 @@ class Window:
 
     def pass_by(self, text: str) -> None:
         """Emit `text` without reading it, because the waiter's lane lets it pass."""
-        self.move_behind(text)
+        self.move_after(text)
         # A text reaching across the end of the prompt is clipped to the model's part.
         if self.base < len(text):
             text = text[len(text) - max(self.base, 0) :]
         if self.waiter is not None:
             self.waiter.emit(text)
 
-    def move_behind(self, text: str) -> None:
+    def move_after(self, text: str) -> None:
         """Count `text`, which follows the text of the window and was not fed, as read."""
         self.base += self.pos + len(text)
         self.before = text[-1:] or self.previous

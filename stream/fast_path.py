@@ -227,7 +227,7 @@ class Feeder:
         passed, builder, lane = self._passed, self._builder, self._lane
         if passed and lane is not None:
             text = "".join(passed)
-            self._window.move_behind(text)
+            self._window.move_after(text)
             builder.write(text if lane.spell is None else lane.spell(text))
             builder.chunks += len(passed)
             # Cleared in place, because `_path` refers to the same list.

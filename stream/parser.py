@@ -9,20 +9,20 @@ from deltaparse.partial import UsageError, Window, replace_surrogates
 
 from .fast_path import MOST_PASSED, Feeder
 from .finish_reasons import FinishReason, Reason, StopReason, how_it_ended, reason_text, stop_text
-from .message.beside import Beside
 from .message.counts import Counts
 from .message.deltas import Delta
 from .message.ids import IdFactory, PromptIds, ReplayedIds, call_id, check_id_factory
 from .message.message import Attempt, Issue, Message
 from .message.policies import Policies
 from .message.policy_sink import Builds, Sink
+from .message.surrounding_text import SurroundingText
 from .missing_marker import called_without_marker
 from .reading.assistant_turn import assistant_turn
 from .reading.reading import Reading
 from .request import (
     Request,
     ToolChoice,
-    behind_reasoning,
+    after_reasoning,
     check_flag,
     check_prompt,
     request_for,
@@ -85,7 +85,7 @@ class TurnParser(Feeder):
         sink = Sink(request.rules, offset, builds)
         # Only calls that look like text must be compared with the text around them.
         if request.tables.like_text and request.collect:
-            sink.beside = Beside()
+            sink.surrounding = SurroundingText()
         steps = assistant_turn(Reading(window, sink, request.tables))
         # Called without `super()`, which would cost as much as the whole call.
         Feeder.__init__(self, window, sink, steps, kept)
@@ -202,7 +202,7 @@ class TurnParser(Feeder):
 
         def read(fmt: WireFormat, text: str) -> Message:
             # The content follows the reasoning, which this parser has already removed.
-            fmt, prompt = behind_reasoning(fmt)
+            fmt, prompt = after_reasoning(fmt)
             parser = StreamParser(fmt, tools=tools, prompt=prompt)
             parser.feed(text)
             return parser.message

@@ -18,7 +18,7 @@ from .wire.marker_tables import MarkerTables, marker_tables
 __all__ = [
     "Request",
     "ToolChoice",
-    "behind_reasoning",
+    "after_reasoning",
     "check_flag",
     "check_policies",
     "check_prompt",
@@ -183,7 +183,7 @@ def request_for(
     return made
 
 
-def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
+def after_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
     """Return a format and a prompt for parsing text after the end of reasoning.
 
     Use this for text from which another parser has removed the reasoning. The result does not

@@ -28,7 +28,7 @@ from deltaparse.grammar.rules import rulebook, work
 from deltaparse.grammar.schema import schema_document
 from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Pattern, PatternSearch
 from deltaparse.partial.markers import LONGEST_MARKER
-from deltaparse.partial.patterns.check import MAX_BEHIND
+from deltaparse.partial.patterns.check import MAX_LOOKBEHIND
 from deltaparse.partial.patterns.parse import MAX_NESTING
 from deltaparse.partial.patterns.pattern import MAX_HOLD, TIMEOUT
 from deltaparse.stream.message.reports import MOST_OF_A_KIND
@@ -63,7 +63,7 @@ TABLE = {
     "issues of one kind, attempts of one status": f"{MOST_OF_A_KIND}",
     "a match of a pattern": f"{MAX_HOLD:,} characters",
     "a search of a pattern": f"{TIMEOUT:.0f} s of processor time",
-    "a pattern": f"{MAX_NESTING} groups deep, looks {MAX_BEHIND} characters behind",
+    "a pattern": f"{MAX_NESTING} groups deep, looks {MAX_LOOKBEHIND} characters behind",
     "the source of a template": f"{MAX_SOURCE >> 10} Ki characters, {MAX_NODES:,} nodes",
     "a rendering of a template": (
         f"{USUAL.seconds:.0f} s, {USUAL.text >> 20} Mi characters, {USUAL.value >> 20} Mi in a"
@@ -208,10 +208,10 @@ def test_length_of_a_pattern_match_is_limited():
 
 def test_nesting_and_lookbehind_of_a_pattern_are_limited():
     Pattern("(?:" * MAX_NESTING + "a" + ")" * MAX_NESTING)
-    Pattern(f"(?<=a{{{MAX_BEHIND}}})b")
+    Pattern(f"(?<=a{{{MAX_LOOKBEHIND}}})b")
     for beyond in (
         "(?:" * (MAX_NESTING + 1) + "a" + ")" * (MAX_NESTING + 1),
-        f"(?<=a{{{MAX_BEHIND + 1}}})b",
+        f"(?<=a{{{MAX_LOOKBEHIND + 1}}})b",
     ):
         with pytest.raises(UsageError):
             Pattern(beyond)

@@ -11,7 +11,7 @@ from ..assistant_turns import Turns
 from ..diff import begins_with_marker, first_marker
 from ..probes import CONTENT, FUNCTIONS, REASONING, call
 from ..trace import phase
-from .find_reasoning import ReasoningFinding, round_content
+from .find_reasoning import ReasoningFinding, around_content
 
 __all__ = ["find_content", "with_end_of_content", "without_reasoning"]
 
@@ -29,7 +29,7 @@ def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
     """Find the content markers of every turn, or only of turns with reasoning or with calls."""
     needs_text = _requires_text(turns)
     if reasoning.next_ends:
-        before, after = round_content(turns)
+        before, after = around_content(turns)
         wrapped = ContentMode.ALWAYS_WRAPPED
         return ContentFormat(mode=wrapped, start=before, end=after, requires_nonnull=needs_text)
     plain = _around(turns.body(), reasoning.format)
@@ -44,7 +44,7 @@ def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
             mode = ContentMode.WRAPPED_WITH_REASONING
     if not _wraps(found) and reasoning.answer is not None:
         found, mode = Around(*reasoning.answer), ContentMode.WRAPPED_WITH_REASONING
-    if not _wraps(found) and (beside := _beside_calls(turns, reasoning.format)) is not None:
+    if not _wraps(found) and (beside := _next_to_calls(turns, reasoning.format)) is not None:
         found, mode = beside, ContentMode.WRAPPED_WITH_CALLS
     if not _wraps(found):
         return ContentFormat(start=_space(turns), requires_nonnull=needs_text)
@@ -65,7 +65,7 @@ def with_end_of_content(
         turns = turns.within(turns.frame.with_last_end_marker())
         content = find_content(turns, reasoning)
     elif content.mode is ContentMode.PLAIN:
-        turns = turns.within(turns.frame.with_longer_end(round_content(turns)[1]))
+        turns = turns.within(turns.frame.with_longer_end(around_content(turns)[1]))
     return turns, content
 
 
@@ -86,7 +86,7 @@ def without_reasoning(text: str, reasoning: ReasoningFormat) -> str:
     return text
 
 
-def _beside_calls(turns: Turns, reasoning: ReasoningFormat) -> Around | None:
+def _next_to_calls(turns: Turns, reasoning: ReasoningFormat) -> Around | None:
     """Return the content markers of turns with calls, or None if there are no markers.
 
     A turn of calls only contains the content markers too, which separates them from the call
@@ -119,7 +119,7 @@ def _space(turns: Turns) -> str:
     A switch for reasoning may hide this whitespace, so the default turn is rendered.
     """
     plain = replace(turns, render=turns.render.unswitched())
-    before, _ = round_content(plain)
+    before, _ = around_content(plain)
     return before if not before.strip() else ""
 
 

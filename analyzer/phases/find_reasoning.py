@@ -36,8 +36,8 @@ from .find_switches import SwitchSetting, names_of_switches, views_with_reasonin
 from .reasoning_history import MOST_TRIED, cut_off, other_ends
 from .reasoning_prompts import (
     CLOSED_BY_NAME,
+    after_header,
     begins_a_call,
-    behind_header,
     closed_by_name,
     from_prompts,
     opened_only,
@@ -45,7 +45,7 @@ from .reasoning_prompts import (
 )
 from .switch_values import Holder, holders
 
-__all__ = ["ReasoningFinding", "find_reasoning", "round_content"]
+__all__ = ["ReasoningFinding", "around_content", "find_reasoning"]
 
 ANY_VALUE = (
     "the start marker of reasoning, {marker!r}, contains the value of {name}: for other values, "
@@ -86,8 +86,8 @@ def find_reasoning(
     default = render.prompt_tail() or ""
     prompts = [text for text in dict.fromkeys([default, *others]) if not begins_a_call(turns, text)]
     shown = _presence(turns, prompts)
-    beside_calls = None if shown else _scope(turns, prompts)
-    start, end, key = shown or beside_calls or ("", "", "")
+    next_to_calls = None if shown else _scope(turns, prompts)
+    start, end, key = shown or next_to_calls or ("", "", "")
     if not end:
         prompts += prompts_after_words(turns, default)
         start, end = from_prompts(turns, prompts) or ("", "")
@@ -103,7 +103,7 @@ def find_reasoning(
         if unended or not end:
             return replace(described, issues=(*unended, *opened_only(turns, prompts)))
         by_name = (CLOSED_BY_NAME.format(start=start.strip(), end=end),)
-    mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
+    mode = _mode(start, end, prompts, tools_only=next_to_calls is not None)
     held = holders(turns, settings) if start.strip() else []
     holding = _holding(prompts, start, held)
     others = _alternatives(turns, settings, start, end, [*holding])
@@ -119,7 +119,7 @@ def find_reasoning(
 @phase("R1")
 def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | None:
     """R1: return start, end and key, from a turn with reasoning and content."""
-    lead, tail = round_content(turns)
+    lead, tail = around_content(turns)
     for key in _keys(turns.render):
         body = turns.body(reasoning=REASONING, key=key)
         if body is None or not _once(body, CONTENT) or body.index(REASONING) > body.index(CONTENT):
@@ -152,7 +152,7 @@ def _start_before_turn(turns: Turns, prompts: Sequence[str], end: str) -> str:
     prompt has text there, or only the end marker, the start marker is the end of the header. If
     only some prompts have text there, there is no start marker.
     """
-    behind = {behind_header(turns, prompt) for prompt in prompts}
+    behind = {after_header(turns, prompt) for prompt in prompts}
     if behind <= {"", end}:
         return last_marker(turns.frame.header)
     opened = behind.pop()
@@ -256,7 +256,7 @@ def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
 
     This is used if turns with content render no reasoning.
     """
-    closed_at_once = round_content(turns)[0].strip()
+    closed_at_once = around_content(turns)[0].strip()
     for key in _keys(turns.render):
         body = turns.body(content="", calls=[call()], reasoning=REASONING, key=key)
         if body is None or not _once(body, FUNCTIONS[0]):
@@ -333,7 +333,7 @@ def _unended(turns: Turns) -> tuple[str, ...]:
     return ()
 
 
-def round_content(turns: Turns) -> tuple[str, str]:
+def around_content(turns: Turns) -> tuple[str, str]:
     """Return the texts before and after the content of a turn without reasoning or calls."""
     before, found, behind = (turns.body() or "").partition(CONTENT)
     return (before, behind) if found else ("", "")

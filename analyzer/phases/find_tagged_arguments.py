@@ -64,7 +64,7 @@ def tagged_arguments(
     Returns:
         None if neither a line end nor a marker ends a value.
     """
-    prefix, separator, suffix = _round_argument(one, end, calls)
+    prefix, separator, suffix = _around_argument(one, end, calls)
     head, closers = one.between.removesuffix(prefix), end.removeprefix(suffix)
     name_suffix, closed = head, ""
     none = without_arguments(calls)
@@ -149,7 +149,7 @@ def texts_of_markers(text: str) -> list[str]:
     return texts
 
 
-def _round_argument(one: Parts, end: str, calls: CallTexts) -> tuple[str, str, str]:
+def _around_argument(one: Parts, end: str, calls: CallTexts) -> tuple[str, str, str]:
     """T5: return the start of each argument, the separator of two, and the end of each."""
     two = calls(call(0, dict(zip(ARGUMENTS, VALUES, strict=True))))
     between = two.partition(VALUES[0])[2].partition(ARGUMENTS[1])[0]

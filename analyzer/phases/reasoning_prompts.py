@@ -21,8 +21,8 @@ from .switch_values import Holder
 __all__ = [
     "CLOSED_BY_NAME",
     "OPENED_ONLY",
+    "after_header",
     "begins_a_call",
-    "behind_header",
     "closed_by_name",
     "from_prompts",
     "opened_only",
@@ -53,7 +53,7 @@ def begins_a_call(turns: Turns, prompt: str) -> bool:
     The text before a call in history may also be an empty pair of reasoning markers. In this case
     one marker closes the other by name, or turns with content contain the pair too.
     """
-    opened = behind_header(turns, prompt)
+    opened = after_header(turns, prompt)
     if opened.startswith(CLOSERS) or opened in (turns.body() or ""):
         return False
     called = turns.body(content="", calls=[call()]) or ""
@@ -139,7 +139,7 @@ def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     The end marker also begins every turn in history, because history contains no reasoning.
     Otherwise it closes the start marker by name.
     """
-    body, behind = turns.body() or "", _each_behind_header(turns, prompts)
+    body, behind = turns.body() or "", _each_after_header(turns, prompts)
     alone = [parts[0] for parts in map(segments, map(str.strip, behind)) if len(parts) == 1]
     markers = {part.text for part in alone if part.marker}
     ends = [text for text in markers if body.lstrip().startswith(text)]
@@ -158,7 +158,7 @@ def _empty_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     Words between them belong to the start marker if no space separates them from it, and if all
     prompts with this marker contain them. Otherwise they are text of one prompt.
     """
-    behind = [text.lstrip() for text in _each_behind_header(turns, prompts)]
+    behind = [text.lstrip() for text in _each_after_header(turns, prompts)]
     for parts in (segments(text.rstrip()) for text in behind):
         begun, end = parts[0].text if parts else "", parts[-1].text if parts else ""
         if not begun or not parts[0].marker or end.strip() not in closings(begun.strip()):
@@ -188,7 +188,7 @@ def closed_by_name(turns: Turns, prompts: Sequence[str]) -> tuple[str, str] | No
     """
     shown = turns.body() or ""
     for prompt in prompts:
-        opened = behind_header(turns, prompt)
+        opened = after_header(turns, prompt)
         if NAMED_TAG.fullmatch(opened) and opened not in shown:
             return last_marker(prompt), closing(opened)
     return None
@@ -210,7 +210,7 @@ def opened_only(
     """
     shown = turns.body() or ""
     for prompt in prompts:
-        parts = [part.text for part in segments(behind_header(turns, prompt))]
+        parts = [part.text for part in segments(after_header(turns, prompt))]
         rest = "".join(
             text
             for text in parts
@@ -221,12 +221,12 @@ def opened_only(
     return ()
 
 
-def behind_header(turns: Turns, prompt: str) -> str:
+def after_header(turns: Turns, prompt: str) -> str:
     """Return the text of a prompt after the header, without surrounding whitespace."""
-    return "".join(_each_behind_header(turns, [prompt])).strip()
+    return "".join(_each_after_header(turns, [prompt])).strip()
 
 
-def _each_behind_header(turns: Turns, prompts: Sequence[str]) -> list[str]:
+def _each_after_header(turns: Turns, prompts: Sequence[str]) -> list[str]:
     """Return the text after the header, for each prompt with a header."""
     header = turns.frame.header.strip()
     return [prompt.rpartition(header)[2] for prompt in prompts if header and header in prompt]

@@ -122,7 +122,7 @@ class Turn:
         reasoning: the reasoning.
         calls: the tool calls.
         without: the form of empty content: "" for an empty text, "null" or "absent".
-        behind_result: True if the turn answers a tool's result, not the user.
+        after_result: True if the turn answers a tool's result, not the user.
         later: True if another turn precedes the user's last message.
         streamed: True to parse it by characters, too.
         in_doubt: True if its text may be a marker.
@@ -133,7 +133,7 @@ class Turn:
     reasoning: str = ""
     calls: tuple[dict[str, Any], ...] = ()
     without: str = ""
-    behind_result: bool = False
+    after_result: bool = False
     later: bool = False
     streamed: bool = True
     in_doubt: bool = False
@@ -157,9 +157,9 @@ TURNS = (
     Turn("reasoning, content and two calls", SHORT, THOUGHT, (call(0, {}), call(1, SOME))),
     Turn("a call with null content", calls=(call(1, SOME),), without="null"),
     Turn("a call without content", calls=(call(0, SOME),), without="absent"),
-    Turn("content after a result", SAID, behind_result=True, streamed=False),
-    Turn("reasoning and content after a result", SAID, THOUGHT, behind_result=True, streamed=False),
-    Turn("a call after a result", calls=(call(1, SOME),), behind_result=True, streamed=False),
+    Turn("content after a result", SAID, after_result=True, streamed=False),
+    Turn("reasoning and content after a result", SAID, THOUGHT, after_result=True, streamed=False),
+    Turn("a call after a result", calls=(call(1, SOME),), after_result=True, streamed=False),
     Turn("content in a later turn", SAID, later=True, streamed=False),
     Turn(
         "reasoning and a call in a later turn",

@@ -72,11 +72,11 @@ class RoundTrip:
     def is_asked(self, turn: Turn, *, tools: bool, first: bool) -> bool:
         """Return True if a turn is tested. The first setting has more turns."""
         no_calls = self.fmt.tools.format is ToolFormat.NONE
-        if no_calls and (turn.calls or turn.behind_result):
+        if no_calls and (turn.calls or turn.after_result):
             return False  # already reported by an issue
         if turn.reasoning and self.reasoning.issues and not self.fmt.derived.has_reasoning:
             return False  # already reported
-        needed = bool(turn.calls) or turn.behind_result
+        needed = bool(turn.calls) or turn.after_result
         return needed is tools or (tools and turn.label in (FEW if first else AT_THE_END))
 
     def fault(self, turn: Turn) -> str:
@@ -156,7 +156,7 @@ class RoundTrip:
             return  # the template renders or refuses missing content
         results = [result(at % len(FUNCTIONS)) for at in range(len(turn.calls))]
         asked, behind = [*(BEFORE if turn.later else ()), user()], USER
-        if turn.behind_result:
+        if turn.after_result:
             asked, behind = [*asked, assistant("", calls=[call()]), result()], RESULT
         prompt = self.render(asked, tools=given, prompt=True)
         trailer = self.trailer(tools=tools)

@@ -92,7 +92,7 @@ def json_value(
         # Without the first character of a marker, an overrun is impossible.
         stack = lexer.stack if watched in text else None
         end = scan(text, pos)
-        if stack is not None and overrun is not None and overrun.may_stand(text, pos, end):
+        if stack is not None and overrun is not None and overrun.may_occur(text, pos, end):
             # The text is read again by `_watched`, which tests each possible marker.
             lexer.go_back(before, stack)
             return None

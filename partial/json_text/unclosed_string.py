@@ -58,7 +58,7 @@ class UnclosedString:
         found = _compiled(self._beyond(quote)).match(text, pos, partial=not final)
         return None if found and found.partial else found is not None
 
-    def may_stand(self, text: str, pos: int, end: int) -> bool:
+    def may_occur(self, text: str, pos: int, end: int) -> bool:
         """Return True if a marker, or a prefix of one, starts between two indices."""
         # A cheap test first, because most texts have no such character.
         if any(text.find(first, pos, end) >= 0 for first in self.markers.firsts):

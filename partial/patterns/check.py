@@ -15,9 +15,9 @@ import regex
 from ..errors import UsageError
 from .parse import Atom, Group, Kind, Node, Repeat, parse_pattern
 
-__all__ = ["MAX_BEHIND", "MISSING", "check_pattern"]
+__all__ = ["MAX_LOOKBEHIND", "MISSING", "check_pattern"]
 
-MAX_BEHIND = 255
+MAX_LOOKBEHIND = 255
 """The maximum number of characters that a lookbehind may examine, because they must be kept."""
 
 MISSING = r"[^\x00-\U0010ffff]"
@@ -118,9 +118,9 @@ def _check_group(node: Group) -> None:
     if not node.behind:
         return
     # The examined text must be kept for each search, so it needs a limit.
-    if high is None or _behind(node) > MAX_BEHIND:
+    if high is None or _behind(node) > MAX_LOOKBEHIND:
         raise UsageError(
-            f"{_source(node)}: a lookbehind may examine at most {MAX_BEHIND} characters:"
+            f"{_source(node)}: a lookbehind may examine at most {MAX_LOOKBEHIND} characters:"
             " limit its repeats"
         )
     # Inside a lookbehind, a lookahead would depend on text after the match.

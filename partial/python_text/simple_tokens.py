@@ -46,8 +46,8 @@ NUMBER = r"-?(?:0|[1-9][0-9]{0,30}+)(?:\.[0-9]{1,30}+)?+"
 # The lookahead excludes longer words, calls and numbers with a sign after them.
 WORD = rf"({'|'.join(NAMES)}|{NUMBER})(?=[^-+.\w(])(?P<word>)"
 # A string is complete only if no other string can follow, because Python would join them.
-BEHIND_VALUE = rf"(?={SPACE}[,\]}})])"
-BEHIND_KEY = f"{SPACE}:"
+AFTER_VALUE = rf"(?={SPACE}[,\]}})])"
+AFTER_KEY = f"{SPACE}:"
 # Without quotes, backslashes and control characters, the text needs no escapes in JSON.
 PLAIN = rf"[^'\"\\\x00-\x1f{SURROGATES}]*+"
 BEFORE_SIGN = r"(?=[,\]})])(?P<space>)"
@@ -78,19 +78,19 @@ def _match(pattern: str) -> Match:
     return cast("Match", re.compile(pattern).match)
 
 
-VALUE = _place(_string(BEHIND_VALUE), WORD, r"(?=[\[{])(?P<opener>)")
+VALUE = _place(_string(AFTER_VALUE), WORD, r"(?=[\[{])(?P<opener>)")
 PLACES = {
     "element": VALUE,
     "value": VALUE,
-    ":": _place(_string(BEHIND_KEY)),
+    ":": _place(_string(AFTER_KEY)),
     "=": _place(r"()([^\W\d][-.\w]{0,127}+)=(?P<string>)"),
     "comma": _place(),
 }
 """Matchers by the expected token; for a key, by the sign after it."""
-REST_OF_VALUE = _rest(BEHIND_VALUE)
-REST = {"element": REST_OF_VALUE, "value": REST_OF_VALUE, "key": _rest(BEHIND_KEY)}
+REST_OF_VALUE = _rest(AFTER_VALUE)
+REST = {"element": REST_OF_VALUE, "value": REST_OF_VALUE, "key": _rest(AFTER_KEY)}
 """Matchers for the rest of a string, by the role of the string."""
-BEHIND_STRING: dict[Expects, tuple[str, Expects]] = {
+AFTER_STRING: dict[Expects, tuple[str, Expects]] = {
     "element": ('"', "comma"),
     "value": ('"', "comma"),
     "key": ('": ', "value"),
@@ -134,7 +134,7 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
                     # An escape or an odd character needs the general reader.
                     simple = kind == "wait"
                     break
-                behind, expects = BEHIND_STRING[expects]
+                behind, expects = AFTER_STRING[expects]
                 written += found[1] + behind
                 quote, begun = "", ""
             # After a key and its sign, a closing bracket is an error.
@@ -156,7 +156,7 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
                 if kind == "space" and pos > start:
                     continue
                 if kind == "string":
-                    behind, expects = BEHIND_STRING[expects]
+                    behind, expects = AFTER_STRING[expects]
                     written += f'{comma}"{found[2]}{behind}'
                 elif kind == "begun":
                     quote, out.fresh = found[1], not found[2]

@@ -17,7 +17,7 @@ from .deltas import (
     unplaced_deltas,
 )
 from .message import Content, Part, Reasoning, ToolCall
-from .provenance import Trail
+from .provenance import RoleRecorder
 
 __all__ = ["InlineReasoning", "MessageBuilder"]
 
@@ -372,7 +372,7 @@ class InlineReasoning:
 
     __slots__ = ("_content", "_open", "_trail")
 
-    def __init__(self, content: Callable[[str], None], trail: Trail | None) -> None:
+    def __init__(self, content: Callable[[str], None], trail: RoleRecorder | None) -> None:
         self._content = content
         self._trail = trail
         self._open = False

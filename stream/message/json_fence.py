@@ -17,7 +17,7 @@ from enum import Enum, auto
 from deltaparse.partial import Emit, JsonLexer, JsonState
 
 from .message import Issue
-from .provenance import Trail
+from .provenance import RoleRecorder
 from .reports import Issues
 
 __all__ = ["JsonFence"]
@@ -79,7 +79,7 @@ class JsonFence:
         emit: Emit,
         issues: Issues,
         offset: Callable[[], int],
-        trail: Trail | None = None,
+        trail: RoleRecorder | None = None,
     ) -> None:
         self._emit = emit
         self._issues = issues

@@ -8,23 +8,23 @@ from typing import Literal, NoReturn
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
 
-from .beside import Beside
 from .builder import InlineReasoning, MessageBuilder
 from .deltas import ToolCallDelta
 from .ids import PromptIds
 from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
-from .provenance import Trail
+from .provenance import RoleRecorder
 from .reports import Attempts, Issues, attempt_reports, issue_reports
 from .request_rules import Rules
+from .surrounding_text import SurroundingText
 
 __all__ = ["Builds", "NotExact", "Sink", "Verdict"]
 
 Verdict = Literal["call", "text", "drop"]
 """Result of a call, decided when its name is known."""
 
-Builds = Callable[[Issues], tuple[MessageBuilder, Trail]]
+Builds = Callable[[Issues], tuple[MessageBuilder, RoleRecorder]]
 """Creates the builder of messages whose parts have tokens."""
 
 LENIENT = Policies(tool_in_reasoning="reasoning")
@@ -68,7 +68,7 @@ class Sink:
         repaired_ahead: True if something in the call was repaired before its first delta.
         tools: tools of the rules.
         policies: policies of the rules.
-        beside: records text and calls, if calls look like text.
+        surrounding: records text and calls, if calls look like text.
         unclosed: name, end and closers of the last call, while its closing marker is missing.
         ids: makes the ids of calls. None while the prompt is read, and in drafts, because their
             calls are not emitted.
@@ -89,7 +89,6 @@ class Sink:
         "_stop",
         "_unclosed",
         "arguments",
-        "beside",
         "builder",
         "call_is_text",
         "calls",
@@ -108,6 +107,7 @@ class Sink:
         "seen_end",
         "seen_reasoning",
         "shows_markers",
+        "surrounding",
         "tools",
         "trail",
         "unclosed",
@@ -141,9 +141,9 @@ class Sink:
         self._original: Sink | None = None
         # The opening marker of a call was emitted as text, so its closer is text too.
         self.open_text = False
-        self.trail: Trail | None = None
+        self.trail: RoleRecorder | None = None
         # Set only for formats whose calls look like text.
-        self.beside: Beside | None = None
+        self.surrounding: SurroundingText | None = None
         # Only parsers of tokens pay for the tracking of tokens.
         if builds is None:
             self.builder = builder = MessageBuilder(rules.collect)
@@ -466,7 +466,7 @@ class Sink:
             raise UsageError(
                 "the message was not collected, so create the parser with collect=True"
             )
-        unproven = self.beside is not None and self.beside.found
+        unproven = self.surrounding is not None and self.surrounding.found
         parts, issues = self.builder.so_far(), tuple(self._issues or ())
         return Message(parts, issues, tuple(self._attempts or ()), unproven)
 

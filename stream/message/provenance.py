@@ -7,7 +7,7 @@ from typing import Protocol
 
 from deltaparse.partial import Window
 
-__all__ = ["TextRole", "Trail"]
+__all__ = ["RoleRecorder", "TextRole"]
 
 
 class TextRole(IntEnum):
@@ -26,7 +26,7 @@ class TextRole(IntEnum):
     DROPPED = 6
 
 
-class Trail(Protocol):
+class RoleRecorder(Protocol):
     """Receives the roles of text. All spans are half-open, in characters of the text that is read.
 
     Attributes:
@@ -49,7 +49,7 @@ class Trail(Protocol):
     def decoded(self, offset: int) -> int:
         """Convert an offset in the read text to an offset in the output as text."""
 
-    def goes_back(self, start: int) -> None:
+    def rewinds(self, start: int) -> None:
         """Restart at an offset: text after it, partly emitted before, is emitted next."""
 
     def called(self, name: tuple[int, int], arguments: tuple[int, int]) -> None:

@@ -35,8 +35,8 @@ from .content import (
     content,
     is_marker,
     may_become,
-    name_behind,
-    report_call_behind_end,
+    name_after,
+    report_call_after_end,
     report_cut,
     report_cut_marker,
     report_stray_closer,
@@ -141,7 +141,7 @@ def _sections(
             checkpoint.commit()
             return
         # A failed call is text with the same policy as the text before it, so keep the writer.
-        if before is not PrecededBy.TEXT and not writer.stands_behind(before):
+        if before is not PrecededBy.TEXT and not writer.is_outside_turn(before):
             writer = ContentWriter(reading, before)
         if not marker and tables.constrained and (yield from _more_space(reading, before)):
             # JSON may follow any amount of whitespace, but the buffer is limited: emit a part.
@@ -178,7 +178,7 @@ def _sections(
         # A failed call is emitted as text, so its text must be buffered from the marker on.
         if not checkpoint.open:
             checkpoint = Checkpoint(src)
-        report_call_behind_end(reading, marker)
+        report_call_after_end(reading, marker)
         emit = _after_end_marker(place.ended, writer.emit)
         called = yield from _calls(
             reading, unproven, marker, checkpoint, emit, several=place.room == tables.longest
@@ -229,12 +229,12 @@ def _section(reading: Reading, place: TurnState, marker: str, role: Role) -> Ste
     elif role is Role.CONTENT_START:
         place.markers = tables.in_content_end
         # In a section of its own, text does not cast doubt on a call with markers.
-        if sink.beside is not None:
-            sink.beside.in_section = not tables.unmarked
+        if sink.surrounding is not None:
+            sink.surrounding.in_section = not tables.unmarked
     elif role is Role.CONTENT_END:
         place.markers = tables.in_content_start
-        if sink.beside is not None:
-            sink.beside.in_section = False
+        if sink.surrounding is not None:
+            sink.surrounding.in_section = False
     elif role is Role.HEADER and tables.fmt.turn.several_messages:
         # The header starts another message of this turn, so a call may follow without an issue.
         sink.seen_end = False
@@ -253,7 +253,7 @@ def _section(reading: Reading, place: TurnState, marker: str, role: Role) -> Ste
 def _other_section(reading: Reading, written: str) -> Steps[None]:
     """Read the name of a section unknown to the format, after the marker."""
     src, sink, start = reading.src, reading.sink, reading.src.offset - len(written)
-    name = yield from name_behind(reading, "", in_text=False)
+    name = yield from name_after(reading, "", in_text=False)
     written += yield from consume_marker(src, name or "", trailing(reading.fmt.reasoning.start))
     reading.in_other = True
     if sink.shows_markers:
@@ -369,8 +369,8 @@ def _after_separator(reading: Reading) -> Steps[str]:
 
 def _note_separator(reading: Reading, start: int) -> None:
     """Note a separator without a following call as text next to the previous call."""
-    if reading.sink.beside is not None:
-        reading.sink.beside.text(reading.src.text_since(start, prompt=True))
+    if reading.sink.surrounding is not None:
+        reading.sink.surrounding.text(reading.src.text_since(start, prompt=True))
 
 
 def _reasoning(reading: Reading, place: TurnState | None, *, opened: str) -> Steps[PrecededBy]:

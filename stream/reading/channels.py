@@ -62,7 +62,7 @@ def channel_turn(reading: Reading) -> Steps[None]:
     turn_ends = stripped(reading.fmt.turn.ends)
     while src.unread or not src.closed or before is PrecededBy.START:
         # One pattern reads all markers between two calls, because the readers below cost more.
-        if before is PrecededBy.CALL and not ended and (yield from _usual_message(reading)):
+        if before is PrecededBy.CALL and not ended and (yield from _fast_message(reading)):
             checkpoint = reading.checkpoint()
             before = yield from _message(reading, checkpoint, marks.role, ended=False)
             checkpoint.commit()
@@ -148,7 +148,7 @@ def _report_cut_role(reading: Reading, checkpoint: Checkpoint) -> bool:
     return cut
 
 
-def _usual_message(reading: Reading) -> Steps[bool]:
+def _fast_message(reading: Reading) -> Steps[bool]:
     """Read the end of a call and the start of the next message by one pattern, if it matches."""
     src, usual = reading.src, reading.tables.channels.usual
     while usual is not None:

@@ -27,17 +27,17 @@ __all__ = [
     "content",
     "emit_first_character",
     "followed_by_marker_or_end",
+    "is_inline",
     "is_marker",
     "may_become",
-    "name_behind",
-    "report_call_behind_end",
+    "name_after",
+    "report_call_after_end",
     "report_cut",
     "report_cut_marker",
     "report_no_end",
     "report_stray_closer",
     "report_stray_end",
     "role_of",
-    "stands_in_line",
 ]
 
 UNSURE = (Role.TURN_END, Role.STRAY_CLOSER, Role.OTHER_START)
@@ -62,7 +62,7 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
         if not marker:
             return marker
         # A word is a marker only at the start of a line.
-        if marker in tables.at_line_start and stands_in_line(src):
+        if marker in tables.at_line_start and is_inline(src):
             emit(src.consume(src.pos + 1))
             continue
         start = src.offset
@@ -87,7 +87,7 @@ def role_of(reading: Reading, marker: str, before: PrecededBy = PrecededBy.TEXT)
     """Return the role of a real marker in content, or after the section `before`."""
     tables = reading.tables
     # After a call, a code fence and a closer have another meaning than in text.
-    roles = tables.role_behind_call if before is PrecededBy.CALL else tables.role_in_text
+    roles = tables.role_after_call if before is PrecededBy.CALL else tables.role_in_text
     # Any token other than the format's own markers may start an unmarked call.
     return roles.get(marker, Role.TOOL_START)
 
@@ -98,7 +98,7 @@ def is_marker(reading: Reading, marker: str, before: PrecededBy = PrecededBy.TEX
     if role is Role.TURN_END:
         return (yield from followed_by_marker_or_end(reading.src, tables, marker, tables.after_end))
     if role is Role.OTHER_START:
-        name = yield from name_behind(reading, marker, in_text=before is PrecededBy.TEXT)
+        name = yield from name_after(reading, marker, in_text=before is PrecededBy.TEXT)
         return name is not None and not _is_quoted(reading.src, marker)
     # The opener of this closer was emitted as text, so the closer is text too.
     return not reading.sink.open_text and (
@@ -106,7 +106,7 @@ def is_marker(reading: Reading, marker: str, before: PrecededBy = PrecededBy.TEX
     )
 
 
-def name_behind(reading: Reading, marker: str, *, in_text: bool) -> Steps[str | None]:
+def name_after(reading: Reading, marker: str, *, in_text: bool) -> Steps[str | None]:
     """Return the name of a section after the marker at this place, unread, or None.
 
     A name must precede a line end or the end of the section. Outside of text any whitespace may
@@ -148,7 +148,7 @@ def report_no_end(reading: Reading, marker: str, start: int, became: str) -> Non
     reading.sink.issue("text_after_end", (start, start + len(marker)), detail)
 
 
-def report_call_behind_end(reading: Reading, marker: str) -> None:
+def report_call_after_end(reading: Reading, marker: str) -> None:
     """Report a call after an end-of-turn marker, or after text that looks like one."""
     # A call after the end is emitted too, because the marker may have been a mention.
     if reading.sink.seen_end:
@@ -234,7 +234,7 @@ def _is_quoted(src: Window, marker: str) -> bool:
     return marker[:1] == marker.lstrip()[:1] and src.previous in QUOTES
 
 
-def stands_in_line(src: Window) -> bool:
+def is_inline(src: Window) -> bool:
     """Return True in the middle of a line, so that a word is not a marker."""
     return src.previous not in ("", "\n")
 

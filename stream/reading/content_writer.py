@@ -74,11 +74,11 @@ class ContentWriter:
     @property
     def emit(self) -> Emit:
         """Return the function that takes the text."""
-        if self._place is None and self._sink.beside is not None:
+        if self._place is None and self._sink.surrounding is not None:
             self._place = self._sink.builder.place(Content)
         return self._sink.content if self._plain else self._after
 
-    def stands_behind(self, before: PrecededBy) -> bool:
+    def is_outside_turn(self, before: PrecededBy) -> bool:
         """Return True if a new writer for this place would behave like this one."""
         plain = self._plain and before is not PrecededBy.CALL and before is not PrecededBy.END
         return plain or self._before is before
@@ -122,5 +122,5 @@ class ContentWriter:
     def _note_text(self, place: tuple[int, int]) -> None:
         """Note the text from `place` on, because it may cast doubt on a call next to it."""
         sink, self._place = self._sink, None
-        if sink.beside is not None:
-            sink.beside.text(sink.builder.text_since(place, Content) + "".join(self._dropped))
+        if sink.surrounding is not None:
+            sink.surrounding.text(sink.builder.text_since(place, Content) + "".join(self._dropped))

@@ -24,13 +24,13 @@ class Reading:
         src: the window to read from.
         sink: the receiver of all parts.
         tables: the markers to look for.
-        behind_code: True after the code marker, a proof of a call.
+        after_code_marker: True after the code marker, a proof of a call.
     """
 
     src: Window
     sink: Sink
     tables: MarkerTables
-    behind_code: bool = False
+    after_code_marker: bool = False
     # A section of calls that are all text is text too, including its closer.
     before_section: int = -1
     """The number of calls before the open section of calls."""

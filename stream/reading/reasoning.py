@@ -19,10 +19,10 @@ from .constrained_json import json_ahead
 from .content import (
     emit_first_character,
     followed_by_marker_or_end,
-    report_call_behind_end,
+    is_inline,
+    report_call_after_end,
     report_cut_marker,
     report_no_end,
-    stands_in_line,
 )
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
@@ -130,7 +130,7 @@ def _is_not_an_end_here(reading: Reading, marker: str, own_ends: frozenset[str] 
     """Return True for the end marker of other reasoning, and for a word in the middle of a line."""
     tables = reading.tables
     if marker in tables.at_line_start:
-        return stands_in_line(reading.src)
+        return is_inline(reading.src)
     is_end = tables.role(marker) is Role.REASONING_END
     return is_end and own_ends is not None and marker.strip() not in own_ends
 
@@ -150,7 +150,7 @@ def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: 
     src, sink, tables = reading.src, reading.sink, reading.tables
     span = (src.offset, src.offset + len(marker))
     sink.issue("tool_in_reasoning", span, "a tool call interrupts the reasoning", policy)
-    report_call_behind_end(reading, marker)
+    report_call_after_end(reading, marker)
     called = yield from tool_calls(reading, checkpoint, sink.reasoning)
     sink.resume_reasoning()
     while called:
@@ -220,7 +220,7 @@ def _deferred(
     passed: list[tuple[str, int]] = []
     # Text is discarded here, because the checkpoint buffers it.
     while is_call:
-        marker = yield from until(src, tables.behind_draft, _buffered_elsewhere)
+        marker = yield from until(src, tables.after_draft, _buffered_elsewhere)
         role = tables.role(marker) if marker else None
         # These words do not decide about the call.
         if _is_not_an_end_here(reading, marker, own_ends):

@@ -214,7 +214,7 @@ class TokenTrail:
             self._said.append(self._last)
             self._last = start, end, what
 
-    def goes_back(self, start: int) -> None:
+    def rewinds(self, start: int) -> None:
         """Set the offset of the next emitted text, which precedes text that was emitted."""
         self.emitted = start
 

@@ -64,7 +64,7 @@ OTHER_WORDS = {
 COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
 """Keywords that combine a schema with other schemas."""
 # With one of these keywords, `type` alone does not decide.
-BESIDE_TYPE = frozenset({*COMBINING, "enum", "const", "nullable"})
+NEXT_TO_TYPE = frozenset({*COMBINING, "enum", "const", "nullable"})
 # Schemas built in Python may contain tuples.
 LIST = (list, tuple)
 
@@ -84,7 +84,7 @@ def argument_types(schema: object, key: str) -> Kinds:
     if type(schema) is dict and schema.keys().isdisjoint(COMBINING):
         properties = schema.get("properties")
         said = properties.get(key) if type(properties) is dict else None
-        if type(said) is dict and said.keys().isdisjoint(BESIDE_TYPE):
+        if type(said) is dict and said.keys().isdisjoint(NEXT_TO_TYPE):
             return _named(said["type"]) if "type" in said else ANY
     types = _Combined(schema, _said, of_types=True)
 

@@ -6,7 +6,14 @@ from enum import Enum, auto
 
 from .format import ToolsFormat
 
-__all__ = ["IN_CONSTRAINED", "KNOWN_FIELDS", "SAYS_NOTHING", "Field", "own_fields", "own_keys"]
+__all__ = [
+    "IN_CONSTRAINED",
+    "KNOWN_FIELDS",
+    "MEANINGLESS_VALUES",
+    "Field",
+    "own_fields",
+    "own_keys",
+]
 
 
 class Field(Enum):
@@ -31,7 +38,7 @@ KNOWN_FIELDS: dict[str, Field] = {
 """Keys accepted in all formats, because many models know them from other formats."""
 
 
-SAYS_NOTHING = {"type": {'"function"', "null"}}
+MEANINGLESS_VALUES = {"type": {'"function"', "null"}}
 """Values of meaningless members, written by templates that render complete calls."""
 
 IN_CONSTRAINED: dict[Field, set[str]] = {

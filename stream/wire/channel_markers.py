@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 from deltaparse.partial import marker_set
 
-from .fast_channel_patterns import UsualChannels
+from .fast_channel_patterns import FastChannels
 from .fast_patterns import LETTER, unambiguous
 from .format import ChannelsFormat, WireFormat
 from .spellings import length, spellings, stripped, trailing
@@ -129,16 +129,16 @@ class ChannelMarkers:
         self.longest = max(map(length, self.outside.literals), default=0)
 
         self._channels = channels
-        self._usual: list[UsualChannels | None] = []
+        self._usual: list[FastChannels | None] = []
 
     @property
-    def usual(self) -> UsualChannels | None:
+    def usual(self) -> FastChannels | None:
         """Return the fast patterns of a turn, None if the format has no fast path."""
         if not self._usual:
             # Compiled on first use, because few formats have channels.
             between = self.start + self.role
             told = self._are_told(self._channels, between)
-            steps = UsualChannels(self._channels, self.message_ends, between) if told else None
+            steps = FastChannels(self._channels, self.message_ends, between) if told else None
             self._usual.append(steps)
         return self._usual[0]
 

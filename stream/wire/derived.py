@@ -209,7 +209,7 @@ class DerivedFormat:
         last = max((at for at, _ in self._starts_in(generated)), default=len(generated))
         opener = generated[last:] if self._is_opener(generated[last:]) else ""
         self._addressed = generated.removesuffix(opener).strip()
-        behind = self._behind_header(generated)
+        behind = self._after_header(generated)
         self._generated = opener if behind is None else behind
         # Without a header, the start of the turn cannot be found in a prompt. So the turn always
         # begins inside reasoning.
@@ -297,7 +297,7 @@ class DerivedFormat:
             rest = prompt.removeprefix(opening)
             if prompt.startswith(opening) and self._is_opener(rest):
                 return rest.lstrip()
-        behind = self._behind_header(prompt)
+        behind = self._after_header(prompt)
         ends = filter(None, map(str.strip, self._turn.ends))
         # An end marker after the header means that the turn is over.
         if behind is None or any(end in behind for end in ends):
@@ -305,7 +305,7 @@ class DerivedFormat:
         is_turn = self._is_opener(behind) or is_prefill(behind, _texts_of(*self._written))
         return behind if is_turn else None
 
-    def _behind_header(self, prompt: str) -> str | None:
+    def _after_header(self, prompt: str) -> str | None:
         """Return the text after the last header, None if the text has no header."""
         headers = self._turn.headers
         # Headers may contain each other, so the last end counts.

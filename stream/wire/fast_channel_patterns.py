@@ -13,13 +13,13 @@ from collections.abc import Collection
 from .fast_patterns import WORD, FastPattern, Text, so_far, whole
 from .format import ChannelsFormat
 
-__all__ = ["UsualChannels"]
+__all__ = ["FastChannels"]
 
 # More than one space is rare, and left to the complete reader.
 SPACE = " ?+"
 
 
-class UsualChannels:
+class FastChannels:
     """The fast patterns of a turn in channels.
 
     Args:

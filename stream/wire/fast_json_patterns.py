@@ -18,13 +18,13 @@ from deltaparse.partial import SMALL_OBJECT
 
 from .fast_patterns import LETTER, SPACE, WORD, FastPattern, Text, so_far, whole
 
-__all__ = ["usual_head"]
+__all__ = ["fast_head"]
 
 # Keys are usually plain letters, and then JSON does not escape them.
 NAME = re.compile(LETTER)
 
 
-class UsualHead:
+class FastHead:
     """The fast patterns of a JSON call.
 
     Args:
@@ -63,7 +63,7 @@ class UsualHead:
 
 
 @lru_cache(maxsize=64)
-def usual_head(name_field: str, arguments_field: str, firsts: str) -> UsualHead | None:
+def fast_head(name_field: str, arguments_field: str, firsts: str) -> FastHead | None:
     """Return the fast patterns for calls with these keys, None if a fast path is not possible.
 
     They are made once.
@@ -79,7 +79,7 @@ def usual_head(name_field: str, arguments_field: str, firsts: str) -> UsualHead 
     plain = bool(name_field and arguments_field) and name_field != arguments_field
     plain = plain and all(map(NAME.match, keys))
     return (
-        UsualHead(name_field, arguments_field)
+        FastHead(name_field, arguments_field)
         if plain and not any(map(NAME.match, firsts))
         else None
     )

@@ -18,18 +18,18 @@ from .fast_patterns import LETTER, FastPattern, Text, so_far, some_of, unambiguo
 from .marker_tables import MarkerTables
 from .spellings import trailing
 
-__all__ = ["next_usual_call"]
+__all__ = ["read_fast_next_call"]
 
 SPACE = r"[ \t\n\r]{0,4}+"
 """Short whitespace, because the reader of turns accepts at least as much between two markers."""
 
 IN_HEAD = re.compile(rf"{LETTER}|\{{")
-BEHIND_CALL = re.compile(r"[,{}\]]")
+AFTER_CALL = re.compile(r"[,{}\]]")
 """Characters that may continue the previous call or a list of calls."""
 
 
 @lru_cache(maxsize=256)
-def next_usual_call(tables: MarkerTables) -> FastPattern | None:
+def read_fast_next_call(tables: MarkerTables) -> FastPattern | None:
     """Return the pattern from the end of a call to the next call's name or brace.
 
     The pattern is made once. Its first group is empty, and marks the start of the next call.
@@ -45,11 +45,11 @@ def next_usual_call(tables: MarkerTables) -> FastPattern | None:
     if tables.exact or derived.in_section:
         return None
     closers, openers = [tools.per_call_end], [tools.per_call_start]
-    if tables.usual_head is not None:
-        begins, parts = tables.usual_head.begins + '"', tables.usual_head.parts
-        names = tables.usual_head.spelled
-    elif tables.usual_tags is not None:
-        tags = tables.usual_tags
+    if tables.fast_head is not None:
+        begins, parts = tables.fast_head.begins + '"', tables.fast_head.parts
+        names = tables.fast_head.spelled
+    elif tables.fast_tags is not None:
+        tags = tables.fast_tags
         begins, parts, names = tags.pattern, tags.parts, [""]
         # In tags, the markers around the function are inside the markers of the call.
         closers.insert(0, fmt.function.close)
@@ -85,7 +85,7 @@ def _are_known(tables: MarkerTables, closers: Sequence[str], openers: Sequence[s
     behind = all(unambiguous(text, tables.after_call) for text in [*ending, opening[0]])
     # After the last opener, another opener could replace the name.
     last = opening[-1] == begun.prefix or not any(map(IN_HEAD.match, tables.call_starts.firsts))
-    goes_on = any(map(BEHIND_CALL.match, [*ending, *opening]))
+    goes_on = any(map(AFTER_CALL.match, [*ending, *opening]))
     return (
         behind
         and last

@@ -31,7 +31,7 @@ from .format import CallIdPosition, ToolFormat, WireFormat
 from .spellings import leading, trailing
 from .tag_markers import TaggedMarkers, tagged_markers
 
-__all__ = ["UsualArguments", "UsualTags", "usual_tags"]
+__all__ = ["FastArguments", "FastTags", "fast_tags"]
 
 NAME = re.compile(LETTER)
 # Strings may contain markers, so only values of these characters are read in one step.
@@ -42,12 +42,12 @@ LINE_END = r"(?:\n|(?=[^\n\r]))"
 """An optional line end. The next character must be known to decide."""
 
 
-class UsualArguments:
+class FastArguments:
     """The fast patterns of arguments in tags.
 
     Args:
         key: the marker before an argument's name.
-        behind_key: the markers between the argument's name and its value.
+        after_key: the markers between the argument's name and its value.
         line: True if a line end follows the last marker.
         ends: the end marker of a value, with its leading whitespace.
         suffix: the whitespace after the end marker.
@@ -63,10 +63,10 @@ class UsualArguments:
     __slots__ = ("end", "key", "scalar")
 
     def __init__(
-        self, key: str, behind_key: Sequence[str], line: bool, ends: str, suffix: str, closer: str
+        self, key: str, after_key: Sequence[str], line: bool, ends: str, suffix: str, closer: str
     ) -> None:
         # The first marker directly follows the name, so the first space is removed.
-        *inner, last = [part for text in behind_key for part in (SPACE, Text(text))][1:]
+        *inner, last = [part for text in after_key for part in (SPACE, Text(text))][1:]
         first, behind = [SPACE, Text(key)], whole([*inner, last]) + LINE_END * line
         # With an optional line end, the complete text waits for the next character.
         begun = [*first, WORD, *inner, last if line else Text(last[:-1])]
@@ -93,7 +93,7 @@ class UsualArguments:
         self.scalar = FastPattern(f"({SCALAR}){end}", so_far([SCALAR, *parts]))
 
 
-class UsualTags:
+class FastTags:
     """The fast patterns of a call in tags.
 
     Args:
@@ -118,7 +118,7 @@ class UsualTags:
         markers: TaggedMarkers,
         behind: Sequence[str],
         key: str,
-        arguments: UsualArguments | None,
+        arguments: FastArguments | None,
     ) -> None:
         self.markers = markers
         # Whitespace is optional after each marker.
@@ -132,7 +132,7 @@ class UsualTags:
 
 
 @lru_cache(maxsize=256)
-def usual_tags(fmt: WireFormat) -> UsualTags | None:
+def fast_tags(fmt: WireFormat) -> FastTags | None:
     """Return the fast patterns of calls in tags, None if the format has no fast path.
 
     They are made once.
@@ -154,14 +154,14 @@ def usual_tags(fmt: WireFormat) -> UsualTags | None:
     if not plain or tagged is not bool(key) or (key and not unambiguous(key, m.in_arguments)):
         return None
     behind = [suffix, *m.arguments_start.literals]
-    return UsualTags(m, behind, key, _usual_arguments(fmt, m, key) if tagged else None)
+    return FastTags(m, behind, key, _fast_arguments(fmt, m, key) if tagged else None)
 
 
-def _usual_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> UsualArguments | None:
+def _fast_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> FastArguments | None:
     """Return the fast patterns of arguments in tags, None if the format has no fast path."""
     arguments, ends = fmt.arguments, fmt.arguments.value_suffix
     name_suffix, value_prefix = arguments.name_suffix.strip(), arguments.value_prefix.strip()
-    behind_key = [text for text in (name_suffix, value_prefix) if text]
+    after_key = [text for text in (name_suffix, value_prefix) if text]
     behind = arguments.value_prefix if value_prefix else arguments.name_suffix
     space = trailing(behind) + ("" if value_prefix else arguments.value_prefix)
     # Types, escapes and nested elements change how a value is read.
@@ -173,12 +173,12 @@ def _usual_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> UsualArgume
         return None
     core = ends.strip()
     # Other whitespace could be part of the value.
-    if not behind_key or space not in ("", "\n") or leading(ends) not in ("", "\n") or not core:
+    if not after_key or space not in ("", "\n") or leading(ends) not in ("", "\n") or not core:
         return None
     # A marker must not begin inside a name or a value.
     in_name = any(map(NAME.match, m.key_end.firsts))
     in_value = any(map(IN_SCALAR.match, m.usual.ends.firsts))
-    told = unambiguous(behind_key[0], m.key_end) and unambiguous(key, m.behind_value)
+    told = unambiguous(after_key[0], m.key_end) and unambiguous(key, m.after_value)
     if in_name or in_value or not told:
         return None
     own = [text for text in (fmt.function.close, fmt.tools.per_call_end) if text.strip()]
@@ -186,11 +186,11 @@ def _usual_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> UsualArgume
     closer = own[0].strip() if own and not m.arguments_end.literals else ""
     # An ambiguous closer would need more text to decide.
     if not all(
-        unambiguous(closer, markers) for markers in (m.closers, m.in_arguments, m.behind_value)
+        unambiguous(closer, markers) for markers in (m.closers, m.in_arguments, m.after_value)
     ):
         closer = ""
     spelled = leading(ends) + core
-    return UsualArguments(key, behind_key, bool(space), spelled, trailing(ends), closer)
+    return FastArguments(key, after_key, bool(space), spelled, trailing(ends), closer)
 
 
 def _in_words(escapes: Escapes) -> bool:

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 from deltaparse.partial import Markers, compact_json, marker_set
 
-from .call_fields import IN_CONSTRAINED, KNOWN_FIELDS, SAYS_NOTHING, own_fields, own_keys
+from .call_fields import IN_CONSTRAINED, KNOWN_FIELDS, MEANINGLESS_VALUES, own_fields, own_keys
 from .channel_markers import ChannelMarkers
 from .derived import DerivedFormat
-from .fast_json_patterns import usual_head
-from .fast_tag_patterns import UsualTags, usual_tags
+from .fast_json_patterns import fast_head
+from .fast_tag_patterns import FastTags, fast_tags
 from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .json_calls import in_json
 from .next_call import next_call
@@ -94,7 +94,7 @@ class MarkerTables:
         in_content_end: end markers of content in markers.
         in_reasoning: end markers of reasoning.
         in_reasoning_only: the same if calls inside reasoning are part of it.
-        behind_draft: the same after a call inside reasoning, before other calls of its section.
+        after_draft: the same after a call inside reasoning, before other calls of its section.
         at_start: the headers. Models may repeat them at the start of the turn.
         at_edge: markers after another marker and whitespace.
         after_call: markers after a call, including the end of its section.
@@ -108,10 +108,10 @@ class MarkerTables:
         call_starts: start markers of calls.
         call_openers: the markers in `call_starts` with an effect on the following text.
         separators: separators between two calls without markers.
-        says_nothing: the JSON values of meaningless members, by their keys.
+        meaningless_values: the JSON values of meaningless members, by their keys.
         bracketed: markers with a bracket as first character.
         longest: the length of the longest marker, in characters.
-        closes_behind: True if a closing marker follows arguments whose end is visible without it.
+        needs_closer: True if a closing marker follows arguments whose end is visible without it.
         content_space: the template's whitespace before a turn's content.
         at_line_start: markers of calls and content made of words, with a line break before them in
             the format. In the middle of a line they are text.
@@ -119,7 +119,7 @@ class MarkerTables:
         stray_ends: ends of reasoning, found inside content. They are text, with an issue.
         stray_closers: closers of calls recognized without an opener.
         role_in_text: the role of each marker in text, and after a section without a call.
-        role_behind_call: the same after a call. There a fence ends a code block, and no closer is
+        role_after_call: the same after a call. There a fence ends a code block, and no closer is
             stray.
         other_roles: the headers of other roles after the end of the turn.
         opens_reasoning: True if the turn begins with reasoning without a start marker.
@@ -135,34 +135,34 @@ class MarkerTables:
         fields: the meanings of the keys of a JSON call.
         own_keys: the format's own keys for some of the fields.
         overrun: the proof of an unclosed string in a call, None if the format has no proof.
-        usual_head: the patterns for the beginning of a JSON call, None if the format has no fast
+        fast_head: the patterns for the beginning of a JSON call, None if the format has no fast
             path.
         also: True if calls have a second form (`other_form`).
     """
 
     __slots__ = (
         "_by_literal",
-        "_usual_tags",
+        "_fast_tags",
         "after_bad_call",
         "after_call",
+        "after_draft",
         "after_end",
         "after_stray",
         "also",
         "at_edge",
         "at_line_start",
         "at_start",
-        "behind_draft",
         "bracketed",
         "call_openers",
         "call_starts",
         "calls",
         "channels",
-        "closes_behind",
         "constrained",
         "content_opened",
         "content_space",
         "derived",
         "exact",
+        "fast_head",
         "fields",
         "fmt",
         "id_before_call",
@@ -174,6 +174,8 @@ class MarkerTables:
         "in_reasoning_only",
         "like_text",
         "longest",
+        "meaningless_values",
+        "needs_closer",
         "opens_reasoning",
         "other_roles",
         "overrun",
@@ -181,9 +183,8 @@ class MarkerTables:
         "reads_separators",
         "reasoning_ends",
         "reasoning_start",
-        "role_behind_call",
+        "role_after_call",
         "role_in_text",
-        "says_nothing",
         "separators",
         "stray_closers",
         "stray_ends",
@@ -192,7 +193,6 @@ class MarkerTables:
         "unmarked",
         "unmarked_call",
         "unproven",
-        "usual_head",
     )
 
     def __init__(
@@ -264,7 +264,7 @@ class MarkerTables:
         self.in_content_end = as_markers(text + (content_end or content_start))
         # If the next section ends reasoning, reasoning has no end marker of its own.
         only = turn_end + (content_start + begins if derived.next_ends_reasoning else end)
-        self.in_reasoning, self.in_reasoning_only, self.behind_draft = map(
+        self.in_reasoning, self.in_reasoning_only, self.after_draft = map(
             as_markers, (only + begins, only, only + follows)
         )
         self.at_edge = as_markers(at_edge)
@@ -295,7 +295,7 @@ class MarkerTables:
         # A turn's end marker after the arguments is not a closer of its own.
         ends = stripped(self.derived.closers) - stripped(self.fmt.turn.ends)
         closes = bool(ends) or self.derived.closes_by_name
-        self.closes_behind = closes and tools.format is not ToolFormat.TAG_WITH_TAGGED
+        self.needs_closer = closes and tools.format is not ToolFormat.TAG_WITH_TAGGED
         # In tags, the markers around the name identify it. Elsewhere only the structure does.
         self.structural_only = self.unproven and not self.derived.is_tagged
         self.unmarked_call = PYTHON_CALL if pythonic else json_call
@@ -316,13 +316,13 @@ class MarkerTables:
         self.fields = own if exact else KNOWN_FIELDS | own
         self.own_keys = IN_CONSTRAINED if constrained else own_keys(tools)
         constants = zip(tools.constants[::2], tools.constants[1::2], strict=False)
-        self.says_nothing = SAYS_NOTHING | {
+        self.meaningless_values = MEANINGLESS_VALUES | {
             # Models may write null for a constant.
             key: {compact_json(value), "null"}
             for key, value in constants
         }
         self.overrun = next_call(self.fmt)
-        self.usual_head = None
+        self.fast_head = None
         # The fast path emits a call at its name, so the name must be first and sufficient.
         in_order = not (self.unproven or tools.name_is_key or self.id_before_call)
         if in_order and self.fmt.tools.format is ToolFormat.JSON_NATIVE:
@@ -330,22 +330,22 @@ class MarkerTables:
             # characters.
             firsts = self.overrun.markers.firsts if self.overrun else ""
             keys = self.fmt.tools.name_field, self.fmt.tools.arguments_field
-            self.usual_head = usual_head(*keys, firsts)
+            self.fast_head = fast_head(*keys, firsts)
         # A list distinguishes "not compiled yet" from None.
-        self._usual_tags: list[UsualTags | None] = []
+        self._fast_tags: list[FastTags | None] = []
         self.also = self.fmt.tools.also is not ToolFormat.NONE
 
     # Patterns are compiled on first use, because most turns have no calls.
 
     @property
-    def usual_tags(self) -> UsualTags | None:
+    def fast_tags(self) -> FastTags | None:
         """Return the fast patterns for a call in tags, None if the format has no fast path."""
-        if not self._usual_tags:
+        if not self._fast_tags:
             # The fast path emits the name at once, so a name without proof or before its id is
             # excluded.
             told = self.fmt.derived.is_tagged and not (self.unproven or self.id_before_call)
-            self._usual_tags.append(usual_tags(self.fmt) if told else None)
-        return self._usual_tags[0]
+            self._fast_tags.append(fast_tags(self.fmt) if told else None)
+        return self._fast_tags[0]
 
     def other_form(self) -> MarkerTables:
         """Return the tables of calls in their second form, or these tables if it does not exist."""
@@ -382,7 +382,7 @@ class MarkerTables:
         self.at_line_start = _at_line_start(text for text, role in roles.items() if role in begin)
         # A fence opens and closes code blocks, so its role depends on the place.
         fences = [literal for literal, role in roles.items() if role is Role.FENCE]
-        self.role_behind_call = roles | dict.fromkeys(fences, Role.TOOL_END)
+        self.role_after_call = roles | dict.fromkeys(fences, Role.TOOL_END)
         self.role_in_text = (
             roles
             | dict.fromkeys(fences, Role.TOOL_START)
@@ -398,11 +398,11 @@ class MarkerTables:
 
     def ends_calls(self, marker: str) -> bool:
         """Return whether this marker, after a call, ends calls."""
-        return self.role_behind_call.get(marker) is Role.TOOL_END
+        return self.role_after_call.get(marker) is Role.TOOL_END
 
     def begins_calls(self, marker: str) -> bool:
         """Return whether this marker, after a call, begins another call."""
-        return self.role_behind_call.get(marker) is Role.TOOL_START
+        return self.role_after_call.get(marker) is Role.TOOL_START
 
     def trailing(self, marker: str) -> str:
         """Return the template's whitespace after a marker."""

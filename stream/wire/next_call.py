@@ -33,7 +33,7 @@ HEADER = r"[^\"'{}]{0,512}?"
 BEFORE_QUOTE = r"[\w\s:,.+\[\]{}-]{0,128}?"
 """The text before the first quote of an object, with or without quotes around its keys."""
 
-NOT_BEHIND_STRING = r"[^\s,:}\]]"
+NOT_AFTER_STRING = r"[^\s,:}\]]"
 
 
 @lru_cache(maxsize=256)
@@ -67,7 +67,7 @@ def next_call(fmt: WireFormat) -> UnclosedString | None:
 
     def beyond(quote: str) -> str:
         """Return a pattern up to the end quote of the string and an impossible next character."""
-        return begins + before + BEFORE_QUOTE + re.escape(quote) + NOT_BEHIND_STRING
+        return begins + before + BEFORE_QUOTE + re.escape(quote) + NOT_AFTER_STRING
 
     if derived.has_channels:
         before = HEADER + re.escape(channels.message.strip()) + GAP + r"\{"

@@ -15,7 +15,7 @@ from typing import ClassVar
 from deltaparse.partial import Markers, marker_set
 
 from .format import ContentMode, ToolFormat, WireFormat
-from .spellings import behind_tag, has_word, leading, preceded, tag_starts, trailing, word_core
+from .spellings import after_tag, has_word, leading, preceded, tag_starts, trailing, word_core
 
 __all__ = [
     "FENCES",
@@ -198,7 +198,7 @@ def content_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerS
 def other_start(fmt: WireFormat) -> list[MarkerSpelling]:
     """Return the tag that begins reasoning with one word, and other sections with other words."""
     start = fmt.reasoning.start.strip()
-    word = behind_tag(start)
+    word = after_tag(start)
     # The word must be separable from its tag. In channels, the header has this role.
     if not WORD.fullmatch(word) or fmt.derived.has_channels:
         return []

@@ -17,7 +17,7 @@ __all__ = [
     "GAP",
     "MOST_GAP",
     "MOST_SPACE",
-    "behind_tag",
+    "after_tag",
     "has_word",
     "is_fence",
     "is_prose",
@@ -141,10 +141,10 @@ def tag_starts(header: str) -> list[int]:
     return [tag.start() for tag in TAG.finditer(header)]
 
 
-def behind_tag(marker: str) -> str:
+def after_tag(marker: str) -> str:
     """Return the text after the tag at the start of a marker, "" if it is only punctuation.
 
-    >>> behind_tag("<|tool_call>call:"), behind_tag("<tool_call>")
+    >>> after_tag("<|tool_call>call:"), after_tag("<tool_call>")
     ('call:', '')
     """
     core = marker.strip()

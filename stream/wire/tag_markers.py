@@ -11,7 +11,7 @@ from deltaparse.partial import Markers, marker_set
 from .element_heads import element_head
 from .escapes import escapes_of
 from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
-from .spellings import behind_tag, has_word, leading, preceded, stripped, without_attribute
+from .spellings import after_tag, has_word, leading, preceded, stripped, without_attribute
 
 __all__ = ["TaggedMarkers", "ValueMarkers", "tagged_markers"]
 
@@ -81,7 +81,7 @@ class TaggedMarkers:
         key_suffix: the text after the argument's name in the end marker of a value, if the marker
             repeats the name. Otherwise None.
         separator: the markers between arguments.
-        behind_value: markers after the end marker of a value. They prove it. Empty if calls have no
+        after_value: markers after the end marker of a value. They prove it. Empty if calls have no
             end marker. Then the end marker proves itself.
         closers: proofs of the end of a call: end markers of the function, the call, or all calls.
             If neither function nor call has one, the next call too.
@@ -95,7 +95,7 @@ class TaggedMarkers:
         element_ends: the markers that may replace a value after an argument's name, if elements
             nest: the next element, or the end of the value.
         type_end: end markers of the written type of a value.
-        behind_type: `type_end` and the signs of a missing type.
+        after_type: `type_end` and the signs of a missing type.
         type_first: True if the type precedes the argument's name.
         escape_start: the markers before an escaped string.
         escape_end: the markers after an escaped string.
@@ -109,13 +109,13 @@ class TaggedMarkers:
 
     __slots__ = (
         "after_name",
+        "after_type",
+        "after_value",
         "argument_head",
         "arguments_end",
         "arguments_start",
         "as_arguments",
         "before_json",
-        "behind_type",
-        "behind_value",
         "close",
         "close_suffix",
         "closers",
@@ -199,7 +199,7 @@ class TaggedMarkers:
         self._mark_name(fmt, suffix)
         # These markers follow the name directly, so they need no whitespace before them.
         beside = suffix | (id_start | id_end if between else set())
-        around_name = map(_behind_name, (outer | around) - beside)
+        around_name = map(_after_name, (outer | around) - beside)
         self.name_ends = marker_set(
             beside.union({'" '} if self.function_head else (), *around_name)
         )
@@ -220,7 +220,7 @@ class TaggedMarkers:
         self.key = marker_set(key)
         self.next_argument = marker_set(key | between_arguments)
         # If calls have no end, any text may follow them, so it does not prove the end marker.
-        self.behind_value = marker_set(following if ends | by_name else set())
+        self.after_value = marker_set(following if ends | by_name else set())
         # Only nested elements have elements in place of a value.
         self.element_ends = marker_set(key | {closing} if arguments.item else set())
         self.turn_ends, self.end_all = turn_ends, marker_set(ends | turn_ends)
@@ -236,7 +236,7 @@ class TaggedMarkers:
     def _mark_name(self, fmt: WireFormat, suffix: set[str]) -> None:
         """Set the markers around a function's name."""
         function = fmt.function
-        self.next_in_block = marker_set(stripped([behind_tag(fmt.tools.per_call_start)]))
+        self.next_in_block = marker_set(stripped([after_tag(fmt.tools.per_call_start)]))
         self.name_prefix = marker_set(stripped([function.name_prefix]))
         self.after_name = marker_set(suffix)
         self.function_head = element_head(function.name_prefix, function.name_suffix)
@@ -300,7 +300,7 @@ class TaggedMarkers:
         self.usual = ended(arguments.value_suffix)
         types = set(self.type_end.literals)
         # Without a written type, the set must be empty.
-        self.behind_type = marker_set(types and types | following | {self.usual.suffix})
+        self.after_type = marker_set(types and types | following | {self.usual.suffix})
         self.ways = {
             (way.name_prefix.strip(), way.name_suffix.strip()): ended(way.value_suffix, way.types)
             for way in arguments.ways[1:]
@@ -354,7 +354,7 @@ def _closing(suffix: str, *, repeats_key: bool) -> str:
     return core or "\n" * ("\n" in suffix)
 
 
-def _behind_name(core: str) -> set[str]:
+def _after_name(core: str) -> set[str]:
     """Return the spellings of a marker after a name.
 
     A marker like `-` could be part of a name, so it counts only after whitespace.

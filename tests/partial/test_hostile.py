@@ -27,7 +27,7 @@ from deltaparse.partial import (
     reversed_partial_pattern,
     until,
 )
-from deltaparse.partial.patterns.check import MAX_BEHIND
+from deltaparse.partial.patterns.check import MAX_LOOKBEHIND
 from deltaparse.partial.patterns.parse import MAX_NESTING
 
 from ..stream.work import counted, is_linear, peak
@@ -222,7 +222,7 @@ def test_pattern_search_is_linear_and_lossless(work, name):
         *(unit * SIZE for unit in ("(", "[", "(?:", "[a-", r"\N{", "(?P<a>", r"\1")),
         "(?#" + "x" * SIZE,
         "(?:" * (MAX_NESTING + 1) + "a" + ")" * (MAX_NESTING + 1),
-        f"(?<=a{{{MAX_BEHIND + 1}}})b",
+        f"(?<=a{{{MAX_LOOKBEHIND + 1}}})b",
     ],
     ids=lambda pattern: pattern[:6],
 )

@@ -370,9 +370,9 @@ def test_text_after_the_prompt_is_not_clipped():
 def test_previous_character_survives_empty_text():
     src = Window("a")
     src.pos = 1
-    src.move_behind("")
+    src.move_after("")
     assert src.previous == "a"
-    src.move_behind("bc")
+    src.move_after("bc")
     assert (src.previous, src.offset) == ("c", 3)
 
 

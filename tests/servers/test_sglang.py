@@ -19,7 +19,7 @@ from deltaparse.servers import (
     sglang_reasoning_detector,
 )
 from deltaparse.servers.sglang import StreamingParseResult, ToolCallItem
-from deltaparse.stream.request import behind_reasoning
+from deltaparse.stream.request import after_reasoning
 
 from ..strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, UNMARKED, chunkings
 from ..strategies.wire_json_and_tags import TOOLS, any_text
@@ -78,7 +78,7 @@ def test_signatures_equal_those_of_sglang(method):
 @given(case=any_text, data=st.data(), tools=st.sampled_from([None, [], TOOLS]), start=st.booleans())
 def test_result_equals_the_parser_for_all_chunkings(case, data, tools, start):
     fmt, text = case
-    used, prompt = (fmt, "") if start else behind_reasoning(fmt)
+    used, prompt = (fmt, "") if start else after_reasoning(fmt)
     engine = StreamParser(used, tools=tools, prompt=prompt, reasoning="inline")
     engine.feed(text)
     engine.finish()

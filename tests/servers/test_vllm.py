@@ -24,7 +24,7 @@ from deltaparse.servers import (
     vllm_reasoning_parser,
     vllm_tool_parser,
 )
-from deltaparse.stream.request import behind_reasoning
+from deltaparse.stream.request import after_reasoning
 
 from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, OTHER, TAGS, UNMARKED, chunkings
 from ..strategies.wire_json_and_tags import TOOLS, any_text, written
@@ -70,7 +70,7 @@ def test_signatures_equal_those_of_vllm(method):
 def test_result_equals_the_parser_for_all_chunkings(case, data, tools, start):
     fmt, text = case
     asked = request(tools=tools)
-    used, prompt = (fmt, "") if start else behind_reasoning(fmt)
+    used, prompt = (fmt, "") if start else after_reasoning(fmt)
     engine = StreamParser(used, tools=tools, prompt=prompt, reasoning="inline")
     engine.feed(text)
     engine.finish()

@@ -160,7 +160,7 @@ def test_where_returns_the_active_sub_parsers():
     assert parser.where() == "assistant_turn"  # before any text
     parser.feed('<call>{"name": "f", "arguments": {"a')
     assert parser.where().endswith(
-        "json_calls > call_object > usual_head > json_arguments > repaired_json > json_value"
+        "json_calls > call_object > fast_head > json_arguments > repaired_json > json_value"
     )
     assert "json_value" in repr(parser)
     parser.finish("length")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Policies, StreamParser, Tools, UsageError, get_format, parse
-from deltaparse.stream.request import behind_reasoning, check_response_schema, request_for
+from deltaparse.stream.request import after_reasoning, check_response_schema, request_for
 from deltaparse.stream.wire.marker_tables import marker_tables
 
 from ..strategies.wire_by_hand import CALL, TAGS, UNMARKED
@@ -183,7 +183,7 @@ def test_mutated_tool_choice_is_read_again():
     ids=["header", "no header", "delimiter", "white space", "none", "channels", "both"],
 )
 def test_format_after_reasoning_reads_all_as_content(fmt, same):
-    made, prompt = behind_reasoning(fmt)
+    made, prompt = after_reasoning(fmt)
     assert (made == fmt) is same
     assert (prompt == "") is (fmt.derived.has_channels or not made.derived.has_reasoning)
     assert made.reasoning == fmt.reasoning or not fmt.reasoning.start.strip()

@@ -51,7 +51,7 @@ def main() -> int:
         fmt = get_format(name)
         for strict in (False, True):
             for text in filter(None, (wire.one, wire.two)):
-                found = passes(fmt, behind_reasoning(fmt, text), strict=strict)
+                found = passes(fmt, after_reasoning(fmt, text), strict=strict)
                 if found == "refused" and name in REFUSES:
                     found = "refused for a reason"
                 counts[found] += 1
@@ -61,7 +61,7 @@ def main() -> int:
     return min(counts["refused"], 1)
 
 
-def behind_reasoning(fmt: WireFormat, text: str) -> str:
+def after_reasoning(fmt: WireFormat, text: str) -> str:
     """Return the calls without the reasoning before them, which servers do not constrain."""
     end = fmt.reasoning.end.strip()
     return text.rpartition(end)[2].lstrip() if end else text

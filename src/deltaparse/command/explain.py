@@ -47,7 +47,7 @@ NAME_WIDTH = 48
 PROVED = f"{'calls':<8}{'reason.':<8}{'content':<8}"
 """Headings of the columns for verified parts."""
 
-SHOWN_BESIDE = 60
+SHOWN_NEXT_TO = 60
 NOT_RENDERED = "the template does not render tool calls: "
 NOTHING_RENDERED = "hand-written format, not derived from a template"
 NO_REASONING_SHOWN = "the template never renders reasoning; the markers are from prompts"
@@ -211,9 +211,9 @@ def table(rows: Iterable[tuple[str, dp.WireFormat | str]]) -> Iterator[str]:
 
 def _cut(text: str, end: int) -> str:
     """Return the characters next to a difference: the last ones for -1, the first ones for 1."""
-    if len(text) <= SHOWN_BESIDE:
+    if len(text) <= SHOWN_NEXT_TO:
         return repr(text)
-    return f"...{text[-SHOWN_BESIDE:]!r}" if end < 0 else f"{text[:SHOWN_BESIDE]!r}..."
+    return f"...{text[-SHOWN_NEXT_TO:]!r}" if end < 0 else f"{text[:SHOWN_NEXT_TO]!r}..."
 
 
 def _group(name: str, group: Any) -> Iterator[str]:

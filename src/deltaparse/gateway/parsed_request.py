@@ -97,7 +97,7 @@ class ParsedRequest:
     def resumed(self, generation: Generation, output: str, made: int) -> Generation | None:
         """Return the generation request for the rest of an output.
 
-        The constraint is unchanged. `constraint_behind` returns the one for the rest of the turn.
+        The constraint is unchanged. `constraint_after` returns the one for the rest of the turn.
 
         Args:
             generation: the first generation request.
@@ -128,7 +128,7 @@ class ParsedRequest:
         # The prompt contains the messages.
         return found | {"request": replace(self.request, messages=[])}
 
-    def constraint_behind(self, prompt: str) -> Constraint | None:
+    def constraint_after(self, prompt: str) -> Constraint | None:
         """Return the constraint for the output after a prompt.
 
         Raises:
@@ -248,6 +248,6 @@ def asked(
     member = made.constraining_member
     if member is not None:
         at(member)
-        made = replace(made, constraint=made.constraint_behind(made.prompt))
+        made = replace(made, constraint=made.constraint_after(made.prompt))
     made.parser(collect=False)  # reports errors before the response begins
     return made

@@ -21,7 +21,7 @@ from deltaparse.version import __version__
 
 from .blocks import BEGINNING, Done, Place
 from .parquet_files import write_results
-from .paths import Source, file_system, is_parquet, is_remote, open_binary, told_paths
+from .paths import Source, file_system, is_parquet, is_remote, open_binary, reported_paths
 from .replayer import Replayer
 from .tally import Tally
 
@@ -113,7 +113,7 @@ class _Here(Results):
         self._part, self._state_at = Path(f"{target}.part"), Path(f"{target}.part.json")
         size = 0
         # An unreadable state must raise an error, because a restart would overwrite the results.
-        with told_paths(target), suppress(FileNotFoundError, *NO_STATE):
+        with reported_paths(target), suppress(FileNotFoundError, *NO_STATE):
             state = json.loads(self._state_at.read_bytes())
             if state["asked"] == question and self._part.stat().st_size >= state["written"]:
                 self._resume(state)
@@ -159,7 +159,7 @@ class _Elsewhere(Results):
         self._folder, self._state_at = f"{name}.part", f"{name}.part.json"
         self._held: list[bytes] = []
         self._size = self._files = 0
-        with told_paths(target):
+        with reported_paths(target):
             if not self._found():
                 self._forget()
                 self._system.makedirs(self._folder, exist_ok=True)
@@ -198,11 +198,11 @@ class _Elsewhere(Results):
         self._held.append(done.lines)
         self._size += len(done.lines)
         if self._size >= SEGMENT:
-            with told_paths(self._target):
+            with reported_paths(self._target):
                 self._flush()
 
     def finish(self) -> None:
-        with told_paths(self._target):
+        with reported_paths(self._target):
             self._flush()
             with self._system.open(self._name, "wb") as out:
                 if is_parquet(self._target):

@@ -18,7 +18,7 @@ __all__ = [
     "is_parquet",
     "is_remote",
     "open_binary",
-    "told_paths",
+    "reported_paths",
 ]
 
 PARQUET = (".parquet", ".pq")
@@ -52,7 +52,7 @@ def open_binary(path: str, mode: str = "rb") -> BinaryIO:
     Raises:
         UsageError: the file cannot be opened, or fsspec is not installed.
     """
-    with told_paths(path):
+    with reported_paths(path):
         if is_remote(path):
             return cast(BinaryIO, _fsspec().open(path, mode).open())
         return cast(BinaryIO, Path(path).open(mode))
@@ -64,7 +64,7 @@ def file_system(path: str) -> tuple[Any, str]:
     Raises:
         UsageError: the file system is unknown, or fsspec is not installed.
     """
-    with told_paths(path):
+    with reported_paths(path):
         system, inner = _fsspec().core.url_to_fs(path)
         return system, inner
 
@@ -84,7 +84,7 @@ def found_sources(paths: str | Sequence[str], target: object = None) -> list[Sou
     results = _name(target) if isinstance(target, str) else None
     found: dict[str, Source] = {}
     for path in [paths] if isinstance(paths, str) else paths:
-        with told_paths(path):
+        with reported_paths(path):
             some = _remote_sources(path) if is_remote(path) else _local_sources(path)
             own = [one for one in some if _is_of(_name(one.path), results)]
         if own and own == some:
@@ -161,7 +161,7 @@ def _is_log(name: str) -> bool:
 
 
 @contextmanager
-def told_paths(path: str) -> Iterator[None]:
+def reported_paths(path: str) -> Iterator[None]:
     """Convert errors in the block to a `UsageError` with this path."""
     try:
         yield

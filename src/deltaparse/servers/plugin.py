@@ -18,7 +18,7 @@ from deltaparse.stream import (
     random_call_id,
 )
 from deltaparse.stream.message.ids import check_id_factory
-from deltaparse.stream.request import behind_reasoning, check_policies
+from deltaparse.stream.request import after_reasoning, check_policies
 
 from .special_tokens import StrayTokens
 
@@ -70,7 +70,7 @@ class Options:
 
     def parser(self, fmt: WireFormat, *, whole: bool, **request: Any) -> StreamParser:
         """Return a parser for one response. `request` has further arguments for `StreamParser`."""
-        fmt, prompt = _unopened(fmt) if whole else behind_reasoning(fmt)
+        fmt, prompt = _unopened(fmt) if whole else after_reasoning(fmt)
         return StreamParser(
             fmt, policies=self.policies, id_factory=self.id_factory, prompt=prompt, **request
         )

@@ -29,7 +29,7 @@ from deltaparse.stream.wire.section_markers import Role
 __all__ = ["ReasoningSplit"]
 
 
-def turn_behind_calls(fmt: WireFormat, prompt: str) -> str:
+def turn_after_calls(fmt: WireFormat, prompt: str) -> str:
     """Return the part of the turn in a prompt, to determine if reasoning is open.
 
     A turn continuing after a tool result without a header may contain new reasoning. In a prompt
@@ -93,7 +93,7 @@ class ReasoningSplit:
     ) -> None:
         if fmt.derived.has_channels:
             raise UsageError("reasoning in channels cannot be split off, use StreamParser")
-        tail = turn_behind_calls(fmt, prompt)
+        tail = turn_after_calls(fmt, prompt)
         self._source = Window(offset=-len(tail))
         self._reasoning: list[str] = []
         self._rest: list[str] = []

@@ -23,7 +23,7 @@ from deltaparse.stream import (
     WireFormat,
     get_format,
 )
-from deltaparse.stream.request import behind_reasoning
+from deltaparse.stream.request import after_reasoning
 from deltaparse.stream.wire.marker_tables import marker_tables
 from deltaparse.stream.wire.section_markers import Role
 
@@ -100,7 +100,7 @@ class WireToolParser(BaseToolParser):
 
     def parse_tool_string(self, tool_string: str) -> ParseResult:
         """Return the calls of a part that starts with a call, after any reasoning."""
-        return self._result(self._calls(tool_string, *behind_reasoning(self._read_as)))
+        return self._result(self._calls(tool_string, *after_reasoning(self._read_as)))
 
     def _parser(self, fmt: WireFormat, prompt: str) -> StreamParser:
         return StreamParser(fmt, tools=self._tools, prompt=prompt, policies=self._policies)

@@ -33,7 +33,7 @@ class Call:
     """The name, id and arguments of one call, in any order, emitted as early as possible.
 
     Attributes:
-        id_behind: True if the id was read after the arguments, and ended them.
+        id_after: True if the id was read after the arguments, and ended them.
         started: True if the arguments have started.
         whole: True if the arguments are a complete JSON object.
         closed: True if the reader of the call read its closer, or a part of the closer.
@@ -68,7 +68,7 @@ class Call:
         "fault",
         "fmt",
         "id",
-        "id_behind",
+        "id_after",
         "listed",
         "name",
         "not_emitted",
@@ -107,7 +107,7 @@ class Call:
         self._arguments_from: int | None = None
         self._arguments_span = (0, 0)
         self.id = ""
-        self.id_behind = False
+        self.id_after = False
         self.started = False
         self.whole = False
         self.closed = False
@@ -195,7 +195,7 @@ class Call:
         first, last = self._arguments_span
         start = first if first < last else self._arguments_from
         if self.sink.trail is not None and start is not None:
-            self.sink.trail.goes_back(start)
+            self.sink.trail.rewinds(start)
 
     @property
     def may_repair(self) -> bool:
@@ -217,7 +217,7 @@ class Call:
         """Note that the member `key` is repeated, although it has a meaning."""
         self.extra_members.append(f"{', ' * bool(self.extra_members)}{key} (again)")
 
-    def stands_under(self, key: str, field: Field) -> None:
+    def note_key(self, key: str, field: Field) -> None:
         """Note the key of a field, if the format has another key for it."""
         own = self._reading.tables.own_keys[field]
         if own and key not in own:
@@ -252,7 +252,7 @@ class Call:
         tools, reading = self.sink.tools, self._reading
         # Without a list of tools any name may be the name of a tool.
         known = tools is None or not self.name or self.name in tools
-        return not known and not reading.behind_code
+        return not known and not reading.after_code_marker
 
     def stray(self) -> None:
         """Report that the call is text, because its name is not the name of a tool."""
@@ -317,12 +317,12 @@ class Call:
 
     def _note_if_like_text(self) -> None:
         """Note this call if only its form distinguishes it from text."""
-        beside = self.sink.beside
+        surrounding = self.sink.surrounding
         # The code marker proves the call, whatever text is next to it.
-        if beside is not None and not self._reading.behind_code:
+        if surrounding is not None and not self._reading.after_code_marker:
             function = self.fmt.function
             head = f"{function.name_prefix}{self.written}{function.name_suffix}"
-            beside.call(exact=self.checkpoint.text().startswith(head))
+            surrounding.call(exact=self.checkpoint.text().startswith(head))
 
     def close(self) -> None:
         """Mark the arguments as a complete object, so that the call is complete."""
@@ -376,7 +376,7 @@ class Call:
             end = src.base + src.pos
             sink.end_call(complete=self.whole, end=end)
             # The closer may still follow, so a missing one is reported later by the sink.
-            closes = self.tables.closes_behind and not self._reading.behind_code
+            closes = self.tables.needs_closer and not self._reading.after_code_marker
             # An incomplete call has another issue, and not every format has a closer.
             if self.whole and closes and not self.closed:
                 sink.unclosed = self.name, end, self.closers

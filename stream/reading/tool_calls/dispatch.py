@@ -84,7 +84,7 @@ def tool_calls(
     several = several and not _may_be_text(reading)
     attempts = reading.sink.attempted
     if code and marker == code:
-        called = yield from coded_calls(replace(reading, behind_code=True), checkpoint)
+        called = yield from coded_calls(replace(reading, after_code_marker=True), checkpoint)
     # The opener must be a special token, but the tokenizer produced ordinary text.
     elif reading.needs_token and all(map(is_whole, strays)):
         called = False

@@ -9,7 +9,7 @@ from deltaparse.partial import Steps, Window, peek_marker
 from ...wire.element_heads import LONGEST_HEAD, ElementHead
 from .call import Call
 
-__all__ = ["attributes_before", "attributes_behind", "leave_out"]
+__all__ = ["attributes_after", "attributes_before", "leave_out"]
 
 Attributes = list[tuple[str, str]]
 
@@ -25,7 +25,7 @@ def attributes_before(src: Window, head: ElementHead | None) -> Steps[Attributes
     return (yield from _attributes(src, head, head.before, len(opened)))
 
 
-def attributes_behind(src: Window, head: ElementHead | None) -> Steps[Attributes | None]:
+def attributes_after(src: Window, head: ElementHead | None) -> Steps[Attributes | None]:
     """Read the end of a head after the name's quote, or return None if it has another form."""
     if head is None:
         return None

@@ -7,7 +7,7 @@ import re
 from deltaparse.partial import Steps, StringSink, Window, spelled
 
 from ...wire.argument_types import Kinds, argument_types
-from ...wire.fast_tag_patterns import UsualArguments
+from ...wire.fast_tag_patterns import FastArguments
 from ...wire.tag_markers import TaggedMarkers
 from .call import Call
 from .ending import CUT, WHOLE, Ending
@@ -15,14 +15,14 @@ from .nested_values import Argument, argument_value
 from .tagged_value import ValueEnd, read_to_suffix
 from .typed_value import Value, is_json
 
-__all__ = ["usual_argument"]
+__all__ = ["read_fast_argument"]
 
 
-def usual_argument(
+def read_fast_argument(
     src: Window,
     call: Call,
     m: TaggedMarkers,
-    usual: UsualArguments,
+    usual: FastArguments,
     key: re.Match[str],
     before: str,
     schema: object,
@@ -84,7 +84,7 @@ def _write(src: Window, call: Call, text: str, kinds: Kinds) -> None:
 
 
 def _string(
-    src: Window, call: Call, m: TaggedMarkers, usual: UsualArguments, opening: str
+    src: Window, call: Call, m: TaggedMarkers, usual: FastArguments, opening: str
 ) -> Steps[Ending]:
     """Read a string and its end, and write `opening` before it, which ends with a quote."""
     ends, emit = m.usual.ends, call.emit

@@ -48,7 +48,7 @@ from ..content import may_become, report_cut
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
-from .fast_next_call import usual_next
+from .fast_next_call import fast_next
 from .given_names import NONE, Given, given_name
 from .json_arguments import json_arguments, open_brackets
 from .named_function import is_arguments
@@ -111,7 +111,7 @@ def json_calls(reading: Reading, checkpoint: Checkpoint, *, several: bool = Fals
         return False
     called = yield from _call_object(reading, checkpoint, alone=not in_array, in_array=in_array)
     # Only heads that prove a call are read here. The loop below reads all others.
-    while called and several and not in_array and (again := (yield from usual_next(reading))):
+    while called and several and not in_array and (again := (yield from fast_next(reading))):
         called = yield from _call_object(reading, again)
         again.commit()
     if not called and in_array and (yield from _left_out(reading, checkpoint)):
@@ -254,7 +254,7 @@ def _call_object(
     if near and _whole_call(reading, call):
         return call.end()
     seen: set[str] = set()
-    ending = yield from _usual_head(reading, call, seen)
+    ending = yield from _fast_head(reading, call, seen)
     if seen:
         while ending is WHOLE and call.whole and src.pos == len(src.text) and not src.closed:
             yield  # wait for the brace, because most calls end directly after their arguments
@@ -282,12 +282,12 @@ def _whole_call(reading: Reading, call: Call) -> bool:
 
     The result equals that of the other readers, in the same order. See `fast_json_patterns.py`.
     """
-    src, head, overrun = reading.src, reading.tables.usual_head, call.overrun
+    src, head, overrun = reading.src, reading.tables.fast_head, call.overrun
     if head is None or _odd_names(reading):
         return False
     found = head.whole.match(src.text, src.pos)
     # A string in the arguments may lack its end, which only the slow reader can check.
-    if not found or (overrun is not None and overrun.may_stand(src.text, *found.span(2))):
+    if not found or (overrun is not None and overrun.may_occur(src.text, *found.span(2))):
         return False
     start = src.base + found.start(1) - 1
     # The position is that of the name's end, because the trail derives offsets from it.
@@ -309,14 +309,14 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     return True
 
 
-def _usual_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
+def _fast_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
     """Read the brace, the name and the arguments of a call in their usual order.
 
     `seen` takes the keys that were read. It stays empty if `_members` must read the complete
     object. See `fast_json_patterns.py`.
     """
     src, tables = reading.src, reading.tables
-    head, tools = tables.usual_head, tables.fmt.tools
+    head, tools = tables.fast_head, tables.fmt.tools
     if head is None or _odd_names(reading):
         return WHOLE
     while not (named := head.name.match(src.text, src.pos)):
@@ -457,10 +457,10 @@ def _member(
         if isinstance(name, JsonFault):
             return Ending.of(name)
         call.called(name, start)
-        call.stands_under(key, Field.NAME)
+        call.note_key(key, Field.NAME)
         return WHOLE
     if field is Field.FUNCTION and char == "{" and not nested:
-        call.stands_under(key, Field.FUNCTION)
+        call.note_key(key, Field.FUNCTION)
         src.pos += 1
         ending = yield from _members(reading, call, set(), nested=True)
         # The outer object is open too, so its brace is added.
@@ -471,7 +471,7 @@ def _member(
         return (yield from _id(reading, call, key, char, by_look=by_look))
     # Without a marker, only the usual types of values prove arguments.
     if field is Field.ARGUMENTS and not call.started and (char in '{"n' or not by_look):
-        call.stands_under(key, Field.ARGUMENTS)
+        call.note_key(key, Field.ARGUMENTS)
         if reading.tables.unproven and call.is_unknown_unmarked:
             return STRAY
         return (yield from json_arguments(src, call))
@@ -530,7 +530,7 @@ def _id(reading: Reading, call: Call, key: str, char: str, *, by_look: bool) -> 
 
 def _skipped(reading: Reading, call: Call, key: str) -> Steps[Ending]:
     """Read a value without a meaning, and keep it for a report unless templates write it."""
-    src, known = reading.src, reading.tables.says_nothing.get(key, ("null",))
+    src, known = reading.src, reading.tables.meaningless_values.get(key, ("null",))
     # The sink refers to the text, so an exception while reading does not lose it.
     value = call.sink.held = list[str]()
     scanner = yield from json_value(src, value.append, overrun=call.overrun)

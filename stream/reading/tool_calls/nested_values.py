@@ -42,10 +42,10 @@ from ...wire.escapes import Unescaped
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, ValueMarkers
 from .call import Call
-from .element_attributes import attributes_behind
+from .element_attributes import attributes_after
 from .ending import CUT, WHOLE, Ending
 from .given_names import NONE, Given, given_name, odd_names
-from .tagged_value import ValueEnd, followed, name_stands, space_behind, text_value
+from .tagged_value import ValueEnd, followed, name_follows, space_after, text_value
 
 __all__ = ["Argument", "argument_name", "argument_value", "odd_keys"]
 
@@ -225,7 +225,7 @@ def _key(
             # The name's quotation mark may be followed by attributes instead of the rest of the
             # marker.
             elif marker != "\n":
-                after = yield from attributes_behind(src, m.argument_head)
+                after = yield from attributes_after(src, m.argument_head)
             in_escape = after is None
         if not in_escape:
             return m.key_escapes.read(written), written, marker, after or ()
@@ -286,12 +286,12 @@ def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | En
     """
     # Whitespace of the marker before the type may itself be a marker after a value.
     yield from json_space(src)
-    limit = LONGEST_NAME + m.behind_type.longest
+    limit = LONGEST_NAME + m.after_type.longest
     while True:
         text = src.text[src.pos : src.pos + limit]
         # The limit bounds the buffer for a type without an end marker.
         full = len(text) == limit
-        start, end = m.behind_type.find(text, final=full)
+        start, end = m.after_type.find(text, final=full)
         if end > start or full:
             break
         if src.closed:
@@ -383,7 +383,7 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
         return False
     while True:
         text = src.text
-        start = space_behind(text, src.pos)
+        start = space_after(text, src.pos)
         stop = m.element_ends.match(text, start, final=src.closed)
         if stop > start:
             # An element starts like an argument.
@@ -392,7 +392,7 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
                 return "string" not in kinds or not (yield from _call_starts(src, m, start))
             # An empty object or list has only an end marker, which is also the end of an empty
             # string.
-            empty = yield from name_stands(src, stop - src.pos, end)
+            empty = yield from name_follows(src, stop - src.pos, end)
             return bool(empty) and all(kind in STRUCTURES for kind in kinds)
         if stop < 0:
             return False
@@ -420,7 +420,7 @@ def _elements(
             return CUT
         # Without the start of an element, only the end of the value may follow.
         if here not in m.key.literals:
-            if not (yield from name_stands(src, len(here), end)):
+            if not (yield from name_follows(src, len(here), end)):
                 return CUT
             src.pos += len(here) + len(end.name)
             # An empty value is an object, unless only a list is allowed.

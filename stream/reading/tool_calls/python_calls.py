@@ -24,7 +24,7 @@ from ..content import report_cut
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
-from .python_head import BETWEEN, cut_head, python_head, usual_call
+from .python_head import BETWEEN, cut_head, fast_call, python_head
 
 __all__ = ["python_call", "python_calls"]
 
@@ -67,7 +67,7 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_list: bool) ->
 
     Other text stays unread for the reader of the turn.
     """
-    src, usual, found = reading.src, usual_call(), None
+    src, usual, found = reading.src, fast_call(), None
     # One pattern reads nearly all heads in a list, because the other readers use a slower engine.
     while in_list and not (found := usual.match(src.text, src.pos)) and usual.may_follow(src):
         yield

@@ -25,7 +25,7 @@ from ...wire.spellings import GAP
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["BETWEEN", "cut_head", "python_head", "usual_call"]
+__all__ = ["BETWEEN", "cut_head", "fast_call", "python_head"]
 
 BETWEEN = rf"{GAP}(?:[,;]{GAP})?+"
 """Text between two calls."""
@@ -101,7 +101,7 @@ def python_head(
 
 
 @lru_cache(maxsize=1)
-def usual_call() -> FastPattern:
+def fast_call() -> FastPattern:
     """Return the pattern of the text between two calls in a list. Its group is the second name."""
     # Names start with ASCII here, so that the faster module `re` is sufficient.
     gap, name = r"[ \t\n\r]{0,16}+", r"[A-Za-z_][-.\w]{0,127}+"

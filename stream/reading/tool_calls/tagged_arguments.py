@@ -29,10 +29,10 @@ from ..reading import Reading
 from .call import Call
 from .element_attributes import attributes_before
 from .ending import CUT, WHOLE, End, Ending
-from .fast_argument import usual_argument
+from .fast_argument import read_fast_argument
 from .given_names import NONE, Given
 from .nested_values import Argument, argument_name, argument_value, odd_keys
-from .tagged_head import argument_stands, names_without_marker
+from .tagged_head import argument_follows, names_without_marker
 from .tagged_value import read_to_suffix
 
 __all__ = ["end_of_arguments", "tagged_arguments"]
@@ -44,7 +44,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     # Without a schema the types are unknown, and each value is typed by its form.
     schema = None if sink.tools is None else sink.tools.get(call.name)
     names = names_without_marker(reading, call.name, m)
-    tags, given = reading.tables.usual_tags, _given(call, schema, m)
+    tags, given = reading.tables.fast_tags, _given(call, schema, m)
     # Names without a fixed form need the general reader.
     usual = tags.arguments if tags is not None and not given else None
     call.started = True
@@ -62,7 +62,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
                 break
             yield
         if usual is not None and found:
-            ending = yield from usual_argument(src, call, m, usual, found, before, schema)
+            ending = yield from read_fast_argument(src, call, m, usual, found, before, schema)
             # Nothing is emitted after an error, but the end of the broken arguments must be found.
             if ending.kind is End.BROKEN:
                 argument = Argument(found[1], {}, False, m.usual)
@@ -112,7 +112,7 @@ def _next_argument(
         return "", attributes
     # Text between arguments is an error only if the end of the arguments is marked.
     if m.may_be_ended and not (yield from peek_marker(src, m.in_arguments)):
-        if not m.names_unmarked or not (yield from argument_stands(src, m, names)):
+        if not m.names_unmarked or not (yield from argument_follows(src, m, names)):
             yield from _junk(src, call, m)
     prefix = yield from _argument_here(src, m, schema)
     return None if prefix is None else (prefix, ())
@@ -189,7 +189,7 @@ def end_of_arguments(
     `closed` is True if the closer of the call was already read.
     """
     # An id after the arguments proves their end as well as a closer does.
-    if not closed and not call.id_behind and not (yield from _ends_here(reading, call, m)):
+    if not closed and not call.id_after and not (yield from _ends_here(reading, call, m)):
         return CUT
     call.emit("}")
     call.close()

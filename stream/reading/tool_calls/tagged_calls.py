@@ -31,12 +31,12 @@ from ..content import may_become, report_cut, report_cut_marker
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, not_another_call, settle
-from .fast_next_call import usual_next
+from .fast_next_call import fast_next
 from .json_arguments import json_arguments
 from .json_object_calls import beyond_separator
 from .tagged_arguments import end_of_arguments, tagged_arguments
 from .tagged_head import read_name, tagged_head
-from .tagged_value import space_behind
+from .tagged_value import space_after
 
 __all__ = ["more_in_section", "tagged_calls"]
 
@@ -54,7 +54,7 @@ def tagged_calls(
     """
     called = yield from _tagged_call(reading, checkpoint, prefixed=prefixed)
     # Only heads that prove a call are read here. The caller reads all others.
-    while called and several and (again := (yield from usual_next(reading))):
+    while called and several and (again := (yield from fast_next(reading))):
         called = yield from _tagged_call(reading, again, prefixed=True)
         again.commit()
     if called:
@@ -73,7 +73,7 @@ def _tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) ->
     Returns:
         True for a call. Otherwise no text was emitted.
     """
-    usual = reading.tables.usual_tags
+    usual = reading.tables.fast_tags
     # The patterns contain the markers, which saves a lookup for each call.
     m = tagged_markers(reading.fmt) if usual is None else usual.markers
     call = Call(reading, checkpoint)
@@ -151,7 +151,7 @@ def _another_call(reading: Reading, m: TaggedMarkers) -> Steps[int]:
     """
     src, after = reading.src, reading.tables.after_call
     while m.own_closers.literals:
-        space = space_behind(src.text, src.pos)
+        space = space_after(src.text, src.pos)
         end = m.own_closers.match(src.text, space, final=src.closed)
         if end > space:
             # The closer was found, so the call is not reported as unclosed.
@@ -240,5 +240,5 @@ def _id_after_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps
     if m.id_start.literals and not (yield from skip_if_here(src, m.id_start)):
         return
     call.id = (yield from read_name(src, (), m.id_ends)) or ""
-    call.id_behind = bool(call.id)
+    call.id_after = bool(call.id)
     yield from skip_if_here(src, m.id_end)

@@ -25,12 +25,12 @@ from ...wire.tag_markers import TaggedMarkers
 from ..content import may_become
 from ..reading import Reading
 from .call import Call
-from .element_attributes import attributes_before, attributes_behind, leave_out
+from .element_attributes import attributes_after, attributes_before, leave_out
 from .ending import CUT, WHOLE, Ending
 from .given_names import NONE, Given, given_name, odd_names
 
 __all__ = [
-    "argument_stands",
+    "argument_follows",
     "name_in",
     "names_without_marker",
     "read_name",
@@ -46,7 +46,7 @@ def tagged_head(
     reading: Reading, call: Call, m: TaggedMarkers, *, prefixed: bool
 ) -> Steps[Ending | None]:
     """Read up to the arguments. Return WHOLE for a call, CUT for a truncated call, else None."""
-    src, usual = reading.src, reading.tables.usual_tags
+    src, usual = reading.src, reading.tables.fast_tags
     # One pattern reads nearly all heads, because the steps below cost a search each.
     while usual is not None and (prefixed or not m.name_prefix.literals):
         if found := usual.head.match(src.text, src.pos):
@@ -138,7 +138,7 @@ def _name_suffix(src: Window, call: Call, m: TaggedMarkers) -> Steps[str]:
     if suffix:
         yield from consume_marker(src, suffix, space)
         return suffix
-    attributes = yield from attributes_behind(src, m.function_head)
+    attributes = yield from attributes_after(src, m.function_head)
     if attributes is None:
         return ""
     leave_out(call, attributes)
@@ -320,7 +320,7 @@ def _name_before_cut(reading: Reading, call: Call, m: TaggedMarkers) -> str:
     return ""
 
 
-def argument_stands(src: Window, m: TaggedMarkers, known: Collection[str]) -> Steps[bool]:
+def argument_follows(src: Window, m: TaggedMarkers, known: Collection[str]) -> Steps[bool]:
     """Return True if the name of an argument without a marker starts here, or may start here."""
     limit = LONGEST_NAME + m.key_end.longest
     while True:
@@ -358,4 +358,4 @@ def _arguments_start_here(src: Window, m: TaggedMarkers, known: Collection[str])
         head and (yield from peek_marker(src, head.open))
     ):
         return True
-    return m.names_unmarked and (yield from argument_stands(src, m, known))
+    return m.names_unmarked and (yield from argument_follows(src, m, known))

@@ -37,7 +37,7 @@ from .quoted_calls import QuotedCalls
 from .tagged_head import name_in
 from .typed_value import Value
 
-__all__ = ["ValueEnd", "followed", "name_stands", "read_to_suffix", "space_behind", "text_value"]
+__all__ = ["ValueEnd", "followed", "name_follows", "read_to_suffix", "space_after", "text_value"]
 
 SPACE = re.compile(GAP)
 INDENT = re.compile(rf"[ \t]{{0,{MOST_GAP}}}+")
@@ -200,7 +200,7 @@ def read_to_suffix(
         named: bool | None = False
         if core == suffix or (end.name and core.startswith(suffix)):
             length = gap + len(suffix)
-            named = yield from name_stands(src, length, end)
+            named = yield from name_follows(src, length, end)
             # The output ends inside of the repeated name.
             if named is None:
                 return _ended(call, quoted, CUT)
@@ -279,7 +279,7 @@ def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> St
     After a line end it must be in the next line, because earlier lines belong to the value.
     """
     space = INDENT if end.suffix == "\n" else SPACE
-    if (yield from followed(src, length, m.behind_value, space)):
+    if (yield from followed(src, length, m.after_value, space)):
         return True
     # The next argument may have other attributes before its name.
     if m.argument_head and (yield from followed(src, length, m.argument_head.open, space)):
@@ -288,7 +288,7 @@ def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> St
     if not m.names_unmarked or m.separator.literals:
         return False
     while True:
-        start = space_behind(src.text, src.pos + length, space)
+        start = space_after(src.text, src.pos + length, space)
         text = src.text[start : start + LONGEST_NAME + m.key_end.longest]
         # More whitespace than between two markers belongs to the value.
         read = "" if text[:1].isspace() else name_in(text, m.key_end, src.closed, end.names)
@@ -298,7 +298,7 @@ def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> St
         yield
 
 
-def name_stands(src: Window, length: int, end: ValueEnd) -> Steps[bool | None]:
+def name_follows(src: Window, length: int, end: ValueEnd) -> Steps[bool | None]:
     """Return True if the name that ends the value is `length` characters ahead.
 
     Returns None if the input ends inside of the name.
@@ -350,7 +350,7 @@ def _closed_turn(src: Window, call: Call, m: TaggedMarkers, length: int) -> Step
     for _ in range(1 + MOST_CLOSERS):
         while True:
             text = src.text
-            start = space_behind(text, src.pos + length)
+            start = space_after(text, src.pos + length)
             end = m.end_all.match(text, start)
             if end != start or src.closed:
                 break
@@ -370,7 +370,7 @@ def _turn_ends(src: Window, call: Call, length: int) -> Steps[bool]:
     return followed_by_marker_or_end(src, call.tables, text, call.tables.after_end)
 
 
-def space_behind(text: str, pos: int, space: re.Pattern[str] = SPACE) -> int:
+def space_after(text: str, pos: int, space: re.Pattern[str] = SPACE) -> int:
     """Return the end of the whitespace that may separate two markers."""
     found = space.match(text, pos)
     return found.end() if found else pos
@@ -385,7 +385,7 @@ def followed(
         return True
     while True:
         text = src.text
-        pos = space_behind(text, src.pos + length, space)
+        pos = space_after(text, src.pos + length, space)
         end = behind.match(text, pos)
         # The end of the output may have truncated a marker.
         if end > pos or (end == pos and src.closed):

@@ -9,11 +9,11 @@ from ..format import CallIdPosition, ToolFormat, WireFormat
 from .marker_patterns import SPACE, any_of, bare, core, cores, joined, optional
 
 __all__ = [
-    "behind_calls",
+    "after_calls",
     "calls_field",
     "ends_like_json",
     "in_a_row",
-    "lists_round_each",
+    "lists_around_each",
     "splits_in_json",
 ]
 
@@ -43,7 +43,7 @@ def calls_field(fmt: WireFormat) -> dict[str, Any]:
         quote = fmt.arguments.quote
         field["content_args"] = {"unquoted_keys": True, "string_delims": [[quote, quote]]}
     # A list for all calls is one match of the field, so its items are transformed one by one.
-    each = tools.array_wrapped and not lists_round_each(fmt)
+    each = tools.array_wrapped and not lists_around_each(fmt)
     root = "" if each else "content."
     # Other formats have the name outside of the JSON.
     if tools.format is ToolFormat.JSON_NATIVE:
@@ -64,7 +64,7 @@ def calls_field(fmt: WireFormat) -> dict[str, Any]:
     return field
 
 
-def lists_round_each(fmt: WireFormat) -> bool:
+def lists_around_each(fmt: WireFormat) -> bool:
     """Return True if each call has its own list, whose brackets are like markers."""
     return fmt.tools.array_wrapped and bool(fmt.tools.per_call_start.strip())
 
@@ -105,7 +105,7 @@ def _opener(fmt: WireFormat) -> str:
             return _unmarked(fmt)
         if in_a_row(fmt):
             return rf"(?:{SPACE}{starts[0]}{SPACE}|{_between(fmt)})(?={_head(fmt)})"
-        return SPACE + joined([*starts, r"\[" if lists_round_each(fmt) else ""])
+        return SPACE + joined([*starts, r"\[" if lists_around_each(fmt) else ""])
     return SPACE + joined([*starts, *_named(fmt)])
 
 
@@ -191,12 +191,12 @@ def _head(fmt: WireFormat) -> str:
     return rf'{brackets}\s*"{any_of(map(re.escape, dict.fromkeys(keys)))}"\s*:'
 
 
-def behind_calls(fmt: WireFormat) -> list[str]:
+def after_calls(fmt: WireFormat) -> list[str]:
     """Return patterns of text directly after a call that is not content."""
     ends = _own_ends(fmt)
     tools = fmt.tools
     # In other lists, the separator is inside of the match.
-    one_by_one = not in_a_row(fmt) and (lists_round_each(fmt) or not tools.array_wrapped)
+    one_by_one = not in_a_row(fmt) and (lists_around_each(fmt) or not tools.array_wrapped)
     others = cores([tools.section_end, tools.separator * one_by_one])
     return [rf"(?<={ends[-1]}\s*){text}" for text in others if ends and text != ends[-1]]
 
@@ -217,7 +217,7 @@ def _own_ends(fmt: WireFormat) -> list[str]:
         ends.append(joined(filter(None, [core(call_id.prefix), ID, core(call_id.suffix)])))
     ends += cores([function.close, tools.per_call_end])
     # The closing bracket of the list belongs to the call.
-    if lists_round_each(fmt):
+    if lists_around_each(fmt):
         return [r"\]", *ends]
     if tools.array_wrapped or (in_a_row(fmt) and not ends):
         ends += cores([tools.section_end])

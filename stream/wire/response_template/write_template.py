@@ -10,11 +10,11 @@ from ..format import CallIdPosition, ContentMode, ReasoningMode, ToolFormat, Wir
 from ..format_source import as_format
 from .marker_patterns import SPACE, any_of, core, cores, optional
 from .write_calls import (
-    behind_calls,
+    after_calls,
     calls_field,
     ends_like_json,
     in_a_row,
-    lists_round_each,
+    lists_around_each,
     splits_in_json,
 )
 from .write_channels import channel_fields
@@ -78,7 +78,7 @@ def response_template_limits(fmt: WireFormat | str) -> tuple[str, ...]:
         # transformers has no parser for code.
         "code after its marker": fmt.code.start.strip(),
         "code that calls a function": fmt.code.function and not fmt.code.start.strip(),
-        "several calls in one list, if each call has its own list": lists_round_each(fmt),
+        "several calls in one list, if each call has its own list": lists_around_each(fmt),
         "calls in a row without a separator": in_a_row(fmt) and not fmt.tools.separator,
         "names without quotes that are not words or follow whitespace": marks.quote,
         "objects and lists that are not JSON": marks.python_literals or marks.item,
@@ -116,7 +116,7 @@ def _refuse(fmt: WireFormat) -> None:
         "calls that end with only a bracket": ends_like_json(fmt),
         "calls in a row, separated only by a comma or a colon": splits_in_json(fmt),
         "a list around each call without a closing marker": (
-            lists_round_each(fmt) and not tools.per_call_end.strip()
+            lists_around_each(fmt) and not tools.per_call_end.strip()
         ),
         "calls without an opening marker": derived.in_section and not derived.has_channels,
         "several notations of arguments": marks.alternatives,
@@ -173,7 +173,7 @@ def _fields(fmt: WireFormat) -> dict[str, Any]:
     else:
         # Markers outside of all fields would become content. A close pattern removes them. Its
         # condition restricts it to these positions, so that it does not close other content.
-        ends = cores(marks) + behind_calls(fmt)
+        ends = cores(marks) + after_calls(fmt)
         # A turn may have several messages, each with its header.
         over, headers = cores(fmt.turn.ends), cores(fmt.turn.headers)
         ends += [rf"(?<={end}\s*){header}" for end in over for header in headers]

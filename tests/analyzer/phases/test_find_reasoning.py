@@ -7,7 +7,7 @@ import pytest
 from deltaparse import ChatTemplate, ContentMode, ReasoningMode, analyze, parse
 from deltaparse.analyzer.assistant_turns import Turns
 from deltaparse.analyzer.phases.find_frame import find_frame
-from deltaparse.analyzer.phases.find_reasoning import round_content
+from deltaparse.analyzer.phases.find_reasoning import around_content
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.trace import Trace
 
@@ -241,8 +241,8 @@ def test_content_start_does_not_open_unmarked_reasoning():
     thought = "{{ m.reasoning_content ~ '</t>' if m.reasoning_content }}"
     fmt = analyze(turns(thought + "<say>{{ m.content }}</say>"))
     assert (fmt.verified, fmt.reasoning.start, fmt.content.start) == (True, "", "<say>")
-    beside_calls = thought.replace("if m.", "if m.tool_calls and m.")
-    source = turns(beside_calls + "{{ '<say>' ~ m.content if m.content }}" + CALLS)
+    next_to_calls = thought.replace("if m.", "if m.tool_calls and m.")
+    source = turns(next_to_calls + "{{ '<say>' ~ m.content if m.content }}" + CALLS)
     fmt = analyze("{{ tools | tojson if tools }}" + source)
     assert (fmt.verified, fmt.reasoning.mode) == (False, ReasoningMode.NONE)
 
@@ -275,7 +275,7 @@ def test_unended_reasoning_before_calls_is_not_understood():
 def test_turn_without_header_or_content_has_empty_surroundings(answer):
     source = "{% for m in messages %}{{ m.content }}" + answer + "\n\n{% endfor %}"
     render = Renderer(ChatTemplate(source + "{% if add_generation_prompt %}<me>{% endif %}"))
-    assert round_content(Turns(render, find_frame(render))) == ("", "")
+    assert around_content(Turns(render, find_frame(render))) == ("", "")
 
 
 @pytest.mark.parametrize("refused", ["m.tool_calls", "m.metadata is string"])

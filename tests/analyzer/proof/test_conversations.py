@@ -138,14 +138,14 @@ def test_missing_content_has_the_requested_form():
 
 
 def test_labels_match_positions_and_streaming():
-    assert [turn.label for turn in TURNS if turn.behind_result] == [
+    assert [turn.label for turn in TURNS if turn.after_result] == [
         turn.label for turn in TURNS if turn.label.endswith(" after a result")
     ]
     assert [turn.label for turn in TURNS if turn.later] == [
         turn.label for turn in TURNS if turn.label.endswith(" in a later turn")
     ]
     for turn in TURNS:
-        assert turn.streamed is not (turn.behind_result or turn.later)
+        assert turn.streamed is not (turn.after_result or turn.later)
 
 
 def test_calls_are_of_one_function_and_of_both():

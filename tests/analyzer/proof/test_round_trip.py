@@ -131,8 +131,8 @@ def test_a_turn_is_laid_out_last_and_before_another():
     [[(text, end)], again] = bodies(PLAIN, CALLED)
     assert (text[:4], text[-5:], end) == ("<do>", "</do>", "</assistant>")
     assert again == [(text, end)]
-    assert bodies(PLAIN, replace(SAID, behind_result=True)) == [[("words", "</assistant>")]] * 2
-    assert len(bodies(PLAIN, replace(CALLED, behind_result=True))) == 1
+    assert bodies(PLAIN, replace(SAID, after_result=True)) == [[("words", "</assistant>")]] * 2
+    assert len(bodies(PLAIN, replace(CALLED, after_result=True))) == 1
 
 
 def test_content_without_an_end_goes_up_to_the_next_message():
@@ -168,7 +168,7 @@ def test_trailer_is_the_text_a_switch_appends():
         (Turn("reasoning and content", "a", "b"), (True, True, True)),
         (Turn("some other content", "a"), (True, False, False)),
         (CALLED, (False, True, True)),
-        (Turn("content after a result", "a", behind_result=True), (False, True, True)),
+        (Turn("content after a result", "a", after_result=True), (False, True, True)),
     ],
 )
 def test_selection_of_tested_turns(turn, asked):
@@ -181,7 +181,7 @@ def test_selection_of_tested_turns(turn, asked):
     described = replace(unknown, fmt=made.fmt.replace(reasoning=MARKED))
     for tools, first in places:
         known = made.is_asked(turn, tools=tools, first=first)
-        tried = known and not (turn.calls or turn.behind_result)
+        tried = known and not (turn.calls or turn.after_result)
         assert without.is_asked(turn, tools=tools, first=first) is tried
         tried = known and not turn.reasoning
         assert unknown.is_asked(turn, tools=tools, first=first) is tried
@@ -359,7 +359,7 @@ def test_unconfirmed_reasoning_is_not_counted(put_back, issues):
 
 def wires_of(source, turn, **switches):
     """Return the wires of a turn for each place, with its key."""
-    places = trial(source, **switches)._wires(turn, tools=bool(turn.calls or turn.behind_result))
+    places = trial(source, **switches)._wires(turn, tools=bool(turn.calls or turn.after_result))
     return [(key, [*written]) for key, written in places]
 
 
@@ -370,7 +370,7 @@ def test_history_before_a_turn():
     ):
         for _, [wire] in wires_of(PLAIN, turn):
             assert ("<assistant>Hello to you</assistant>" in wire.prompt) is before
-    for _, [wire] in wires_of(PLAIN, replace(SAID, behind_result=True)):
+    for _, [wire] in wires_of(PLAIN, replace(SAID, after_result=True)):
         assert "<assistant><do>" in wire.prompt
 
 

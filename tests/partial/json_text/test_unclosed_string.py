@@ -36,7 +36,7 @@ def test_where_markers_begin(literals):
             if pos <= end:
                 assert list(overrun.starts(text, pos, end)) == found
                 assert overrun.first(text, pos, end) == min([*found, end])
-                assert overrun.may_stand(text, pos, end) is bool(found)
+                assert overrun.may_occur(text, pos, end) is bool(found)
 
 
 @pytest.mark.parametrize(("literals", "char"), [(["<a", "<b"], "<"), (["<", "["], ""), ([], "")])

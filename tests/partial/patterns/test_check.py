@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from deltaparse.partial import UsageError
-from deltaparse.partial.patterns.check import MAX_BEHIND, MISSING, check_pattern
+from deltaparse.partial.patterns.check import MAX_LOOKBEHIND, MISSING, check_pattern
 
 REFUSED = [
     (".*?a", ".*?", "greedy"),
@@ -23,9 +23,9 @@ REFUSED = [
     ("(?:ab)++c", "(?:ab)++", "possessive"),
     ("(?>ab)c", "(?>ab)", "(?:...)"),
     ("(?<=a*)b", "(?<=a*)", "limit"),
-    (f"(?<=a{{{MAX_BEHIND + 1}}})b", "(?<=a", str(MAX_BEHIND)),
-    ("(?<=(?<=a{200})b{200})c", "(?<=", str(MAX_BEHIND)),
-    ("(?<=(?<=a*)b)c", "(?<=a*)", str(MAX_BEHIND)),
+    (f"(?<=a{{{MAX_LOOKBEHIND + 1}}})b", "(?<=a", str(MAX_LOOKBEHIND)),
+    ("(?<=(?<=a{200})b{200})c", "(?<=", str(MAX_LOOKBEHIND)),
+    ("(?<=(?<=a*)b)c", "(?<=a*)", str(MAX_LOOKBEHIND)),
     ("(?<=a(?=b))b", "(?<=a(?=b))", "may not look ahead"),
     ("(?<!a$)b", "(?<!a$)", "may not look ahead"),
     ("(?<=(?:ab$)?)b", "(?<=(?:ab$)?)", "may not look ahead"),
@@ -88,7 +88,7 @@ def test_the_probe(pattern, probe):
         ("(?m)^a", 0),
         ("a(?:)b", 0),
         ("(?<=)a", 0),
-        (f"(?<=a{{{MAX_BEHIND}}})b", MAX_BEHIND),
+        (f"(?<=a{{{MAX_LOOKBEHIND}}})b", MAX_LOOKBEHIND),
     ],
 )
 def test_number_of_characters_examined_before_a_match(pattern, behind):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from deltaparse import WireFormat, get_format, list_formats, parse
-from deltaparse.stream.request import behind_reasoning
+from deltaparse.stream.request import after_reasoning
 from deltaparse.stream.wire.marker_tables import marker_tables
 from deltaparse.stream.wire.section_markers import Role
 
@@ -313,13 +313,13 @@ def test_reasoning_markers_of_the_last_start(turn, markers):
 
 
 def test_format_and_prompt_after_reasoning():
-    assert behind_reasoning(UNMARKED) == (UNMARKED, "")
+    assert after_reasoning(UNMARKED) == (UNMARKED, "")
     channels = get_format("gpt_oss")
-    assert behind_reasoning(channels) == (channels, "")
+    assert after_reasoning(channels) == (channels, "")
     think = WireFormat().replace(turn={"headers": ("<a>",)}, reasoning=THINK)
-    assert behind_reasoning(think) == (think, "<a><think></think>")
+    assert after_reasoning(think) == (think, "<a><think></think>")
     delimited = WireFormat().replace(reasoning={"mode": "DELIMITER", "end": "[END]"})
-    assert behind_reasoning(delimited) == (WireFormat(), "")
+    assert after_reasoning(delimited) == (WireFormat(), "")
 
 
 @given(formats())

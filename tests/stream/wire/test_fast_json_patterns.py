@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deltaparse import get_format
 from deltaparse.partial import Window
 from deltaparse.partial.json_text import lexer
-from deltaparse.stream.wire.fast_json_patterns import usual_head
+from deltaparse.stream.wire.fast_json_patterns import fast_head
 from deltaparse.stream.wire.fast_patterns import LONGEST_NAME
 from deltaparse.stream.wire.marker_tables import marker_tables
 
@@ -21,7 +21,7 @@ from ...support import cuts
 from ..both_ways import check_both_ways
 
 FORMATS = [get_format(name) for name in ("hermes", "apriel", "granite", "jamba", "longcat")]
-WITH_HEAD = [fmt for fmt in FORMATS if marker_tables(fmt, calls=True).usual_head]
+WITH_HEAD = [fmt for fmt in FORMATS if marker_tables(fmt, calls=True).fast_head]
 TOOLS = [
     {"name": "get_weather", "parameters": {"type": "object", "properties": {"name": {}}}},
     {"name": "f.g", "parameters": {}},
@@ -89,15 +89,15 @@ def test_fast_patterns_match_json_calls(fmt):
     tables = marker_tables(fmt, calls=True)
     key, arguments = fmt.tools.name_field, fmt.tools.arguments_field
     text = f'{{"{key}": "get_weather", "{arguments}": {{"name": "x"}}}}'
-    assert tables.usual_head.whole.match(text).end() == len(text)
-    head = tables.usual_head.name.match(text)
+    assert tables.fast_head.whole.match(text).end() == len(text)
+    head = tables.fast_head.name.match(text)
     assert head[1] == "get_weather"
-    assert tables.usual_head.arguments.match(text, head.end()).end() == text.index('{"name": "x"')
+    assert tables.fast_head.arguments.match(text, head.end()).end() == text.index('{"name": "x"')
 
 
 @pytest.mark.parametrize("gap", ["", " "])
 def test_json_pattern_waits_only_for_its_own_prefix(gap):
-    head = usual_head("name", "arguments", "<")
+    head = fast_head("name", "arguments", "<")
     name, arguments = f'{{"name":{gap}"f"', f',{gap}"arguments":{gap}{{'
     assert head.name.match(name)[1] == "f"
     assert head.arguments.match(arguments).end() == len(arguments) - 1
@@ -111,19 +111,19 @@ def test_json_pattern_waits_only_for_its_own_prefix(gap):
 def test_formats_without_a_fast_json_pattern():
     assert len(WITH_HEAD) > 1
     for name in ("qwen3_coder", "llama4_pythonic", "gpt_oss"):
-        assert marker_tables(get_format(name), calls=True).usual_head is None
-    assert usual_head("name", "name", "") is None
-    assert usual_head("name", "", "") is None
-    assert usual_head("", "arguments", "") is None
-    assert usual_head("", "", "") is None
-    assert usual_head("function name", "arguments", "<") is not usual_head("a", "b", "<")
-    assert usual_head("function name", "argumenté", "<") is None
-    assert usual_head("name", "arguments", "f") is None
-    assert usual_head("name", "arguments", "<f") is None
+        assert marker_tables(get_format(name), calls=True).fast_head is None
+    assert fast_head("name", "name", "") is None
+    assert fast_head("name", "", "") is None
+    assert fast_head("", "arguments", "") is None
+    assert fast_head("", "", "") is None
+    assert fast_head("function name", "arguments", "<") is not fast_head("a", "b", "<")
+    assert fast_head("function name", "argumenté", "<") is None
+    assert fast_head("name", "arguments", "f") is None
+    assert fast_head("name", "arguments", "<f") is None
 
 
 def test_unusual_json_is_not_matched():
-    head = usual_head("name", "arguments", "<")
+    head = fast_head("name", "arguments", "<")
     assert head.name.match('{"name": "a b"') is None
     assert head.name.match('{"name": "' + "n" * (LONGEST_NAME + 1) + '"') is None
     assert head.name.match("{" + " " * 17 + '"name": "f"') is None

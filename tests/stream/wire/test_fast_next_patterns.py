@@ -6,7 +6,7 @@ import pytest
 
 from deltaparse import get_format
 from deltaparse.partial import Window
-from deltaparse.stream.wire.fast_next_patterns import next_usual_call
+from deltaparse.stream.wire.fast_next_patterns import read_fast_next_call
 from deltaparse.stream.wire.marker_tables import MarkerTables
 
 THINK = {"mode": "TAG_BASED", "start": "<think>", "end": "</think>"}
@@ -15,12 +15,12 @@ TAGS = get_format("qwen3_coder").replace(reasoning=THINK)
 
 
 def step(fmt, **options):
-    return next_usual_call(MarkerTables(fmt, calls=True, **options))
+    return read_fast_next_call(MarkerTables(fmt, calls=True, **options))
 
 
 def test_next_call_pattern_is_cached():
     tables = MarkerTables(TAGS, calls=True)
-    assert next_usual_call(tables) is next_usual_call(tables) is not None
+    assert read_fast_next_call(tables) is read_fast_next_call(tables) is not None
 
 
 @pytest.mark.parametrize(

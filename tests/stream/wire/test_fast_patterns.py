@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from deltaparse import Policies, StreamParser, get_format, list_formats
 from deltaparse.partial import Window
 from deltaparse.stream.reading import assistant_turn
-from deltaparse.stream.wire.fast_next_patterns import next_usual_call
+from deltaparse.stream.wire.fast_next_patterns import read_fast_next_call
 from deltaparse.stream.wire.fast_patterns import (
     LONGEST_WAIT,
     MOST_KNOWN,
@@ -50,13 +50,15 @@ TOOLS = [
     },
     {"name": "say", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}},
 ]
-USUAL = [
-    name for name in list_formats() if next_usual_call(marker_tables(get_format(name), calls=True))
+FAST = [
+    name
+    for name in list_formats()
+    if read_fast_next_call(marker_tables(get_format(name), calls=True))
 ]
 IN_TAGS = [
     name
-    for name in USUAL
-    if getattr(marker_tables(get_format(name), calls=True).usual_tags, "arguments", None)
+    for name in FAST
+    if getattr(marker_tables(get_format(name), calls=True).fast_tags, "arguments", None)
 ]
 names = st.sampled_from(["look_up", "say", "f.g", "x", "with space", "é", 'q"', "n" * 200])
 values = st.sampled_from(
@@ -103,7 +105,7 @@ def odd(draw, text):
 def between(fmt):
     """Return the usual text between two calls, up to the name of the second."""
     tools, function = fmt.tools, fmt.function
-    head = marker_tables(fmt, calls=True).usual_head
+    head = marker_tables(fmt, calls=True).fast_head
     begin = tools.per_call_end + tools.separator + tools.per_call_start + function.name_prefix
     return function.close + begin + (head.spelled[0] if head else "")
 
@@ -116,10 +118,10 @@ def behind_name(fmt):
     return fmt.function.name_suffix + arguments.start + (arguments.name_prefix or "{")
 
 
-@pytest.mark.parametrize("name", USUAL)
+@pytest.mark.parametrize("name", FAST)
 def test_next_call_pattern_waits_at_each_character(name):
     fmt = get_format(name)
-    usual = next_usual_call(marker_tables(fmt, calls=True))
+    usual = read_fast_next_call(marker_tables(fmt, calls=True))
     text = f"{between(fmt)}functions.f:0{behind_name(fmt)}".rstrip()
     for size in range(len(text)):
         assert usual.match(text[:size]) is None
@@ -186,7 +188,7 @@ def test_turn_reader_is_bypassed_between_calls(name):
 
 @pytest.mark.parametrize("name", ["llama3_json", "firefunction_v2", "gpt_oss", "kimi_k3", "gemma2"])
 def test_ambiguous_calls_have_no_next_call_pattern(name):
-    assert next_usual_call(marker_tables(get_format(name), calls=True)) is None
+    assert read_fast_next_call(marker_tables(get_format(name), calls=True)) is None
 
 
 @pytest.mark.parametrize(
@@ -202,9 +204,10 @@ def test_ambiguous_calls_have_no_next_call_pattern(name):
 )
 def test_ambiguous_markers_have_no_next_call_pattern(groups):
     fmt = get_format("hermes").replace(**groups)
-    assert next_usual_call(marker_tables(fmt, calls=True)) is None
+    assert read_fast_next_call(marker_tables(fmt, calls=True)) is None
     assert (
-        next_usual_call(marker_tables(get_format("hermes"), calls=True, constrained=True)) is None
+        read_fast_next_call(marker_tables(get_format("hermes"), calls=True, constrained=True))
+        is None
     )
 
 
@@ -225,7 +228,7 @@ def test_ambiguous_markers_have_no_next_call_pattern(groups):
 )
 def test_ambiguous_arguments_have_no_fast_patterns(groups):
     fmt = get_format("qwen3_coder").replace(**groups)
-    tags = marker_tables(fmt, calls=True).usual_tags
+    tags = marker_tables(fmt, calls=True).fast_tags
     assert tags is None or tags.arguments is None
 
 
@@ -304,7 +307,7 @@ def test_fast_path_emits_the_same_tagged_calls(name, data, policy, reason, paral
     check_both_ways(fmt, chunks, reason, tools=tools, policies=policy, parallel_tool_calls=parallel)
 
 
-@pytest.mark.parametrize("name", [*USUAL, "gpt_oss", "muse_glimmer", "llama4_pythonic", "olmo3"])
+@pytest.mark.parametrize("name", [*FAST, "gpt_oss", "muse_glimmer", "llama4_pythonic", "olmo3"])
 @given(data=st.data(), policy=policies, reason=reasons)
 def test_fast_path_emits_the_same_for_model_outputs(name, data, policy, reason):
     text = data.draw(written(name))

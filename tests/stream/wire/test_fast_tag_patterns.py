@@ -6,7 +6,7 @@ import pytest
 
 from deltaparse import WireFormat, get_format, list_formats
 from deltaparse.partial import Window
-from deltaparse.stream.wire.fast_tag_patterns import usual_tags
+from deltaparse.stream.wire.fast_tag_patterns import fast_tags
 from deltaparse.stream.wire.marker_tables import marker_tables
 
 TAGGED = WireFormat().replace(
@@ -30,7 +30,7 @@ IN_JSON = TAGGED.replace(
 IN_TAGS = [
     name
     for name in list_formats()
-    if getattr(marker_tables(get_format(name), calls=True).usual_tags, "arguments", None)
+    if getattr(marker_tables(get_format(name), calls=True).fast_tags, "arguments", None)
 ]
 
 
@@ -53,7 +53,7 @@ def check_waits(step, text):
     ],
 )
 def test_head_pattern_ends_before_the_arguments(fmt, text, end):
-    head = usual_tags(fmt).head
+    head = fast_tags(fmt).head
     found = head.match(f"{text}so")
     assert (found[1], found.end()) == (text.strip().split(">")[0], end)
     check_waits(head, text)
@@ -71,13 +71,13 @@ def test_head_pattern_ends_before_the_arguments(fmt, text, end):
     ],
 )
 def test_unusual_head_is_not_matched(fmt, text):
-    assert usual_tags(fmt).head.match(text) is None
+    assert fast_tags(fmt).head.match(text) is None
 
 
 @pytest.mark.parametrize("name", IN_TAGS)
 def test_patterns_of_built_in_formats_wait_at_each_character(name):
     fmt = get_format(name)
-    arguments, steps = fmt.arguments, usual_tags(fmt).arguments
+    arguments, steps = fmt.arguments, fast_tags(fmt).arguments
     key = arguments.name_prefix.strip() + "days" + arguments.name_suffix + arguments.value_prefix
     found = steps.key.match(f"{key}x")
     assert (found[1], found.end()) == ("days", len(key))
@@ -103,7 +103,7 @@ def test_patterns_of_built_in_formats_wait_at_each_character(name):
     ],
 )
 def test_value_ends_before_an_argument_or_a_closer(fmt, text, closer):
-    steps = usual_tags(fmt).arguments
+    steps = fast_tags(fmt).arguments
     start = text.rindex("<")
     found = steps.end.match(text)
     assert (found.end(), found[found.re.groups]) == (start, closer)
@@ -129,11 +129,11 @@ def test_value_ends_before_an_argument_or_a_closer(fmt, text, closer):
     ],
 )
 def test_unusual_end_is_not_matched(fmt, text):
-    assert usual_tags(fmt).arguments.end.match(text) is None
+    assert fast_tags(fmt).arguments.end.match(text) is None
 
 
 def test_line_break_before_a_value_is_optional():
-    steps = usual_tags(TAGGED).arguments
+    steps = fast_tags(TAGGED).arguments
     assert steps.key.match("<p=a>x").end() == len("<p=a>")
     assert steps.key.match("<p=a>\nx").end() == len("<p=a>\n")
     assert steps.key.match("<p=a>\n\nx").end() == len("<p=a>\n")
@@ -141,7 +141,7 @@ def test_line_break_before_a_value_is_optional():
     assert steps.key.match("<p=a>") is None
     assert steps.key.may_follow(Window("<p=a>"))
     assert steps.key.match("<p=a>\r\nx") is None
-    assert usual_tags(TWO_MARKERS).arguments.key.match("<key>a</key><value>")
+    assert fast_tags(TWO_MARKERS).arguments.key.match("<key>a</key><value>")
     # Whitespace before the end of a name is not allowed.
     assert steps.key.match("<p=a >x") is None
 
@@ -149,12 +149,12 @@ def test_line_break_before_a_value_is_optional():
 def test_whitespace_around_the_value_prefix_is_optional():
     spaced = TWO_MARKERS.replace(arguments={"value_prefix": "\n<value>\n"})
     for text in ("<key>a</key>\n<value>\n", "<key>a</key><value>"):
-        found = usual_tags(spaced).arguments.key.match(f"{text}x")
+        found = fast_tags(spaced).arguments.key.match(f"{text}x")
         assert (found[1], found.end()) == ("a", len(text))
 
 
 def test_json_in_tags_has_no_argument_patterns():
-    assert usual_tags(IN_JSON).arguments is None
+    assert fast_tags(IN_JSON).arguments is None
 
 
 @pytest.mark.parametrize(
@@ -170,12 +170,12 @@ def test_json_in_tags_has_no_argument_patterns():
     ],
 )
 def test_ambiguous_head_has_no_fast_patterns(groups):
-    assert usual_tags(TAGGED.replace(**groups)) is None
+    assert fast_tags(TAGGED.replace(**groups)) is None
 
 
 def test_id_with_the_name_is_matched_as_the_name():
     call_id = {"position": "PRE_FUNC_NAME", "holds_name": True}
-    assert usual_tags(IN_JSON.replace(call_id=call_id)).head.match("functions.f:0>{")
+    assert fast_tags(IN_JSON.replace(call_id=call_id)).head.match("functions.f:0>{")
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ def test_id_with_the_name_is_matched_as_the_name():
 )
 def test_ambiguous_arguments_have_no_fast_patterns(arguments):
     blank = {"literal_name_suffix": " "}
-    assert usual_tags(TAGGED.replace(arguments=blank)).arguments is not None
-    assert usual_tags(TAGGED.replace(arguments=arguments)).arguments is None
+    assert fast_tags(TAGGED.replace(arguments=blank)).arguments is not None
+    assert fast_tags(TAGGED.replace(arguments=arguments)).arguments is None
 
 
 def test_calls_without_closers_have_no_argument_patterns():
     open_ended = TAGGED.replace(tools={"per_call_end": ""}, function={"close": ""})
-    assert usual_tags(open_ended).arguments is None
+    assert fast_tags(open_ended).arguments is None

@@ -117,7 +117,7 @@ def test_roles_of_markers():
     }
     for role, markers in roles.items():
         for marker in markers:
-            assert tables.role(marker) is tables.role_behind_call[marker] is role
+            assert tables.role(marker) is tables.role_after_call[marker] is role
             stray = marker in CLOSERS
             assert tables.role_in_text[marker] is (Role.STRAY_CLOSER if stray else role)
             assert tables.ends_calls(marker) is (role is Role.TOOL_END)
@@ -400,7 +400,7 @@ def test_constant_members_are_not_reported(member, issues):
     ],
 )
 def test_no_fast_patterns_for_calls_that_wait_for_an_id(groups, before):
-    for fmt, kind in ((TAGS, "usual_head"), (IN_TAGS, "usual_tags")):
+    for fmt, kind in ((TAGS, "fast_head"), (IN_TAGS, "fast_tags")):
         tables = made(fmt.replace(**groups))
         # Only calls in JSON have a key for ids.
         waits = before and not (fmt is IN_TAGS and "tools" in groups)
@@ -411,21 +411,21 @@ def test_no_fast_patterns_for_calls_that_wait_for_an_id(groups, before):
 
 
 def test_fast_patterns_exist_only_for_the_call_family():
-    assert made(TAGS).usual_tags is None
-    assert made(TAGS.replace(function={"name_suffix": ">"})).usual_tags is None
-    assert made(IN_TAGS).usual_head is None
-    assert made(UNMARKED).usual_head is None
-    assert made(LIST).usual_head is None
-    assert made(TAGS.replace(tools={"name_is_key": True})).usual_head is None
+    assert made(TAGS).fast_tags is None
+    assert made(TAGS.replace(function={"name_suffix": ">"})).fast_tags is None
+    assert made(IN_TAGS).fast_head is None
+    assert made(UNMARKED).fast_head is None
+    assert made(LIST).fast_head is None
+    assert made(TAGS.replace(tools={"name_is_key": True})).fast_head is None
     # The marker that ends a string begins like a name.
-    assert made(TAGS.replace(tools={"per_call_end": "end"})).usual_head is None
-    assert made(get_format("functionary_v32")).usual_tags is None
+    assert made(TAGS.replace(tools={"per_call_end": "end"})).fast_head is None
+    assert made(get_format("functionary_v32")).fast_tags is None
 
 
 def test_fast_patterns_are_created_lazily_and_once():
     tables = made(IN_TAGS)
-    with patch.object(module, "usual_tags", wraps=module.usual_tags) as asked:
-        assert tables.usual_tags is tables.usual_tags is not None
+    with patch.object(module, "fast_tags", wraps=module.fast_tags) as asked:
+        assert tables.fast_tags is tables.fast_tags is not None
     assert asked.call_count == 1
 
 

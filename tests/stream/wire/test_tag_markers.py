@@ -48,14 +48,14 @@ PLACES = {
     "key_end": {">", "<v>"},
     "value_prefix": {"<v>"},
     "separator": {";"},
-    "behind_value": OUTER | {"<p=", "</args>", ";"},
+    "after_value": OUTER | {"<p=", "</args>", ";"},
     "closers": ENDS,
     "ends": ENDS,
     "own_closers": {"</call>", "</f>"},
     "close": set(),
     "element_ends": set(),
     "type_end": set(),
-    "behind_type": set(),
+    "after_type": set(),
     "escape_start": set(),
     "escape_end": set(),
     "turn_ends": {"<end>"},
@@ -77,7 +77,7 @@ CHANGES = [
             "name_ends": OUTER | {"<args>", ">"},
             "id_ends": OUTER | {"<args>"},
             "in_arguments": OUTER | {"</args>", "null"},
-            "behind_value": OUTER | {"</args>", ";"},
+            "after_value": OUTER | {"</args>", ";"},
         },
     ),
     (
@@ -87,7 +87,7 @@ CHANGES = [
             "name_ends": OUTER | {"<args>", ">"},
             "id_ends": OUTER | {"<args>"},
             "in_arguments": OUTER | {"</args>", "null"},
-            "behind_value": OUTER | {"</args>", ";"},
+            "after_value": OUTER | {"</args>", ";"},
         },
     ),
     (
@@ -99,7 +99,7 @@ CHANGES = [
             "arguments_start": set(),
             "before_json": set(),
             "in_arguments": OUTER | {"</args>", "null"},
-            "behind_value": OUTER | {"</args>", ";"},
+            "after_value": OUTER | {"</args>", ";"},
         },
     ),
     (
@@ -113,7 +113,7 @@ CHANGES = [
             "name_ends": OUTER - {"</f>"} | {"</", "<p=", "<args>", ">"},
             "id_ends": OUTER - {"</f>"} | {"</", "<p=", "<args>"},
             "in_arguments": OUTER - {"</f>"} | {"</", "<p=", "</args>"},
-            "behind_value": OUTER - {"</f>"} | {"</", "<p=", "</args>", ";"},
+            "after_value": OUTER - {"</f>"} | {"</", "<p=", "</args>", ";"},
         },
     ),
     (
@@ -133,14 +133,14 @@ CHANGES = [
             "id_end": {"</id>"},
             "id_ends": OUTER | {"<p=", "<args>", "</id>"},
             "in_arguments": OUTER | {"<p=", "</args>", "<id>"},
-            "behind_value": OUTER | {"<p=", "</args>", ";", "<id>"},
+            "after_value": OUTER | {"<p=", "</args>", ";", "<id>"},
         },
     ),
     (
         {"arguments": {"literal_name_suffix": '" lit="1">', "type_suffix": "!\n"}},
         {
             "key_end": {">", "<v>", '" lit="1">', '">'},
-            "behind_type": OUTER | {"<p=", "</args>", ";", "</p>", "!"},
+            "after_type": OUTER | {"<p=", "</args>", ";", "</p>", "!"},
             "type_end": {"!"},
         },
     ),
@@ -161,7 +161,7 @@ CHANGES = [
             "name_ends": OUTER | {"<args>", ">"},
             "id_ends": OUTER | {"<args>"},
             "in_arguments": OUTER | {"</args>"},
-            "behind_value": OUTER | {"</args>", ";"},
+            "after_value": OUTER | {"</args>", ";"},
         },
     ),
     (
@@ -179,7 +179,7 @@ CHANGES = [
             "name_ends": OUTER - ENDS | {"<p=", "<args>", ">"},
             "id_ends": OUTER - ENDS | {"<p=", "<args>"},
             "in_arguments": OUTER - ENDS | {"<p=", "</args>"},
-            "behind_value": set(),
+            "after_value": set(),
         },
     ),
     (
@@ -198,7 +198,7 @@ CHANGES = [
             "name_ends": OUTER - ENDS | {"<args>", ">"},
             "id_ends": OUTER - ENDS | {"<args>"},
             "in_arguments": OUTER - ENDS | {"</args>"},
-            "behind_value": set(),
+            "after_value": set(),
         },
     ),
     (
@@ -210,7 +210,7 @@ CHANGES = [
             "name_ends": OUTER - {"</f>", "</call>"} | {"<p=", "<args>", ">"},
             "id_ends": OUTER - {"</f>", "</call>"} | {"<p=", "<args>"},
             "in_arguments": OUTER - {"</f>", "</call>"} | {"<p=", "</args>"},
-            "behind_value": OUTER - {"</f>", "</call>"} | {"<p=", "</args>", ";"},
+            "after_value": OUTER - {"</f>", "</call>"} | {"<p=", "</args>", ";"},
         },
     ),
 ]
@@ -366,7 +366,7 @@ def read(fmt, texts):
 def test_value_may_be_an_element():
     made = TaggedMarkers(FMT.replace(arguments={"item": "item"}))
     assert set(made.element_ends.literals) == {"<p=", "</p>"}
-    assert "</p>" in made.behind_value.literals
+    assert "</p>" in made.after_value.literals
 
 
 @pytest.mark.parametrize(

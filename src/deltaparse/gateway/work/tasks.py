@@ -61,7 +61,7 @@ def constrain(
     """
     del at
     model, traits, _ = _known(gateway)
-    return ParsedRequest(model=model, upstream=traits, **understood).constraint_behind(prompt)
+    return ParsedRequest(model=model, upstream=traits, **understood).constraint_after(prompt)
 
 
 @lru_cache(maxsize=8)

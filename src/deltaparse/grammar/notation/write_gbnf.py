@@ -43,7 +43,7 @@ from ..rules.rules import (
     class_ranges,
     is_special,
 )
-from ..rules.text_until import stands_apart, until_rules
+from ..rules.text_until import is_separate, until_rules
 from .split_special_tokens import APART
 
 __all__ = ["LLAMA_CPP", "XGRAMMAR", "Dialect", "to_gbnf"]
@@ -101,7 +101,7 @@ class _Writer:
 
     def _raw(self, name: str, body: TextUntil | TextWithout) -> Iterator[str]:
         """Write the rules of raw text, with the engine's own construct if it has one."""
-        if not self._dialect.excludes or not stands_apart(body):
+        if not self._dialect.excludes or not is_separate(body):
             rules = until_rules(body, name, free_stem(f"{name}-s", self._names))
             for rule, inner in rules.items():
                 yield f"{rule} ::= {self._expr(inner, name)}"

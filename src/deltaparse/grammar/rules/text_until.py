@@ -36,7 +36,7 @@ from .rules import (
     seq,
 )
 
-__all__ = ["is_counted", "stands_apart", "text_until", "until_rules"]
+__all__ = ["is_counted", "is_separate", "text_until", "until_rules"]
 
 MAX_COUNTED = 1_500
 """Most states of the automaton, each multiplied by the number of counted characters."""
@@ -76,7 +76,7 @@ def is_counted(until: TextUntil) -> bool:
     return states * max(until.least, until.most or 0) <= MAX_COUNTED
 
 
-def stands_apart(until: TextUntil | TextWithout) -> bool:
+def is_separate(until: TextUntil | TextWithout) -> bool:
     """Return True if text without the markers, then the marker, is equivalent to `until`.
 
     It is not equivalent if a marker may overlap the end of the text, if a special end is required,

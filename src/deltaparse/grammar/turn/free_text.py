@@ -96,8 +96,8 @@ class FreeText:
         written = start.written.lstrip()
         begun = without(written, self._calls, rules) if written.strip() else NOTHING
         content = fmt.content
-        beside_calls = content.mode is ContentMode.WRAPPED_WITH_CALLS
-        if not is_wrapped(fmt, start) and not beside_calls:
+        next_to_calls = content.mode is ContentMode.WRAPPED_WITH_CALLS
+        if not is_wrapped(fmt, start) and not next_to_calls:
             return choice(begun, self._plain())
         opening = word_core(content.start)
         if opening and written.strip() and opening.startswith(written.strip()):
@@ -109,7 +109,7 @@ class FreeText:
             after_end = seq(ends, optional(self._plain()))
             within = [seq(calls, literal(content.end)) for calls in self._to_calls(content.end)]
             answer = seq(literal(opening), choice(after_end, *within))
-        if beside_calls:
+        if next_to_calls:
             answer = choice(answer, self._plain())
         if begun != NOTHING:
             return choice(begun, answer)

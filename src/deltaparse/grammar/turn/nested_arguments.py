@@ -42,7 +42,7 @@ from ..schema.json_schema import Compiler
 from ..schema.schema_containers import Member, below, ordered
 from ..schema.schema_document import step
 from ..schema.schema_keywords import BY_TYPE
-from .tagged_values import TaggedValue, ValueEnd, says_nothing
+from .tagged_values import TaggedValue, ValueEnd, meaningless_values
 
 __all__ = ["NESTING", "Elements", "can_nest"]
 
@@ -80,7 +80,7 @@ class Elements:
         own = TaggedValue(self._compiler, schema, path, name, end)
         if kinds.keys().isdisjoint(NESTING):
             return own.any_of(kinds)
-        if kinds.keys() == ALL_TYPES and says_nothing(schema):
+        if kinds.keys() == ALL_TYPES and meaningless_values(schema):
             self._compiler.report(path, "type")
             return self._anything(end)
         made = self._nested(schema, kinds, path, name, end)

@@ -40,7 +40,7 @@ from ..schema.schema_merge import plain
 from ..schema.schema_scalars import STRING, fitting, string_text
 from ..text.intersection import both
 
-__all__ = ["TaggedValue", "ValueEnd", "says_nothing"]
+__all__ = ["TaggedValue", "ValueEnd", "meaningless_values"]
 
 SIZES = frozenset({"minLength", "maxLength"})
 FREE = {"null", "boolean", "number"}
@@ -121,7 +121,7 @@ class ValueEnd:
         """Append the marker to text that cannot contain it."""
         return seq(token(seq(text, literal(self.marker))), literal(self.trailing))
 
-    def may_stand_in(self, text: Expr) -> bool:
+    def may_occur_in(self, text: Expr) -> bool:
         """Return True if a text may contain a marker, i.e. all of its characters."""
         ranges = [span for expr in walk(text) for span in _spans(expr)]
         return any(
@@ -152,7 +152,7 @@ class TaggedValue:
     def any_of(self, types: Kinds) -> Expr:
         """Return the value with its end. `types` are the types the parser may assign to it."""
         is_any = types.keys() == ALL_TYPES
-        if is_any and says_nothing(self._schema):
+        if is_any and meaningless_values(self._schema):
             return self._end.text(self._compiler.rules)
         if is_any or "string" not in types or self._end.quotes:
             # If a value may have any type, only quotes distinguish a string.
@@ -259,7 +259,7 @@ class TaggedValue:
         if keywords.keys() <= SIZES:
             return self._sized(keywords, not_first)
         text = _without_first(string_text(keywords, self._report), not_first)
-        if text is not None and (text == NOTHING or not self._end.may_stand_in(text)):
+        if text is not None and (text == NOTHING or not self._end.may_occur_in(text)):
             return text if text == NOTHING else self._end.after_text(text)
         whole = None if text is None else self._end.without_markers(text)
         if whole is not None:
@@ -285,7 +285,7 @@ class TaggedValue:
         return self._end.text_of_size(self._compiler.rules, least, most, not_first)
 
 
-def says_nothing(schema: Any) -> bool:
+def meaningless_values(schema: Any) -> bool:
     """Return True if any value fits a schema."""
     if not isinstance(schema, dict):
         return schema is True

@@ -41,7 +41,7 @@ from ..rules.rules import (
     seq,
     walk,
 )
-from ..rules.text_until import stands_apart, text_until
+from ..rules.text_until import is_separate, text_until
 from ..rules.work import counted_work
 from ..schema.json_schema import NotExpressed, schema_rules
 from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
@@ -98,7 +98,7 @@ class Grammar:
     @property
     def not_expressed_in_tag(self) -> tuple[NotExpressed, ...]:
         """`not_expressed` for `as_tag`, without the reasoning budget if xgrammar counts it."""
-        return self._without_counted_budget(stands_apart)
+        return self._without_counted_budget(is_separate)
 
     def as_lark(self) -> str:
         """Return the grammar in llguidance's dialect of Lark (any text if unconstrained)."""

@@ -9,8 +9,8 @@ import pytest
 from deltaparse import StreamParser
 from deltaparse.partial import Window
 from deltaparse.stream.reading.tool_calls.element_attributes import (
+    attributes_after,
     attributes_before,
-    attributes_behind,
 )
 from deltaparse.stream.wire.element_heads import LONGEST_HEAD, element_head
 
@@ -125,14 +125,14 @@ def test_attributes_before_a_name_are_awaited_within_the_head(text, found):
 )
 def test_attributes_after_a_name_end_with_the_head(text, found):
     src = Window(text)
-    assert result(attributes_behind(src, HEAD)) == found
+    assert result(attributes_after(src, HEAD)) == found
     assert src.unread == ("" if isinstance(found, list) else text)
 
 
 def test_truncated_head_has_no_attributes():
     assert result(attributes_before(Window("<p a", closed=True), HEAD)) is None
     assert result(attributes_before(Window("<p a"), None)) is None
-    assert result(attributes_behind(Window('" a'), None)) is None
+    assert result(attributes_after(Window('" a'), None)) is None
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from deltaparse import (
 from deltaparse.partial import marker_set
 from deltaparse.stream.reading.tool_calls.tagged_head import (
     _without_namespace,
-    argument_stands,
+    argument_follows,
     name_in,
     names_without_marker,
     read_name,
@@ -112,7 +112,7 @@ def test_truncated_text_may_or_may_not_become_a_name(text, name, stands):
     m = SimpleNamespace(key_end=ENDS)
     for steps, result in (
         (silent(read_name, (), ENDS), name),
-        (silent(argument_stands, m, ()), stands),
+        (silent(argument_follows, m, ()), stands),
     ):
         driver = Driver(steps)
         driver.feed(text)
@@ -291,7 +291,7 @@ def test_id_with_the_name_may_have_a_foreign_namespace():
 
 
 def test_too_long_text_is_not_an_argument_name():
-    driver = Driver(silent(argument_stands, SimpleNamespace(key_end=ENDS), ()))
+    driver = Driver(silent(argument_follows, SimpleNamespace(key_end=ENDS), ()))
     driver.feed("n" * 1000)
     assert (driver.running, driver.result) == (False, False)
 

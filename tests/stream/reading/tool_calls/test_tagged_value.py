@@ -11,7 +11,7 @@ from deltaparse.partial import Window, marker_set
 from deltaparse.stream.reading.tool_calls.tagged_value import (
     ValueEnd,
     followed,
-    name_stands,
+    name_follows,
 )
 from deltaparse.stream.tokens.traced_parser import TracedParser
 from deltaparse.stream.wire.call_names import LONGEST_NAME
@@ -76,13 +76,13 @@ def test_truncated_name_after_a_suffix_ends_the_value(cut):
 def test_name_in_a_value_end_is_awaited():
     end = ValueEnd(marker_set({"</"}), "long>", "</")
     for text, stands in (("</long>", True), ("</lone", False), ("</x", False)):
-        driver = Driver(silent(name_stands, 2, end))
+        driver = Driver(silent(name_follows, 2, end))
         for char in text[:-1]:
             driver.feed(char)
             assert driver.running
         driver.feed(text[-1])
         assert (driver.running, driver.result) == (False, stands)
-    driver = Driver(silent(name_stands, 2, end))
+    driver = Driver(silent(name_follows, 2, end))
     driver.feed("</lon")
     driver.close()
     assert driver.result is None

@@ -12,7 +12,7 @@ from deltaparse import (
     get_format,
     list_formats,
 )
-from deltaparse.stream.message.beside import Beside
+from deltaparse.stream.message.surrounding_text import SurroundingText
 
 TOOLS = [{"name": name, "parameters": {"type": "object"}} for name in ("rm", "ls")]
 
@@ -87,7 +87,7 @@ def test_list_of_formats_whose_calls_look_like_text():
 
 
 def test_section_of_content_ends_with_the_next_call():
-    beside = Beside()
+    beside = SurroundingText()
     beside.in_section = True
     beside.text("So.")
     beside.call(exact=True)

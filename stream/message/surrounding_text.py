@@ -7,10 +7,10 @@ content before a call does not count, if the exact marker of the call follows it
 
 from __future__ import annotations
 
-__all__ = ["Beside"]
+__all__ = ["SurroundingText"]
 
 
-class Beside:
+class SurroundingText:
     """A record of the text and the calls of one turn.
 
     Attributes:
