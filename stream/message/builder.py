@@ -370,11 +370,11 @@ def make_part(
 class InlineReasoning:
     """A filter that emits reasoning as content, between `<think>` and `</think>`."""
 
-    __slots__ = ("_content", "_open", "_trail")
+    __slots__ = ("_content", "_open", "_recorder")
 
-    def __init__(self, content: Callable[[str], None], trail: RoleRecorder | None) -> None:
+    def __init__(self, content: Callable[[str], None], recorder: RoleRecorder | None) -> None:
         self._content = content
-        self._trail = trail
+        self._recorder = recorder
         self._open = False
 
     def __call__(self, text: str) -> None:
@@ -397,13 +397,13 @@ class InlineReasoning:
         Args:
             before: number of read characters after the tag.
         """
-        trail = self._trail
-        if trail is not None:
+        recorder = self._recorder
+        if recorder is not None:
             # The model did not write the tag, so it has no tokens.
-            trail.silent = True
+            recorder.silent = True
             # The tag precedes text that was already read.
-            trail.behind += before
+            recorder.behind += before
         self._content(text)
-        if trail is not None:
-            trail.silent = False
-            trail.behind -= before
+        if recorder is not None:
+            recorder.silent = False
+            recorder.behind -= before

@@ -56,7 +56,7 @@ class JsonFence:
         emit: receives the content.
         issues: receives an issue about a removed fence, at the end of the content.
         offset: returns the offset in the output after the last written text.
-        trail: receives the position of the emitted text, if tokens are tracked.
+        recorder: receives the position of the emitted text, if tokens are tracked.
     """
 
     __slots__ = (
@@ -68,8 +68,8 @@ class JsonFence:
         "_lexer",
         "_offset",
         "_place",
+        "_recorder",
         "_span",
-        "_trail",
     )
 
     _span: tuple[int, int]
@@ -79,13 +79,13 @@ class JsonFence:
         emit: Emit,
         issues: Issues,
         offset: Callable[[], int],
-        trail: RoleRecorder | None = None,
+        recorder: RoleRecorder | None = None,
     ) -> None:
         self._emit = emit
         self._issues = issues
         # A function, because the reader moves on while text is buffered here.
         self._offset = offset
-        self._trail = trail
+        self._recorder = recorder
         self._begin()
 
     def _begin(self) -> None:
@@ -177,10 +177,10 @@ class JsonFence:
     def _pass(self, end: int) -> None:
         """Emit the buffered text up to `end`. The remaining buffer and later text follow it."""
         text, self._held = self._held[:end], self._held[end:]
-        if self._trail is not None:
+        if self._recorder is not None:
             # The emitted text is older than the read position, so its tokens are looked up further
             # back.
-            self._trail.behind = self._offset() - self._end + len(self._held)
+            self._recorder.behind = self._offset() - self._end + len(self._held)
         self._emit(text)
-        if self._trail is not None:
-            self._trail.behind = 0
+        if self._recorder is not None:
+            self._recorder.behind = 0

@@ -72,7 +72,7 @@ class Sink:
         unclosed: name, end and closers of the last call, while its closing marker is missing.
         ids: makes the ids of calls. None while the prompt is read, and in drafts, because their
             calls are not emitted.
-        trail: receives the roles of text, if tokens are tracked.
+        recorder: receives the roles of text, if tokens are tracked.
     """
 
     # References to the sink itself would be cycles, and would delay its release.
@@ -102,6 +102,7 @@ class Sink:
         "open_text",
         "policies",
         "reasoning",
+        "recorder",
         "repaired_ahead",
         "rules",
         "seen_end",
@@ -109,7 +110,6 @@ class Sink:
         "shows_markers",
         "surrounding",
         "tools",
-        "trail",
         "unclosed",
         "writers",
     )
@@ -141,14 +141,14 @@ class Sink:
         self._original: Sink | None = None
         # The opening marker of a call was emitted as text, so its closer is text too.
         self.open_text = False
-        self.trail: RoleRecorder | None = None
+        self.recorder: RoleRecorder | None = None
         # Set only for formats whose calls look like text.
         self.surrounding: SurroundingText | None = None
         # Only parsers of tokens pay for the tracking of tokens.
         if builds is None:
             self.builder = builder = MessageBuilder(rules.collect)
         else:
-            self.builder, self.trail = builder, _ = builds(self.issues)
+            self.builder, self.recorder = builder, _ = builds(self.issues)
         # Bound once, because receivers are compared with `is`.
         content, reasoning, arguments = builder.content, builder.reasoning, builder.arguments
         # Filters may replace `content` and `reasoning` below, but not these.
@@ -178,7 +178,7 @@ class Sink:
     def _write_otherwise(self, offset: Callable[[], int] | None) -> None:
         """Insert the filters of content and reasoning before the builder."""
         if offset is not None:
-            self._fence = JsonFence(self.content, self.issues, offset, self.trail)
+            self._fence = JsonFence(self.content, self.issues, offset, self.recorder)
             self.content = self._fence.write
         # With "raw" the markers and the text of reasoning are content.
         if self.rules.reasoning == "raw":
@@ -186,7 +186,7 @@ class Sink:
             self.reasoning = self.content
         elif self.rules.reasoning == "inline":
             # Bypasses the fence filter: reasoning is not requested JSON.
-            self.reasoning = self._inline = InlineReasoning(self.writers[Content], self.trail)
+            self.reasoning = self._inline = InlineReasoning(self.writers[Content], self.recorder)
 
     @property
     def natural(self) -> bool:
@@ -253,8 +253,8 @@ class Sink:
 
     def reads(self, window: Window) -> None:
         """Set the window of the text that is emitted next."""
-        if self.trail is not None:
-            self.trail.reads(window)
+        if self.recorder is not None:
+            self.recorder.reads(window)
 
     def open_reasoning(self, marker: str) -> None:
         """Begin reasoning.
@@ -350,7 +350,7 @@ class Sink:
             at = max(offset, 0)
             # Ids must not depend on the kind of parser, so the offset is that of the output as
             # text.
-            at = self.trail.decoded(at) if self.trail is not None else at
+            at = self.recorder.decoded(at) if self.recorder is not None else at
             call_id = self.ids.of(name, index, at)
         builder.begin_call(index, call_id, name, offset)
         # Repairs before the first delta concern this call.
@@ -447,9 +447,9 @@ class Sink:
         """
         # A truncated turn may have ended in the middle of reasoning, which is not an answer.
         if self.natural and self._unclosed:
-            if self.trail is not None:
+            if self.recorder is not None:
                 # The copied text already has its tokens, as reasoning.
-                self.trail.silent = True
+                self.recorder.silent = True
             self.content("".join(self._unclosed))
         self._end_content()
         # Reported at the end, because calls may follow any text.

@@ -43,13 +43,13 @@ class RoleRecorder(Protocol):
     def reads(self, window: Window, repaired: Window | None = None) -> None:
         """Set the window of the text that is emitted next, and its repaired version if any."""
 
-    def said(self, start: int, end: int, what: TextRole) -> None:
+    def set_role(self, start: int, end: int, role: TextRole) -> None:
         """Record the role of the text between two offsets. The last record counts."""
 
     def decoded(self, offset: int) -> int:
         """Convert an offset in the read text to an offset in the output as text."""
 
-    def rewinds(self, start: int) -> None:
+    def rewind(self, start: int) -> None:
         """Restart at an offset: text after it, partly emitted before, is emitted next."""
 
     def called(self, name: tuple[int, int], arguments: tuple[int, int]) -> None:

@@ -206,8 +206,8 @@ def _section(reading: Reading, place: TurnState, marker: str, role: Role) -> Ste
     if role is Role.TURN_END:
         # A call after this marker is reported.
         sink.seen_end = True
-        if sink.trail is not None:
-            sink.trail.said(start, src.offset, TextRole.END)
+        if sink.recorder is not None:
+            sink.recorder.set_role(start, src.offset, TextRole.END)
         # The marker is text if text follows, so it is kept with as much whitespace as may precede
         # another marker.
         place.room, place.ended = MOST_SPACE, written

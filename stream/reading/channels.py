@@ -78,8 +78,8 @@ def channel_turn(reading: Reading) -> Steps[None]:
             src.pos += len(marker)
             # In some formats a new header continues the turn after its end marker.
             ended = marker in turn_ends or (ended and marker not in marks.continuing)
-            if marker in turn_ends and reading.sink.trail is not None:
-                reading.sink.trail.said(src.offset - len(marker), src.offset, TextRole.END)
+            if marker in turn_ends and reading.sink.recorder is not None:
+                reading.sink.recorder.set_role(src.offset - len(marker), src.offset, TextRole.END)
             if marker != marks.start:
                 after = (
                     PrecededBy.CALL if before is PrecededBy.CALL and not ended else PrecededBy.END
@@ -363,11 +363,11 @@ def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
         report_unclosed(reading)
     # A header's marker starts the next message, so it is not shown as the end of reasoning.
     shown = "" if marker.strip() in (marks.start, *marks.parts) else marker
-    if sink.trail is not None:
-        sink.trail.behind = -len(shown)  # the marker is read later, with the text after it
+    if sink.recorder is not None:
+        sink.recorder.behind = -len(shown)  # the marker is read later, with the text after it
     sink.close_reasoning(shown)
-    if sink.trail is not None:
-        sink.trail.behind = 0
+    if sink.recorder is not None:
+        sink.recorder.behind = 0
 
 
 def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> Steps[None]:
@@ -377,8 +377,8 @@ def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> S
     checkpoint.commit()
     yield from message_text(reading, text.append, "not emitted")
     span = checkpoint.span
-    if reading.sink.trail is not None:
-        reading.sink.trail.said(*span, TextRole.DROPPED)
+    if reading.sink.recorder is not None:
+        reading.sink.recorder.set_role(*span, TextRole.DROPPED)
     reading.sink.issue(kind, span, f"a message {who}, not emitted: {''.join(text)!r}")
     reading.sink.held = []
 

@@ -98,9 +98,9 @@ class ContentWriter:
                 span = (self._start, self._start)
                 self._sink.issue(self._kind, span, "text after a call", "error")
         if self._policy == "drop":
-            if self._sink.trail is not None:
+            if self._sink.recorder is not None:
                 end = self._src.offset
-                self._sink.trail.said(end - len(text), end, TextRole.DROPPED)
+                self._sink.recorder.set_role(end - len(text), end, TextRole.DROPPED)
             # The text is reported in the issue, so it is kept.
             self._dropped.append(text)
             # The sink refers to the dropped text, so an exception while reading does not lose it.

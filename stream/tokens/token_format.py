@@ -1,8 +1,8 @@
 """Wire formats adapted to a vocabulary: one character replaces each special token in a marker.
 
 The character is a surrogate, which valid text cannot contain. So text never looks like a marker and
-is not buffered for it, and all readers work unchanged. `TokenTrail` restores the text of the token
-if the character is emitted.
+is not buffered for it, and all readers work unchanged. `TokenRecorder` restores the text of the
+token if the character is emitted.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from ..wire.format import WireFormat
 from ..wire.format_source import as_format
 from .token_builder import TokenBuilder
 from .token_format import Markers, token_format
-from .token_provenance import RoleSpan, TokenRole, TokenTrail
+from .token_provenance import RoleSpan, TokenRecorder, TokenRole
 from .vocabulary import Vocabulary
 
 __all__ = ["TokenParser"]
@@ -69,9 +69,9 @@ class TokenParser(TurnParser):
         "_first",
         "_given",
         "_noted",
+        "_recorder",
         "_texts",
         "_tokens",
-        "_trail",
         "_vocabulary",
     )
 
@@ -131,17 +131,17 @@ class TokenParser(TurnParser):
             asked = replace(request, fmt=fmt)
             chosen = dict(markers) if isinstance(markers, Mapping) else markers
             self._given = {"prompt": prompt, "markers": chosen, "spans": spans}
-        trail = self._trail = TokenTrail(
+        recorder = self._recorder = TokenRecorder(
             tokens, raw=reasoning == "raw", stray=policies.stray_token, keeps=spans
         )
 
-        # The trail is made before the sink, whose issues it needs.
-        def builds(issues: Issues) -> tuple[TokenBuilder, TokenTrail]:
-            trail.issues = issues
-            return TokenBuilder(trail, collect=collect), trail
+        # The recorder is made before the sink, whose issues it needs.
+        def builds(issues: Issues) -> tuple[TokenBuilder, TokenRecorder]:
+            recorder.issues = issues
+            return TokenBuilder(recorder, collect=collect), recorder
 
-        # The number of texts in `_passed` that are recorded on the trail. A bypassing text is one
-        # token, and is recorded later, many at once.
+        # The number of recorded texts in `_passed`. A bypassing text is one token, and is recorded
+        # later, many at once.
         self._noted = 0
         # The index of the token of the first text in `_passed`, None if spans are not recorded.
         self._first: int | None = 0 if spans else None
@@ -170,7 +170,7 @@ class TokenParser(TurnParser):
         text = self._texts.get(ids) if type(ids) is int else None
         if text is None:
             return self._feed(ids)
-        trail, lane = self._trail, self._lane
+        recorder, lane = self._recorder, self._lane
         if lane is not None:
             # Inlined as in `StreamParser.feed`, because nearly all tokens end here.
             quick, exact, passed, make = self._path
@@ -191,11 +191,11 @@ class TokenParser(TurnParser):
         else:
             # While a lane is open, the id factory cannot be running.
             self._refuse_reentry()
-        before = trail.end
+        before = recorder.end
         # Set before the text is read, because roles and issues refer to the end.
-        trail.end = end = before + len(text)
-        window, ends = self._window, trail.ends
-        if trail.keeps:
+        recorder.end = end = before + len(text)
+        window, ends = self._window, recorder.ends
+        if recorder.keeps:
             ends.append(end + end)
         try:
             # The rest is `_take` inlined for one token, which is valid only without unread text.
@@ -204,11 +204,11 @@ class TokenParser(TurnParser):
             deltas = self._read(text)
             if self._lane is not None:
                 self._count()
-            if trail.keeps:
+            if recorder.keeps:
                 for delta in deltas:
                     if delta.place is None:
                         delta.place = len(ends)
-                        trail.emitted = window.base + window.pos
+                        recorder.emitted = window.base + window.pos
         # The error has offsets of the text that is read, but the caller knows the decoded text.
         except MalformedOutput as error:
             raise self._decoded_error(error) from None
@@ -246,12 +246,12 @@ class TokenParser(TurnParser):
         Raises:
             UsageError: the parser was made with `collect=False`.
         """
-        message, trail = super().message, self._trail
+        message, recorder = super().message, self._recorder
         # The open part needs an end for its range.
-        trail.end_part()
-        parts = list(map(trail.placed, message.parts, trail.parts))
+        recorder.end_part()
+        parts = list(map(recorder.placed, message.parts, recorder.parts))
         issues, attempts = message.issues, message.attempts
-        reports = tuple(map(trail.told, issues)), tuple(map(trail.told, attempts))
+        reports = tuple(map(recorder.told, issues)), tuple(map(recorder.told, attempts))
         return Message(parts, *reports, message.unproven)
 
     @property
@@ -259,17 +259,17 @@ class TokenParser(TurnParser):
         """The issues so far (see `Issue`)."""
         # Bypassing text may be spelled like a marker, which is reported when it is settled.
         self._settle()
-        return list(map(self._trail.told, super().issues))
+        return list(map(self._recorder.told, super().issues))
 
     @property
     def knows_tokens(self) -> bool:
         """True if deltas and parts have token spans, i.e. the parser has `spans=True`."""
-        return self._trail.keeps
+        return self._recorder.keeps
 
     @property
     def attempts(self) -> list[Attempt]:
         """All calls begun so far, in order, each with its status (see `Attempt`)."""
-        return list(map(self._trail.told, super().attempts))
+        return list(map(self._recorder.told, super().attempts))
 
     @property
     def roles(self) -> list[TokenRole]:
@@ -284,10 +284,10 @@ class TokenParser(TurnParser):
         Raises:
             UsageError: the parser was made with `spans=False`.
         """
-        if not self._trail.keeps:
+        if not self._recorder.keeps:
             raise UsageError("roles were not recorded: create the parser with spans=True")
         self._settle()
-        return self._trail.roles()
+        return self._recorder.roles()
 
     @property
     def role_spans(self) -> list[RoleSpan]:
@@ -296,10 +296,10 @@ class TokenParser(TurnParser):
         Raises:
             UsageError: the parser was made with `spans=False`.
         """
-        if not self._trail.keeps:
+        if not self._recorder.keeps:
             raise UsageError("spans were not recorded: create the parser with spans=True")
         self._settle()
-        return self._trail.role_spans(self._trail.end)
+        return self._recorder.role_spans(self._recorder.end)
 
     @property
     def ends(self) -> list[int]:
@@ -308,18 +308,18 @@ class TokenParser(TurnParser):
         Raises:
             UsageError: the parser was made with `spans=False`.
         """
-        trail = self._trail
-        if not trail.keeps:
+        recorder = self._recorder
+        if not recorder.keeps:
             raise UsageError("spans were not recorded: create the parser with spans=True")
         self._settle()
-        return [trail.decoded(end >> 1) for end in trail.ends]
+        return [recorder.decoded(end >> 1) for end in recorder.ends]
 
     @property
     def held(self) -> int:
         """The number of buffered characters at the end of the decoded text."""
         # Both ends are decoded, because a buffered special token is longer in the decoded text.
-        trail, end = self._trail, self._trail.end
-        return trail.decoded(end) - trail.decoded(max(end - super().held, 0))
+        recorder, end = self._recorder, self._recorder.end
+        return recorder.decoded(end) - recorder.decoded(max(end - super().held, 0))
 
     def fork(self) -> TokenParser:
         """Make an independent parser in the same state (see `StreamParser.fork`)."""
@@ -418,7 +418,7 @@ class TokenParser(TurnParser):
 
     def _ordinary(self, id: int, text: str | None) -> str:
         """Return the text that an ordinary token adds, and record the token."""
-        trail, decoder = self._trail, self._decoder
+        recorder, decoder = self._recorder, self._decoder
         waiting = decoder is not None and decoder.waiting
         # A buffered half changes the text even if the token's own text is cached.
         if text is None or waiting:
@@ -427,9 +427,9 @@ class TokenParser(TurnParser):
             if text is None:
                 if decoder is None:
                     decoder = self._decoder = TextDecoder()
-                decoder.offset = trail.end
+                decoder.offset = recorder.end
                 text = decoder.feed(token)
-                trail.token(len(text), cut=decoder.waiting)
+                recorder.token(len(text), cut=decoder.waiting)
                 # The next token may complete the character, so it must not bypass.
                 plain = not decoder.waiting and self._record is None
                 self._texts = self._tokens.texts if plain else {}
@@ -437,7 +437,7 @@ class TokenParser(TurnParser):
             # Cached for all parsers, except an empty text, which would become an empty delta.
             if text:
                 self._tokens.texts[id] = text
-        trail.token(len(text))
+        recorder.token(len(text))
         return text
 
     def _end_character(self) -> str:
@@ -445,21 +445,21 @@ class TokenParser(TurnParser):
         decoder = self._decoder
         if decoder is None or not decoder.waiting:
             return ""
-        decoder.offset = self._trail.end
+        decoder.offset = self._recorder.end
         text = decoder.finish()
         # The tokens of the half are recorded already, so only the end moves.
-        self._trail.end += len(text)
+        self._recorder.end += len(text)
         if self._record is None:
             self._texts = self._tokens.texts
         return text
 
     def _special(self, id: int, text: str) -> list[Delta]:
         """Parse a special token, and return its deltas."""
-        trail = self._trail
+        recorder = self._recorder
         # A token of `either` is read as its text, like the same text in ordinary tokens.
         char = text if id in self._tokens.either else self._tokens.character_of(id, text)
-        trail.special(char, text)
-        trail.token(len(char))
+        recorder.special(char, text)
+        recorder.token(len(char))
         if len(char) > 1:
             return self._placed(char)
         # Surrogates bypass no lane and are read by no step, so the sub-parsers are resumed at once.
@@ -476,7 +476,7 @@ class TokenParser(TurnParser):
 
     def _placed(self, text: str) -> list[Delta]:
         """Parse text whose tokens are recorded, and return its deltas."""
-        return self._take(text, self._trail.end - len(text)) if text else []
+        return self._take(text, self._recorder.end - len(text)) if text else []
 
     def _take(self, text: str, before: int) -> list[Delta]:
         """Parse text that starts at the offset `before`, and whose tokens are recorded."""
@@ -488,14 +488,14 @@ class TokenParser(TurnParser):
         # Without spans, deltas need no tokens.
         if self._first is None:
             return deltas
-        trail = self._trail
-        self._first = len(trail.ends) - noted
-        end = window.base + window.pos if self._lane is None else trail.end - len(self._held)
+        recorder = self._recorder
+        self._first = len(recorder.ends) - noted
+        end = window.base + window.pos if self._lane is None else recorder.end - len(self._held)
         # Text that bypassed the reader carries no token information.
         for delta in deltas:
             if getattr(delta, "place", None) is None:
-                trail.emitted = end
-                delta.place = trail.tokens(start, end)
+                recorder.emitted = end
+                delta.place = recorder.tokens(start, end)
         return deltas
 
     def _note(self) -> None:
@@ -503,7 +503,7 @@ class TokenParser(TurnParser):
         passed = self._passed
         # The texts stay in the list until they are settled, so some may be recorded already.
         if len(passed) > self._noted:
-            self._trail.passed(passed[self._noted :])
+            self._recorder.passed(passed[self._noted :])
             self._noted = len(passed)
 
     def _settle(self) -> None:
@@ -519,7 +519,7 @@ class TokenParser(TurnParser):
         """Update the index of the first text in `_passed` after tokens were recorded."""
         self._noted = len(self._passed)
         if self._first is not None:
-            self._first = len(self._trail.ends) - self._noted
+            self._first = len(self._recorder.ends) - self._noted
 
     def _decode(self, chunk: str | bytes) -> str:
         # The text of tokens is already decoded, and `_feed` has recorded the ids.
@@ -527,7 +527,7 @@ class TokenParser(TurnParser):
 
     def _decoded_error(self, error: MalformedOutput) -> MalformedOutput:
         """Return the error with offsets and texts of the decoded text."""
-        issue = self._trail.told(Issue(error.kind, error.span, str(error)))
+        issue = self._recorder.told(Issue(error.kind, error.span, str(error)))
         return MalformedOutput(issue.detail, kind=issue.kind, span=issue.span)
 
     def _read_prompt(self, prompt: str | Iterable[int] | None) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """The token and the role of each character of a response.
 
-Readers read text, and report roles of text spans to a `TokenTrail`. Only the end offset of each
+Readers read text, and report roles of text spans to a `TokenRecorder`. Only the end offset of each
 token is recorded, in eight bytes. A role is recorded per span, whatever its number of tokens. Both
 are combined on request.
 
@@ -29,7 +29,7 @@ from ..message.provenance import TextRole
 from ..message.reports import Issues
 from .token_format import TokenFormat
 
-__all__ = ["ROLES", "RoleSpan", "TokenRole", "TokenTrail"]
+__all__ = ["ROLES", "RoleSpan", "TokenRecorder", "TokenRole"]
 
 TokenRole = Literal["content", "reasoning", "name", "arguments", "marker", "end", "dropped"]
 """The role of a token; see `TokenParser.roles`."""
@@ -78,7 +78,7 @@ class PartStretch:
     arguments: Span = (0, 0)
 
 
-class TokenTrail:
+class TokenRecorder:
     """The token ends, special tokens and text roles of one turn.
 
     Args:
@@ -98,7 +98,7 @@ class TokenTrail:
         "_policy",
         "_raw",
         "_repaired",
-        "_said",
+        "_roles",
         "_special",
         "_tail",
         "_tail_end",
@@ -138,7 +138,7 @@ class TokenTrail:
         self._chars = array("H")
         self._extra = array("Q")
         self._next = 0
-        self._said: list[tuple[int, int, TextRole]] = []
+        self._roles: list[tuple[int, int, TextRole]] = []
         self._last: tuple[int, int, TextRole] = (0, 0, TextRole.MARKER)
         self._tail, self._tail_end = "", 0
         self.parts: list[PartStretch] = []
@@ -200,7 +200,7 @@ class TokenTrail:
         self._chars.append(ord(char[0]))
         self._extra.append((self._extra[-1] if self._extra else 0) + len(text) - len(char))
 
-    def said(self, start: int, end: int, what: TextRole) -> None:
+    def set_role(self, start: int, end: int, role: TextRole) -> None:
         """Record the role of the text between two offsets, overriding earlier roles."""
         # Offsets of the prompt are negative.
         start = max(start, 0)
@@ -208,13 +208,13 @@ class TokenTrail:
             return
         first, last, before = self._last
         # Merged, because text is usually emitted in many small pieces.
-        if what is before and start == last:
-            self._last = first, end, what
+        if role is before and start == last:
+            self._last = first, end, role
         else:
-            self._said.append(self._last)
-            self._last = start, end, what
+            self._roles.append(self._last)
+            self._last = start, end, role
 
-    def rewinds(self, start: int) -> None:
+    def rewind(self, start: int) -> None:
         """Set the offset of the next emitted text, which precedes text that was emitted."""
         self.emitted = start
 
@@ -311,7 +311,7 @@ class TokenTrail:
         if self._policy == "error":
             raise MalformedOutput(detail, kind="stray_token", span=(at, at + 1))
         if dropped:
-            self.said(at, at + 1, TextRole.DROPPED)
+            self.set_role(at, at + 1, TextRole.DROPPED)
         return "" if dropped else text
 
     def _next_of(self, char: str) -> int:
@@ -373,7 +373,7 @@ class TokenTrail:
         """Return the role of each token, which is that of its last character."""
         # Filled by span, because a response has far more tokens than spans.
         roles = bytearray(len(self.ends))
-        for start, end, what in (*self._said, self._last):
+        for start, end, what in (*self._roles, self._last):
             # A token ends in the span if its end is after the start, and not after the end.
             first, last = (bisect_left(self.ends, 2 * at + 1) for at in (start, end))
             roles[first:last] = bytes((what,)) * (last - first)
@@ -383,7 +383,7 @@ class TokenTrail:
         """Return the roles of the first `size` characters as spans without gaps."""
         # Runs of equal bytes are then found by one pattern.
         roles = bytearray(size)
-        for start, end, what in (*self._said, self._last):
+        for start, end, what in (*self._roles, self._last):
             roles[start:end] = bytes((what,)) * (min(end, size) - start)
         return [
             RoleSpan(*self.span(*same.span()), ROLES[same[1][0]]) for same in SAME.finditer(roles)

@@ -15,7 +15,7 @@ from ..wire.format import WireFormat
 from ..wire.format_source import as_format
 from .token_builder import TokenBuilder
 from .token_format import token_format
-from .token_provenance import RoleSpan, TokenTrail
+from .token_provenance import RoleSpan, TokenRecorder
 from .vocabulary import Vocabulary
 
 __all__ = ["TracedParser"]
@@ -32,7 +32,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """The defaults of `StreamParser`."""
 
-# Every marker is then text, so the trail records text roles only.
+# Every marker is then text, so the recorder records text roles only.
 NO_TOKENS = Vocabulary({})
 
 
@@ -56,7 +56,7 @@ class TracedParser(TurnParser):
         UsageError: an argument is invalid.
     """
 
-    __slots__ = ("_trail",)
+    __slots__ = ("_recorder",)
 
     _builder: TokenBuilder
 
@@ -66,7 +66,7 @@ class TracedParser(TurnParser):
         options = {**DEFAULTS, **options}
         prompt = options.pop("prompt")
         request = Request(as_format(fmt), **options)
-        trail = self._trail = TokenTrail(
+        recorder = self._recorder = TokenRecorder(
             token_format(request.fmt, NO_TOKENS, "text"),
             raw=request.reasoning == "raw",
             stray=request.policies.stray_token,
@@ -74,10 +74,10 @@ class TracedParser(TurnParser):
             keeps=True,
         )
 
-        # The trail is made before the sink, whose issues it needs.
-        def builds(issues: Issues) -> tuple[TokenBuilder, TokenTrail]:
-            trail.issues = issues
-            return TokenBuilder(trail, collect=request.collect), trail
+        # The recorder is made before the sink, whose issues it needs.
+        def builds(issues: Issues) -> tuple[TokenBuilder, TokenRecorder]:
+            recorder.issues = issues
+            return TokenBuilder(recorder, collect=request.collect), recorder
 
         super().__init__(request, prompt, id_factory, record=False, builds=builds)
 
@@ -105,9 +105,9 @@ class TracedParser(TurnParser):
         """
         # The buffered tail is not in the window while a lane is open.
         self._settle()
-        return self._trail.role_spans(self._window.end + len(self._held))
+        return self._recorder.role_spans(self._window.end + len(self._held))
 
-    # Bypassing text has no other way to the trail.
+    # Bypassing text has no other way to the recorder.
     def _settle(self) -> None:
         # Joined before `_passed` is cleared.
         text = "".join(self._passed)

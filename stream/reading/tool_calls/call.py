@@ -89,7 +89,7 @@ class Call:
     def __init__(self, reading: Reading, checkpoint: Checkpoint) -> None:
         self._reading = reading
         self.sink = sink = reading.sink
-        self.traces = sink.trail is not None
+        self.traces = sink.recorder is not None
         self.tables = tables = reading.tables
         self.fmt = tables.fmt
         self.overrun = tables.overrun
@@ -103,7 +103,7 @@ class Call:
         self.checkpoint = checkpoint
         self.name = self.written = ""
         self._name_span = (0, 0)
-        # Offsets of the arguments for the trail. Offsets in the prompt are negative.
+        # Offsets of the arguments for the recorder. Offsets in the prompt are negative.
         self._arguments_from: int | None = None
         self._arguments_span = (0, 0)
         self.id = ""
@@ -137,11 +137,11 @@ class Call:
         # A reader that knows the exact offsets has noted them before.
         if not self._name_span[1]:
             self.find_name(name, start)
-        trail = self.sink.trail
-        # The search for the name costs time, so it is limited to requests with a trail.
-        if trail is not None:
+        recorder = self.sink.recorder
+        # The search for the name costs time, so it is limited to requests with a recorder.
+        if recorder is not None:
             self._name_span = self._place_of_name()
-            trail.said(*self._name_span, TextRole.NAME)
+            recorder.set_role(*self._name_span, TextRole.NAME)
 
     def _place_of_name(self) -> tuple[int, int]:
         """Return the offsets of the name without delimiters, which are equal if it is implied."""
@@ -169,12 +169,12 @@ class Call:
 
     def end_arguments(self, *, but: int = 0) -> None:
         """Note the end of the arguments at the current position, minus `but` characters."""
-        trail, start = self.sink.trail, self._arguments_from
-        # Arguments of a call that is text are content, so the trail must not count them.
-        if trail is None or start is None or self._verdict == "text":
+        recorder, start = self.sink.recorder, self._arguments_from
+        # Arguments of a call that is text are content, so the recorder must not count them.
+        if recorder is None or start is None or self._verdict == "text":
             return
         end = max(self._read_to() - but, start)
-        trail.said(start, end, TextRole.ARGUMENTS)
+        recorder.set_role(start, end, TextRole.ARGUMENTS)
         first, last = self._arguments_span
         self._arguments_span = (start if first == last else first), end
         self._arguments_from = None
@@ -187,15 +187,15 @@ class Call:
 
     def _place(self) -> None:
         """Record the offsets of the name and the arguments, if the call was announced."""
-        if self.sink.trail is not None and self._announced:
-            self.sink.trail.called(self._name_span, self._arguments_span)
+        if self.sink.recorder is not None and self._announced:
+            self.sink.recorder.called(self._name_span, self._arguments_span)
 
     def _go_back(self) -> None:
         """Record the start of buffered arguments, if some were read."""
         first, last = self._arguments_span
         start = first if first < last else self._arguments_from
-        if self.sink.trail is not None and start is not None:
-            self.sink.trail.rewinds(start)
+        if self.sink.recorder is not None and start is not None:
+            self.sink.recorder.rewind(start)
 
     @property
     def may_repair(self) -> bool:
@@ -382,8 +382,8 @@ class Call:
                 sink.unclosed = self.name, end, self.closers
         elif self._verdict == "drop":
             sink.issue("extra_call", self.checkpoint.span, f"dropped: {self.checkpoint.text()!r}")
-            if sink.trail is not None:
-                sink.trail.said(*self.checkpoint.span, TextRole.DROPPED)
+            if sink.recorder is not None:
+                sink.recorder.set_role(*self.checkpoint.span, TextRole.DROPPED)
         else:
             self._emit_text("")
         self.attempted()
@@ -434,13 +434,13 @@ class Call:
         """End this call at the start of another in the same object."""
         # The text of this call must not include the key of the next.
         self.checkpoint.end_at(checkpoint)
-        trail = self.sink.trail
-        # Text after this call was read already, so the trail must not count it.
-        if trail is not None:
-            trail.behind = self._reading.src.offset - checkpoint.start
+        recorder = self.sink.recorder
+        # Text after this call was read already, so the recorder must not count it.
+        if recorder is not None:
+            recorder.behind = self._reading.src.offset - checkpoint.start
         self.end()
-        if trail is not None:
-            trail.behind = 0
+        if recorder is not None:
+            recorder.behind = 0
         self.checkpoint.commit()
         self._begin(checkpoint)
 

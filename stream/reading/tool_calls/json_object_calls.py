@@ -290,7 +290,7 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     if not found or (overrun is not None and overrun.may_occur(src.text, *found.span(2))):
         return False
     start = src.base + found.start(1) - 1
-    # The position is that of the name's end, because the trail derives offsets from it.
+    # The position is that of the name's end, because the recorder derives offsets from it.
     src.pos = found.end(1) + 1
     call.called(found[1], start)
     call.announce()
@@ -345,10 +345,10 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
 
     The repaired text is fed to a window of its own, from which the members are read.
     """
-    window, trail = Window(), reading.sink.trail
+    window, recorder = Window(), reading.sink.recorder
     call.reads = window
-    if trail is not None:
-        trail.reads(reading.src, window)
+    if recorder is not None:
+        recorder.reads(reading.src, window)
     inner = Reading(window, reading.sink, reading.tables)
     members = _members(inner, call, set(), nested=False)
 
@@ -380,9 +380,9 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
         # The offsets and brackets of the repaired window are not valid in the output.
         return replace(ended.ending, brackets=None)
     finally:
-        # The trail must continue with the output, whatever happens.
-        if trail is not None:
-            trail.reads(reading.src)
+        # The recorder must continue with the output, whatever happens.
+        if recorder is not None:
+            recorder.reads(reading.src)
     return WHOLE
 
 

@@ -61,8 +61,8 @@ def test_parts_are_not_kept_without_a_message():
     parser = text.parser(tools=TOOLS, collect=False)
     for id in text.ids:
         parser.feed(id)
-        assert len(parser._trail.parts) <= 1
+        assert len(parser._recorder.parts) <= 1
     kept = text.read(tools=TOOLS)
-    assert len(kept.message.parts) == len(kept._trail.parts) == 100
+    assert len(kept.message.parts) == len(kept._recorder.parts) == 100
     parser.finish("stop")
     assert parser.roles == kept.roles

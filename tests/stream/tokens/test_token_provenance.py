@@ -1,4 +1,4 @@
-"""The records of a token trail, and the ranges, roles and issues derived from them."""
+"""The records of a token recorder, and the ranges, roles and issues derived from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deltaparse import MalformedOutput, Policies, TokenParser, Vocabulary, get_format
 from deltaparse.stream.tokens.token_format import token_format
-from deltaparse.stream.tokens.token_provenance import TokenTrail
+from deltaparse.stream.tokens.token_provenance import TokenRecorder
 
 from ...strategies.token_texts import CALL, HERMES, TOOLS, Text
 from ...strategies.wire_by_hand import TAGS
@@ -21,9 +21,9 @@ FMT = get_format("qwen3")
 def test_span_of_one_role_is_recorded_once():
     texts = ["<think>", *["a", " <tool", " so"] * 300, "</think>", *["b", " <"] * 300, "<|im_end|>"]
     parser = Text(FMT, HERMES, texts).read()
-    trail = parser._trail
-    assert len(trail._said) < 10
-    assert len(trail._tail) < trail._fmt.longest
+    recorder = parser._recorder
+    assert len(recorder._roles) < 10
+    assert len(recorder._tail) < recorder._fmt.longest
     assert [span.role for span in parser.role_spans] == [
         *("marker", "reasoning", "marker", "content", "end")
     ]
@@ -142,18 +142,18 @@ def test_tokens_of_a_span_are_all_that_overlap_with_the_span(sizes, behind, leng
     end = sum(sizes) - behind
     # The span may be empty, or start in the prompt.
     start = end - length
-    trail = TokenTrail(
+    recorder = TokenRecorder(
         token_format(FMT, Vocabulary({}), "token"), raw=False, stray="text", keeps=True
     )
     for size in sizes:
-        trail.token(size)
+        recorder.token(size)
     ends = list(accumulate(sizes))
-    assert trail.end == sum(sizes)
+    assert recorder.end == sum(sizes)
     begun = max(start if start < end else end - 1, 0)
     first = next((at for at, one in enumerate(ends) if one > begun), None)
     last = next((at for at, one in enumerate(ends) if one >= end), None)
     expected = (first, last + 1) if end > 0 else None
-    assert trail.tokens(start, end) == expected
+    assert recorder.tokens(start, end) == expected
 
 
 @pytest.mark.parametrize("count", [1, 3, 7, 8, 9, 40])
@@ -241,11 +241,11 @@ def test_marker_split_by_other_tokens_is_not_a_spelled_marker():
     assert [issue.kind for issue in text.read().issues].count("spelled_marker") == 1
 
 
-def test_trail_is_empty_without_spans():
+def test_recorder_is_empty_without_spans():
     parser = Text(FMT, HERMES, ["<think>", "a", "</think>", *["b "] * 20]).read(spans=False)
-    trail = parser._trail
-    assert (len(trail.ends), trail._said, trail._last[:2]) == (0, [], (0, 0))
-    assert trail.end == 43
+    recorder = parser._recorder
+    assert (len(recorder.ends), recorder._roles, recorder._last[:2]) == (0, [], (0, 0))
+    assert recorder.end == 43
 
 
 def test_arguments_begun_in_the_prompt_continue_as_arguments():
