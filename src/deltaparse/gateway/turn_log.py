@@ -53,7 +53,7 @@ class Records:
             try:
                 self._file.append(line.encode("ascii"))
             except OSError as error:
-                LOG.error("cannot record a turn: %s", error.strerror)  # noqa: TRY400
+                LOG.error("a turn was not recorded: %s", error.strerror)  # noqa: TRY400
 
     def close(self) -> None:
         """Close the file."""
