@@ -42,6 +42,7 @@ from .wire.format import (
 
 # Imported lazily, because a `StreamParser` does not need these modules.
 if TYPE_CHECKING:
+    from .repetition import Repetition, RepetitionGuard
     from .suggest import Suggestion, suggest_formats
     from .tokens import (
         Spelling,
@@ -61,6 +62,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            ".repetition": "Repetition RepetitionGuard",
             ".suggest": "Suggestion suggest_formats",
             ".tokens": "Spelling Stretch TokenizerFinding TokenParser Vocabulary check_tokenizer",
             ".wire.named": "get_format list_formats models_of register_format",
@@ -98,6 +100,8 @@ __all__ = [
     "ReasoningDelta",
     "ReasoningFormat",
     "ReasoningMode",
+    "Repetition",
+    "RepetitionGuard",
     "Spelling",
     "StreamParser",
     "Stretch",

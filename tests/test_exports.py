@@ -53,6 +53,7 @@ for module in (
     "iterate",
     "tokens",
     "suggest",
+    "repetition",
     "",
 ):
     ROOMS[module] = set(ROOMS)

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         ReasoningDelta,
         ReasoningFormat,
         ReasoningMode,
+        RepetitionGuard,
         StreamParser,
         Suggestion,
         TokenParser,
@@ -101,7 +102,8 @@ else:
             ".protocols": "achat_completion_chunks chat_completion_chunks",
             ".stream": "ArgumentsFormat CallIdFormat CallIdPosition ChannelsFormat CodeFormat "
             "Content ContentDelta ContentFormat ContentMode Delta FunctionFormat Issue Message "
-            "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode StreamParser "
+            "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode "
+            "RepetitionGuard StreamParser "
             "Suggestion TokenParser ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat "
             "Vocabulary WireFormat aiter_deltas call_id check_tokenizer from_response_template "
             "get_format iter_deltas list_formats mistral_call_id parse random_call_id "
@@ -142,6 +144,7 @@ __all__ = [
     "ReasoningDelta",
     "ReasoningFormat",
     "ReasoningMode",
+    "RepetitionGuard",
     "ResponseTemplateCheck",
     "StreamParser",
     "Suggestion",
