@@ -17,8 +17,8 @@ __all__ = ["header_ahead"]
 
 # Limits, because an incomplete header is buffered.
 SPACE = re.compile(r"\s{0,16}+")
-NAME = re.compile(rf"[^\s\"'`<>(){{}}\[\],;!?{SURROGATES}]{{0,128}}+")
-"""The name of a channel, or another word. Other characters occur in prose."""
+NAME = re.compile(rf"(?:(?=\w)[^\s\"'`<>(){{}}\[\],;!?{SURROGATES}]{{1,128}}+)?+")
+"""The name of a channel, or another word. Other characters, or a full stop first, are prose."""
 RECIPIENT = re.compile(rf"[^\s{SURROGATES}]{{0,256}}+")
 """The name of a function. Requests may define names with any characters."""
 

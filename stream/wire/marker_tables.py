@@ -299,11 +299,10 @@ class MarkerTables:
         # In tags, the markers around the name identify it. Elsewhere only the structure does.
         self.structural_only = self.unproven and not self.derived.is_tagged
         self.unmarked_call = PYTHON_CALL if pythonic else json_call
-        after_arguments = self.fmt.call_id.position is CallIdPosition.POST_ARGS
-        in_json = tools.format is ToolFormat.JSON_NATIVE
-        has_key = bool(tools.id_field or tools.generated_id_field)
+        behind = self.fmt.call_id.position is CallIdPosition.POST_ARGS
+        in_json = self.fmt.tools.format is ToolFormat.JSON_NATIVE
         # The first delta of a call contains its id, so the call waits for it.
-        self.id_before_call = (in_json and has_key) or after_arguments
+        self.id_before_call = (in_json and self.derived.writes_ids) or behind
         function, code = self.fmt.function, self.fmt.code
         self.call_openers = CallOpeners(
             function.name_prefix.strip() if self.fmt.derived.is_tagged else "",

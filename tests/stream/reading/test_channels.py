@@ -1002,7 +1002,7 @@ sentences = st.lists(
     ),
     min_size=1,
     max_size=3,
-).map("".join)
+).map(" ".join)
 
 
 def test_end_marker_after_a_space_ends_the_message_before_a_spaced_header():

@@ -27,6 +27,7 @@ NONE = [
     "<|start|>` opens",
     "<|start|> opens a message",
     "<|start|>{role}<|message|>",
+    "<|start|>.Use <|message|>",
     "<|start|>assistant<|end|>",
     "<|start|>assistant<|start|>",
     "<|channel|><|message|>",
