@@ -183,7 +183,7 @@ BAD_FILES = {
         ([*PARSE, "out.txt", "more.txt"], "more.txt (see `deltaparse parse -h`)"),
         (["analyze", "t.jinja", "--bogus"], "--bogus (see `deltaparse analyze -h`)"),
         (["formats", "zzzzzz"], "'zzzzzz'; `deltaparse formats` lists all"),
-        (["doctor", "Qwen/Qwen3-8B"], "Qwen/Qwen3-8B: No such file or directory; models are not"),
+        (["doctor", "Qwen/Qwen3-8B"], "Qwen/Qwen3-8B: No such file or directory. Models are not"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(files, capfd, argv, words):

@@ -284,7 +284,7 @@ def test_unrendered_messages_are_noted_once(tried, files):
         ([*HERMES[1:], "--map", "text"], "expected FIELD=PATH"),
         ([*HERMES[1:], "--map", "what=x"], "unknown field 'what'"),
         ([*HERMES[1:], "--policies", "what=x"], "unknown policy 'what'"),
-        ([*HERMES[1:], "--policies", "unknown_tool=x"], "unknown_tool='x'"),
+        ([*HERMES[1:], "--policies", "unknown_tool=x"], "unknown_tool must be one of"),
         ([*HERMES[1:], "--policies", "{"], "not JSON"),
         ([*HERMES[1:], "--jobs", "0"], "from 1 up"),
         ([*HERMES[1:], "--minimal", "none"], "no record found with the id none"),

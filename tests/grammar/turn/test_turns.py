@@ -376,7 +376,7 @@ class TestErrors:
         ("tools", "words"),
         [
             ([{"name": "f", "parameters": {"type": "string"}}], "tool 'f': #/type: "),
-            ([{"name": "f", "parameters": 5}], "tool 'f': parameters are"),
+            ([{"name": "f", "parameters": 5}], "tool 'f': parameters must be a JSON Schema"),
             (
                 [{"name": "f", "parameters": {"properties": {"a": {"type": "text"}}}}],
                 "tool 'f': #/properties/a",
