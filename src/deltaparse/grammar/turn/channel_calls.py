@@ -100,7 +100,8 @@ class ChannelCalls:
 
     def free(self, calls: Expr) -> Expr:
         """Return the whole turn: messages of any kind, optionally with `calls` at the end."""
-        marks = sorted(stripped((self.channels.start, *self.channels.ends, *self.turn_ends)))
+        begins = (self.channels.start, self.channels.channel)
+        marks = sorted(stripped((*begins, *self.channels.ends, *self.turn_ends)))
         answer = self.content(optional(TextWithout(tuple(marks))))
         if not self.channels.ends or self.next == EMPTY:
             return seq(self.reasoning(), choice(calls, answer))
@@ -109,7 +110,8 @@ class ChannelCalls:
         return seq(self.reasoning(), messages, self.reasoning(), last)
 
     def _any_body(self, most_tokens: int | None = None) -> Expr:
-        marks = (*self.ends, *self.channels.ends, self.channels.start)
+        # Without its start marker too, a header is read as the start of a message.
+        marks = (*self.ends, *self.channels.ends, self.channels.start, self.channels.channel)
         ends = filter(None, dict.fromkeys(map(str.strip, marks)))
         return text_until(*ends, most_tokens=most_tokens)
 
