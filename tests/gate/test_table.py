@@ -94,6 +94,7 @@ RAW = {
     "code": [
         (f"```\nx\n```\n{TAG}", f"```\n{TAG}\n```"),
         (f"`x` {TAG}", f"`x {TAG}`"),
+        (f"[x](y) `z` {TAG}", f"[x](`) ` {TAG} ` [x](`)"),
         (f"   {TAG}", f"    {TAG}"),
         (f"\u00a0{TAG}", f"\u00a0\u00a0\u00a0\u00a0{TAG}"),
         (f"x\n{TAG}", f"x\u2028    {TAG}"),
@@ -109,6 +110,7 @@ RAW = {
     "a line": [
         (f"> x\n\n{TAG}", f"> {TAG}"),
         (f"| a | b |\n|---|---|\n\n{TAG}", f"| a | {TAG} |"),
+        (f"a\n---\n{TAG}", f"| a |\n---\n{TAG}"),
         (f"a `|` b {TAG}", f"a | {TAG}"),
         (f"│ x │\n{TAG}", f"│ {TAG} │"),
         (f"// x\n{TAG}", f"// {TAG}"),
@@ -128,6 +130,7 @@ RAW = {
         (f"~~x~~ {TAG}", f"~~{TAG}~~"),
         (f"~~x~~ {TAG}", f"~~ or {TAG} ~~"),
         (f"~5 and ~6: {TAG}", f"~or {TAG} so~"),
+        (f"~~x y~~ {TAG}", f"[~~](x)~~, {TAG} ,~~[~~](x)"),
     ],
     "elements": [
         *(

@@ -7,7 +7,10 @@ Markdown is read by the rules of CommonMark as far as they are unambiguous. Each
 every tag of the text doubtful:
 
 - a fence in the middle of a line, an unclosed fence, or one that may end with its list item;
-- a code span that does not end in its line, or backticks that are escaped or inside an element;
+- a code span that does not end in its line, or backticks that are escaped, inside an element or
+  after a link that may contain them;
+- strikethrough that does not end in its line, has brackets in it, or is not around words; an
+  escaped "~";
 - an unclosed quotation mark, or one that seems to close without an opening one;
 - hidden marks, e.g. direction controls and character references;
 - text after the end of the turn.
@@ -87,6 +90,10 @@ SET_OFF = re.compile(rf"{ITEMS}(?:{INDENT}| {{0,3}}+(?:>|[|│┃║]|#|//|--|%)
 # A block quote, or the delimiter row of a table. It includes the following lines, up to the next
 # blank line.
 LAZY = re.compile(rf"[ \t]*+(?:{ITEM}[ \t]++)*+(?:>|[- \t]*+[|:][-:| \t]*+(?=[\r\n]|\Z))")
+# The delimiter row of a table with one column. Without a bar before it, it underlines a heading.
+DASHES = re.compile(r"[ \t]*+-++[ \t]*+(?=[\r\n]|\Z)")
+# Links and elements in which "~~" has no effect, and the ends of paragraphs.
+BRACKETS = re.compile(r"[][()<>\r\n]")
 # The markers alone, if the call follows them directly.
 SETS_OFF = re.compile(rf"{ITEMS} {{0,3}}+(?:>|[|│┃║]|#|//)[>|│┃║#/ \t]*+")
 # Code and block quotes may continue after the element around them, because in Markdown most
@@ -150,6 +157,8 @@ def _inline(known: KnownMarkers) -> re.Pattern[str]:
         f"|(?P<special>{SPECIAL.pattern})"
         r"|(?P<element></?+[^\W\d_][\w.:-]{0,63}+|\[/?+[^\W\d_]\w{0,31}+(?=[]= \t])"
         r"|\\(?:begin|end)\{[a-zA-Z*]{1,32}\})"
+        # A link, unless it is plain. In its target and title, a "`" does not begin code.
+        r"|(?P<link>\]\((?![^\s()<>\\`]*+(?:[ \t]++\"[^\"()<>\\`]*+\")?+\)))"
         f"|(?P<comment>{comments})"
         "|(?P<bar>[|│┃║])"
     )
@@ -249,6 +258,7 @@ class _Reader:
         blocks: the open elements at the start of a line, with the number of tags before each.
         closed: elements need an end tag, and only elements, prompts and other speakers cause doubt.
         endless: the names of elements without an end tag, if `closed`.
+        link: the paragraph has a link that may contain later backticks.
     """
 
     __slots__ = (
@@ -272,6 +282,7 @@ class _Reader:
         "lazy",
         "left_open",
         "line",
+        "link",
         "marker",
         "markers",
         "others",
@@ -302,7 +313,8 @@ class _Reader:
         for line in LINE.finditer(self.text):
             self._line(*line.span(1))
         if not self.closed:
-            unclosed = self.fence or self.double or self.directed.total() or self.strike
+            unclosed = self.fence or self.double or self.directed.total()
+            unclosed = unclosed or self.strike is not None
             if self.doubt or unclosed or self._goes_on():
                 self.doubts.append((0, len(self.tags)))
             self.apart += self.doubts
@@ -332,8 +344,9 @@ class _Reader:
         self.single: int | None = None
         self.left_open: int | None = None
         self.tilde: int | None = None
+        self.strike: int | None = None
         self.others: int | None = None
-        self.doubt = self.set_off = self.lazy = self.strike = self.bar = False
+        self.doubt = self.set_off = self.lazy = self.bar = self.link = False
 
     def _others_from(self, other: bool) -> None:
         """Record the index of the first tag after another speaker may have begun."""
@@ -357,6 +370,7 @@ class _Reader:
 
     def _line(self, start: int, end: int) -> None:
         if start >= self.pos:
+            row = "|" in self.text[self.start : start]
             self.line, self.start = len(self.tags), start
             blank = BLANK.match(self.text, start, end)
             self.first = blank.end() if blank else start
@@ -380,6 +394,7 @@ class _Reader:
             forms = (begun, normalize("NFKC", begun))  # "＞" has the same effect as ">"
             self.set_off = any(map(SET_OFF.match, forms))
             self.lazy |= LAZY.match(self.text, start, end) is not None
+            self.lazy |= row and DASHES.match(self.text, start, end) is not None
             self.lazy |= begins_with_prompt(self.text, start, end)
         self._read(max(start, self.pos), end)
         if self.bar:
@@ -400,7 +415,7 @@ class _Reader:
         # later paragraph has an unopened closing mark.
         if self.left_open is None:
             self.left_open = self.single
-        self.lazy = False
+        self.lazy = self.link = False
         self.single = self.tilde = None
         self.paragraph = len(self.tags)
 
@@ -413,7 +428,7 @@ class _Reader:
                 self._tag(token.start())
             elif kind == "ticks":
                 escaped = not self.ticks and self.text[token.start() - 1 : token.start()] == "\\"
-                self.doubt |= len(token[0]) > 2 or escaped
+                self.doubt |= len(token[0]) > 2 or escaped or self.link
                 if not self.ticks:
                     self.ticks = token[0]
                 elif self.ticks == token[0]:
@@ -431,9 +446,7 @@ class _Reader:
             case "directed":
                 self._directed(token[0])
             case "strike":
-                opens, closes = self._sides(*token.span())
-                self.doubt |= not (closes if self.strike else opens)
-                self.strike = not self.strike
+                self._strike(*token.span())
             case "tilde":
                 self._tilde(token)
             case "thinks":
@@ -453,6 +466,8 @@ class _Reader:
                 self._element(token)
             case "bar":
                 self.bar = True
+            case "link":
+                self.link = True
             case "special":
                 self._others_from(token[0] not in self.known.specials)
             case "odd":
@@ -494,12 +509,25 @@ class _Reader:
         elif not self._beside(*token.span())[0].isalnum():
             self.doubt = True  # After a letter it would be an apostrophe.
 
+    def _strike(self, start: int, end: int) -> None:
+        before, after = self._beside(start, end)
+        if self.strike is None:
+            sound = after.isalnum() and not before.isalnum() and before != "\\"
+            self.strike = end
+        else:
+            sound = before.isalnum() and not after.isalnum()
+            sound = sound and not BRACKETS.search(self.text, self.strike, start)
+            self.strike = None
+        self.doubt |= not sound
+
     def _tilde(self, token: re.Match[str]) -> None:
         before, after = self._beside(*token.span())
+        self.doubt |= before == "\\"
         if before.strip() and self.tilde is not None:
             self._doubt_from(self.tilde)
             self.tilde = None
-        elif after.strip() and self.tilde is None:
+        # A mark that seems to close may open, if the mark before it does not open in all dialects.
+        if after.strip() and self.tilde is None:
             self.tilde = len(self.tags)
 
     def _beside(self, start: int, end: int) -> tuple[str, str]:
@@ -592,7 +620,7 @@ class _Reader:
         tag = self._unquoted(opener)
         apart = (
             self.ticks,
-            self.strike,
+            self.strike is not None,
             self.double,
             self.directed.total(),
             self.single is not None,
