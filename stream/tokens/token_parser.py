@@ -469,12 +469,7 @@ class TokenParser(TurnParser):
         # Other chunks are counted by `_read`.
         self._builder.chunks += 1
         self._window.feed(char)
-        self._sink.content(self._resume() or "")
-        waiter = self._window.waiter
-        # Text after the token may bypass again.
-        if waiter is not None and waiter.lane is not None:
-            self._open_lane(waiter, waiter.lane)
-        return self._emitted()
+        return self._emitted(self._resume())
 
     def _placed(self, text: str) -> list[Delta]:
         """Parse text whose tokens are recorded, and return its deltas."""
