@@ -344,7 +344,7 @@ class StreamParser(TurnParser):
 
     __slots__ = ()
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the public options
         self,
         fmt: WireFormat | str,
         *,

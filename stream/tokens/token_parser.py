@@ -77,7 +77,7 @@ class TokenParser(TurnParser):
 
     _builder: TokenBuilder
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the public options
         self,
         fmt: WireFormat | str,
         vocabulary: Vocabulary,
