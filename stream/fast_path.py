@@ -117,7 +117,7 @@ class Feeder:
         # The tail that may become a marker: it is not in the window while a lane is open.
         self._held = ""
 
-    def _read(self, text: str | bytes) -> list[Delta]:  # noqa: PLR0915 - calls cost more
+    def _read(self, text: str | bytes) -> list[Delta]:
         """Read a chunk that did not bypass, and return its deltas."""
         # `isascii` first, because it reads a flag of the string while `is_whole` searches.
         if type(text) is not str or self._alert or not (text.isascii() or is_whole(text)):
@@ -132,18 +132,13 @@ class Feeder:
                 # Settled here too, because long chunks would keep much text in `_passed`.
                 if len(passed) >= MOST_PASSED or end > MOST_KEPT:
                     self._settle()
-                if end < len(chunk):
-                    # The next chunk must be read together with this tail, so it cannot bypass.
-                    self._held, self._path = chunk[end:], CLOSED
-                    chunk = chunk[:end]
-                elif held:
-                    # The tail turned out to be text, so chunks may bypass again.
-                    self._held, self._path = "", self._open
+                # The next chunk must be read together with a tail, so it cannot bypass then.
+                self._held, self._path = chunk[end:], CLOSED if end < len(chunk) else self._open
+                chunk = chunk[:end]
                 passed.append(chunk)
-                if lane.spell is not None:
-                    chunk = lane.spell(chunk)
+                shown = chunk if lane.spell is None else lane.spell(chunk)
                 # An empty delta would be useless, but the text is noted either way.
-                return [self._open[-1](chunk)] if chunk else []
+                return [self._open[-1](shown)] if shown else []
             # The tail is read as a part of this chunk, so it must not be fed twice.
             self._held, text = "", chunk
             self._close_lane()
@@ -153,46 +148,37 @@ class Feeder:
         builder = self._builder
         builder.chunks += 1
         waiter = window.waiter
-        if waiter is not None and waiter.known and not window.pos:
+        if waiter is not None:
             # Tested before the step, because most chunks of short calls end here.
-            unread = window.text + text
-            if unread in waiter.known:
-                window.text = unread
+            if waiter.known and not window.pos and window.text + text in waiter.known:
+                window.text += text
                 return []
-        if waiter is not None and waiter.lane is not None:
-            if waiter.lane.exact(text) is None:
-                window.pass_by(text)
-                # The text may have begun the part that the lane leads to.
-                self._open_lane(waiter, waiter.lane)
-                return self._emitted()
-            # A lane is valid only while the window is empty.
-            waiter.lane = None
+            lane = waiter.lane
+            if lane is not None:
+                if lane.exact(text) is None:
+                    window.pass_by(text)
+                    return self._emitted()
+                # A lane is valid only while the window is empty.
+                waiter.lane = None
         window.feed(text)
-        read = None
-        if waiter is not None and waiter.step is not None:
-            try:
-                read = waiter.step(window)
-                # No text was read, so neither the lane nor the message can have changed.
-                if read == "" and waiter.lane is None and not builder.out:
-                    return []
-            except Exception as error:  # noqa: BLE001 - as in `_resume`
-                read = self._give_up(error)
-                waiter = window.waiter
-        if read is None:
-            read = self._resume()
-            waiter = window.waiter
-        if waiter is None:
-            return self._emitted()
+        try:
+            read = None if waiter is None or waiter.step is None else waiter.step(window)
+        except Exception as error:  # noqa: BLE001 - as in `_resume`
+            return self._emitted(self._give_up(error))
+        # Without a result of the step, the sub-parser must be resumed.
+        if waiter is None or read is None:
+            return self._emitted(self._resume())
+        # No text was read, so neither the lane nor the message can have changed.
+        if not (read or waiter.lane or builder.out):
+            return []
+        kind = builder.kind
+        # Text for the open part alone does not need the sink, so the delta is made here.
+        if not read or builder.out or kind is None or self._writers[kind] is not waiter.emit:
+            return self._emitted(read)
         if waiter.lane is not None:
             self._open_lane(waiter, waiter.lane)
-        if read:
-            kind = builder.kind
-            # Text for the open part alone does not need the sink, so the delta is made here.
-            if kind is not None and not builder.out and self._writers[kind] is waiter.emit:
-                builder.write(read)
-                return [builder.make(read)]
-            waiter.emit(read)
-        return self._emitted()
+        builder.write(read)
+        return [builder.make(read)]
 
     def _open_lane(self, waiter: Waiter, lane: Lane) -> None:
         """Open the fast path if all text that bypasses the waiter goes to the open part."""
@@ -233,8 +219,19 @@ class Feeder:
             # Cleared in place, because `_path` refers to the same list.
             passed.clear()
 
-    def _emitted(self) -> list[Delta]:
-        """Return the deltas that the sub-parsers made, and remove them from the builder."""
+    def _emitted(self, read: str | None = None) -> list[Delta]:
+        """Return the deltas that the sub-parsers made, and remove them from the builder.
+
+        Args:
+            read: text that was read, for the waiter to emit first.
+        """
+        waiter = self._window.waiter
+        if waiter is not None:
+            # The text may have begun the part that the lane leads to.
+            if waiter.lane is not None:
+                self._open_lane(waiter, waiter.lane)
+            if read:
+                waiter.emit(read)
         out = self._builder.out
         if not out:
             return []

@@ -58,6 +58,7 @@ class TurnParser(Feeder):
         prompt: str,
         id_factory: IdFactory,
         record: bool,
+        *,
         decoded: str | None = None,
         asked: Request | None = None,
         builds: Builds | None = None,
@@ -343,7 +344,7 @@ class StreamParser(TurnParser):
 
     __slots__ = ()
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the public options
         self,
         fmt: WireFormat | str,
         *,
@@ -362,8 +363,7 @@ class StreamParser(TurnParser):
         # Tested in line, because servers make a parser for each request.
         if type(fmt) is not WireFormat:
             fmt = as_format(fmt)
-        request = request_for(
-            fmt,
+        options = (
             tools,
             tool_choice,
             parallel_tool_calls,
@@ -373,6 +373,7 @@ class StreamParser(TurnParser):
             calls,
             collect,
         )
+        request = request_for(fmt, options)
         TurnParser.__init__(self, request, prompt, id_factory, record)
 
     def feed(self, text: str | bytes) -> list[Delta]:

@@ -16,6 +16,7 @@ from .wire.format import ReasoningFormat, WireFormat
 from .wire.marker_tables import MarkerTables, marker_tables
 
 __all__ = [
+    "Options",
     "Request",
     "ToolChoice",
     "after_reasoning",
@@ -29,6 +30,18 @@ __all__ = [
 NO_HEADER = "the format defines no header of the assistant's turn"
 NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
 """Policies that read earlier text of the message."""
+
+Options = tuple[
+    Sequence[Mapping[str, Any]] | None,
+    ToolChoice,
+    bool,
+    Literal["separate", "inline", "raw"],
+    Policies,
+    Mapping[str, Any] | None,
+    Literal["format", "json"],
+    bool,
+]
+"""The arguments of `Request` after the format, in the same order."""
 
 
 # Not frozen, because that would triple its cost, but no instance is ever changed.
@@ -134,51 +147,32 @@ class Request:
         sink.issue("no_header", (0, 0), f"{known}; the prompt was ignored")
 
 
-def request_for(
-    fmt: WireFormat,
-    tools: Sequence[Mapping[str, Any]] | None,
-    tool_choice: ToolChoice,
-    parallel_tool_calls: bool,
-    reasoning: Literal["separate", "inline", "raw"],
-    policies: Policies,
-    response_schema: Mapping[str, Any] | None,
-    calls: Literal["format", "json"],
-    collect: bool,
-) -> Request:
-    """Return the `Request` of these arguments, the last one of the format if they are the same.
+def request_for(fmt: WireFormat, options: Options) -> Request:
+    """Return the `Request` of these options, the last one of the format if they are the same.
 
     A server makes a parser for each request, nearly always with the same objects. Objects that the
     caller may change, e.g. a list of tools or a mapping, are read again each time.
     """
     derived = fmt.derived
     last: Request | None = derived.last_request
+    tools, choice, parallel, reasoning, policies, schema, calls, collect = options
     # One request per format is enough, because consecutive requests nearly always agree.
     # Compared by identity, because comparing schemas by value would cost more than to read them.
     if (
         last is not None
         and last.tools is tools
-        and last.tool_choice is tool_choice
-        and last.parallel_tool_calls is parallel_tool_calls
+        and last.tool_choice is choice
+        and last.parallel_tool_calls is parallel
         and last.reasoning is reasoning
         and last.policies is policies
-        and response_schema is None
+        and schema is None
         and last.calls is calls
         and last.collect is collect
     ):
         return last
-    made = Request(
-        fmt,
-        tools,
-        tool_choice,
-        parallel_tool_calls,
-        reasoning,
-        policies,
-        response_schema,
-        calls,
-        collect,
-    )
+    made = Request(fmt, *options)
     # A mapping may be changed by its owner, so only immutable choices are kept.
-    if response_schema is None and (tool_choice is None or isinstance(tool_choice, str)):
+    if schema is None and (choice is None or isinstance(choice, str)):
         derived.last_request = made
     return made
 

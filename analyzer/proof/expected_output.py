@@ -10,6 +10,7 @@ the prompt is closed.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from deltaparse.stream import ReasoningMode, WireFormat
 
@@ -19,7 +20,7 @@ from ..probes import NEXT_USER, RESULT
 from .conversations import Turn
 from .proved_turn import Wire
 
-__all__ = ["answer_in", "wire_for"]
+__all__ = ["RenderedTurn", "answer_in", "wire_for"]
 
 WORDS = re.compile(r"\w+(?: \w+)*")
 
@@ -32,71 +33,126 @@ def answer_in(rendered: str, behind: str) -> str:
     return answer
 
 
-def wire_for(
-    turn: Turn,
-    body: str,
-    end: str,
-    answer: str,
-    calls: int,
-    prompt: str | None,
-    fmt: WireFormat,
-    behind: str | None = None,
-) -> Wire:
-    """Return the expected output for `body`, a turn of a history.
+@dataclass(frozen=True, slots=True)
+class RenderedTurn:
+    """A turn of a history, as the template renders it.
 
-    The output follows the template's own `prompt`. If the prompt contains text that is not in the
-    history, the output follows only a header.
-
-    Args:
+    Attributes:
         turn: the expected parts.
         body: the rendered turn.
         end: the rendered end of the turn.
         answer: all text between two user messages, since content may be rendered after the end of
             the turn.
         calls: the number of calls in `body`.
+    """
+
+    turn: Turn
+    body: str
+    end: str
+    answer: str
+    calls: int
+
+
+def wire_for(
+    rendered: RenderedTurn, prompt: str | None, fmt: WireFormat, behind: str | None = None
+) -> Wire:
+    """Return the expected output for a turn of a history.
+
+    The output follows the template's own `prompt`. If the prompt contains text that is not in the
+    history, the output follows only a header.
+
+    Args:
+        rendered: the turn.
         prompt: the rendered prompt, None if it could not be rendered.
         fmt: the format.
         behind: the turn after the prompt, if the history begins with the prompt.
     """
     header = fmt.turn.headers[0] if fmt.turn.headers else ""
-    content, thought = _shown(turn.content, answer), _shown(turn.reasoning, body)
-    if not content and _words_of(turn.content) in answer.replace(body, ""):
-        content = turn.content  # escaped, and after the end of the turn
-    if prompt is None:
-        prompt = header
-    so_far = fmt.derived.turn_so_far(prompt)
-    mode, (start, closing) = fmt.reasoning.mode, fmt.derived.reasoning_in(so_far)
-    if turn.calls and start.strip() and content and not thought and start + content in body:
-        # The template renders content as reasoning in turns with calls.
-        content, thought = "", content
-    dropped = turn.reasoning and not thought and not _has_reasoning(start, closing, body)
-    unknown = bool(so_far.strip()) and not _opened(so_far, fmt)
-    if dropped and not unknown and fmt.derived.has_reasoning and not _closed(so_far, fmt):
+    begun = header if prompt is None else prompt
+    aligned = _Aligned(rendered, begun, fmt)
+    thought = aligned.thought
+
+    def wire(text: str, reasoning: str, *, after: str = begun, put_back: bool = False) -> Wire:
+        parts = aligned.content, reasoning, rendered.calls
+        return Wire(after, text, rendered.end, *parts, put_back=put_back)
+
+    if aligned.drops_reasoning():
         # The template drops reasoning from history, so it is inserted as the model writes it.
-        first = "" if _opened(so_far, fmt) else start
-        text = first + turn.reasoning + closing + without_reasoning(body, fmt.reasoning)
-        return Wire(prompt, text, end, content, turn.reasoning, calls, put_back=True)
-    opened, plain = _opened(so_far, fmt), without_reasoning(body, fmt.reasoning)
-    written = _after_prompt(so_far, body, fmt)
-    if written is not None and behind is not None:
-        written = behind
-    if written is not None and not (opened and not thought and closing.strip() not in body):
-        return Wire(prompt, written, end, content, thought, calls)
-    if opened and thought and thought in body:
-        return Wire(prompt, body[body.index(thought) :], end, content, thought, calls)
-    head = body.partition(closing.strip() or "\n")[0].strip().removeprefix(start.strip())
-    empty = closing.strip() not in body or not head.strip()
-    if not thought and empty and fmt.derived.has_reasoning and _closed(so_far, fmt):
-        return Wire(prompt, plain, end, content, "", calls)
-    if opened and not thought:
-        # The template drops reasoning, so it is inserted as the model writes it.
-        thought = turn.reasoning or "So be it"
-        return Wire(prompt, thought + closing + plain, end, content, thought, calls, put_back=True)
-    if mode is ReasoningMode.DELIMITER and not thought:
-        return Wire(prompt, fmt.reasoning.end + plain, end, content, "", calls)
+        first = "" if aligned.opened else aligned.start
+        inserted = rendered.turn.reasoning
+        return wire(first + inserted + aligned.closing + aligned.plain, inserted, put_back=True)
+    written = aligned.after_prompt(behind)
+    if written is not None:
+        return wire(written, thought)
+    if aligned.opened and not thought:
+        # The prompt opens reasoning, so the model must write some.
+        inserted = rendered.turn.reasoning or "So be it"
+        return wire(inserted + aligned.closing + aligned.plain, inserted, put_back=True)
+    if fmt.reasoning.mode is ReasoningMode.DELIMITER and not thought:
+        return wire(fmt.reasoning.end + aligned.plain, "")
     if behind is not None:
-        return Wire(prompt, behind, end, content, thought, calls)
-    return Wire(header, body, end, content, thought, calls)
+        return wire(behind, thought)
+    return wire(rendered.body, thought, after=header)
+
+
+class _Aligned:
+    """A rendered turn next to the part of it that the prompt already contains.
+
+    Attributes:
+        start: the start marker of reasoning.
+        closing: the end marker of reasoning.
+        opened: True if the prompt ends within reasoning.
+        closed: True if the prompt ends after closed or absent reasoning.
+        plain: the turn without reasoning.
+        content: the content in the turn.
+        thought: the reasoning in the turn.
+    """
+
+    def __init__(self, rendered: RenderedTurn, prompt: str, fmt: WireFormat) -> None:
+        self._turn, self._body, self._fmt = rendered.turn, rendered.body, fmt
+        self._so_far = so_far = fmt.derived.turn_so_far(prompt)
+        self.start, self.closing = fmt.derived.reasoning_in(so_far)
+        self.opened, self.closed = _opened(so_far, fmt), _closed(so_far, fmt)
+        self.plain = without_reasoning(self._body, fmt.reasoning)
+        self.content, self.thought = self._parts(rendered.answer)
+
+    def _parts(self, answer: str) -> tuple[str, str]:
+        """Return the content and the reasoning in the turn."""
+        turn, body = self._turn, self._body
+        content, thought = _shown(turn.content, answer), _shown(turn.reasoning, body)
+        if not content and _words_of(turn.content) in answer.replace(body, ""):
+            content = turn.content  # escaped, and after the end of the turn
+        if turn.calls and self.start.strip() and content and not thought:
+            # Some templates render content as reasoning in turns with calls.
+            if self.start + content in body:
+                return "", content
+        return content, thought
+
+    def drops_reasoning(self) -> bool:
+        """Return True if the template drops the reasoning, and the model may still write it."""
+        if not self._turn.reasoning or self.thought or self.closed:
+            return False
+        unknown = bool(self._so_far.strip()) and not self.opened
+        if unknown or not self._fmt.derived.has_reasoning:
+            return False
+        return not _has_reasoning(self.start, self.closing, self._body)
+
+    def after_prompt(self, behind: str | None) -> str | None:
+        """Return the turn without the part in the prompt, None if it does not continue the prompt.
+
+        Args:
+            behind: the turn after the prompt, if the history begins with the prompt.
+        """
+        body, thought, end = self._body, self.thought, self.closing.strip()
+        written = _after_prompt(self._so_far, body, self._fmt)
+        lacks_end = self.opened and not thought and end not in body
+        if written is not None and not lacks_end:
+            return written if behind is None else behind
+        if self.opened and thought and thought in body:
+            return body[body.index(thought) :]
+        head = body.partition(end or "\n")[0].strip().removeprefix(self.start.strip())
+        empty = not thought and (end not in body or not head.strip())
+        return self.plain if empty and self._fmt.derived.has_reasoning and self.closed else None
 
 
 def _shown(text: str, body: str) -> str:

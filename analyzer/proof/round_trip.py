@@ -30,7 +30,7 @@ from ..probes import (
 )
 from ..renderer import Renderer
 from .conversations import AT_THE_END, BEFORE, FEW, SHORT, Turn, tools_for
-from .expected_output import answer_in, wire_for
+from .expected_output import RenderedTurn, answer_in, wire_for
 from .mismatch import calls_part, texts_part
 from .proved_turn import Wire
 
@@ -180,11 +180,7 @@ class RoundTrip:
                 key,
                 (
                     wire_for(
-                        turn,
-                        body,
-                        end,
-                        answer,
-                        shown,
+                        RenderedTurn(turn, body, end, answer, shown),
                         prompt,
                         self.fmt,
                         own.removesuffix(end) if begun else None,

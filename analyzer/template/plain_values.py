@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from deltaparse.partial import UsageError
 
 __all__ = ["plain_copy", "plain_dicts"]
+
+# Methods of the plain types, because subclasses may define their own conversion.
+SCALARS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+)
+"""Subclassed types of scalars, with their conversion."""
 
 
 def plain_copy(name: str, value: Any) -> Any:
@@ -49,24 +57,27 @@ def _plain(value: Any) -> Any:
     """
     if value is None or type(value) in (str, int, float, bool):
         return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        return float.__float__(value)
+    for kind, plain in SCALARS:
+        if isinstance(value, kind):
+            return plain(value)
     if isinstance(value, Mapping):
         return {_plain(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, tuple):
         return tuple(_plain(item) for item in value)
-    if isinstance(value, type):
-        return f"<{type(value).__name__}>"
-    if is_dataclass(value):
-        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
-    if callable(getattr(value, "model_dump", None)):  # a Pydantic model
-        return _plain(value.model_dump())
-    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-        return _plain(value.item())
+    return _plain(_data_of(value))
+
+
+def _data_of(value: object) -> object:
+    """Return the data of an object, or the name of its type in angle brackets."""
+    # A class has the attributes of its instances, but no data.
+    if not isinstance(value, type):
+        if is_dataclass(value):
+            return {part.name: getattr(value, part.name) for part in fields(value)}
+        dump = getattr(value, "model_dump", None)  # of a Pydantic model
+        if callable(dump):
+            return dump()
+        if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+            return value.item()  # type: ignore[attr-defined]
     return f"<{type(value).__name__}>"

@@ -35,7 +35,7 @@ from ..bypass import Emit
 from ..window import Steps, Window
 from .lexer import BROKEN, JsonLexer
 from .readers import json_space, json_value
-from .repairer import NOTHING_MORE, Repairer
+from .repairer import NOTHING_MORE, Notation, Repairer
 from .repairs import Note, Repairs
 from .unclosed_string import UnclosedString
 
@@ -120,7 +120,9 @@ def repaired_json(
         if lexer.state is not BROKEN or lexer.broken_in is None:
             return lexer
         start, problem = src.offset, lexer.problem
-        repairer = repairer or Repairer(src, lexer, emit, note, repairs, quote, overrun, keys)
+        if repairer is None:
+            notation = Notation(quote, overrun, keys)
+            repairer = Repairer(src, lexer, emit, note, repairs, notation)
         repair = yield from repairer.repair()
         # The input ended before the error was certain, so it counts as truncated.
         if repair is None:

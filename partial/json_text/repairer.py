@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..bypass import Emit, Lane, StringSink
 from ..markers import marker_set
@@ -34,7 +35,7 @@ from .token_runs import ESCAPE
 from .unclosed_string import UnclosedString
 from .unquoted_keys import own_key
 
-__all__ = ["NOTHING_MORE", "Repairer"]
+__all__ = ["NOTHING_MORE", "Notation", "Repairer"]
 
 LITERALS = {
     "True": ("python_literals", "true"),
@@ -66,11 +67,27 @@ COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
 BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
 
 
+class Notation(NamedTuple):
+    """A format's own notation of strings and keys. `repaired_json` describes the fields."""
+
+    quote: str = ""
+    overrun: UnclosedString | None = None
+    keys: Sequence[str] = ()
+
+
 class Repairer:
     """Writer of JSON in place of invalid text.
 
     Its sub-parsers return the name of the repair, or "" if no repair applies. They return None if
     the input ended before a repair was certain.
+
+    Args:
+        src: the window to read from.
+        lexer: the lexer that broke.
+        emit: takes the JSON.
+        note: takes the name and offset of a repair that is followed by another one.
+        repairs: the repairs to make.
+        notation: the format's own notation.
     """
 
     __slots__ = ("_emit", "_keys", "_lexer", "_note", "_overrun", "_quote", "_repairs", "_src")
@@ -82,13 +99,9 @@ class Repairer:
         emit: Emit,
         note: Note,
         repairs: Repairs,
-        quote: str = "",
-        overrun: UnclosedString | None = None,
-        keys: Sequence[str] = (),
+        notation: Notation,
     ) -> None:
-        self._quote = quote
-        self._keys = keys
-        self._overrun = overrun
+        self._quote, self._overrun, self._keys = notation
         self._src = src
         self._lexer = lexer
         self._emit = emit
@@ -128,10 +141,9 @@ class Repairer:
             if key:
                 self.write(f'"{spelled(key)}"')
                 lexer.state = AFTER_KEY
-                return "unquoted_keys"
-            # The input ended in the key, so it is truncated, not invalid.
-            if key is None:
-                return None
+            # If the input ended in the key, it is None, because a truncated key is not invalid.
+            if key != "":
+                return "unquoted_keys" if key else None
         if char in "/#" and repairs.comments:
             return (yield from self._comment())
         if char == "'" and repairs.single_quotes and (is_key or is_value):

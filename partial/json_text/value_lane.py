@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
 from ..bypass import Lane
 from ..surrogates import is_whole
 from .lexer import BROKEN, DONE, START, STRING, JsonLexer
@@ -25,7 +29,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
     lexer has not read these, but `foreseen` may have the end of the value.
     """
     # bytes input raises TypeError here, as the lane contract requires.
-    first, others = firsts[:1] or "\x00", firsts[1:]
+    first, other = firsts[:1] or "\x00", _search(firsts[1:]) if firsts[1:] else None
     # Bound once, because the lane runs for each chunk.
     scan = lexer.scan
     inside = 0
@@ -36,9 +40,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
         # Only the last tested text is known.
         seen = NOTHING
         # Surrogates must be escaped and markers may prove an overrun, so the sub-parser reads both.
-        if first in text or not (text.isascii() or is_whole(text)):
-            return text
-        if others and any(map(text.__contains__, others)):
+        if first in text or not (text.isascii() or is_whole(text)) or (other and other(text)):
             return text
         state, stack, pos = lexer.state, lexer.stack, 0
         run = lexer.runs[state]
@@ -55,19 +57,17 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
                     inside = 0
                     return None
         end, now = scan(text, pos), lexer.state
-        # The end of the text is an incomplete token, or the value has ended.
-        if end < len(text):
-            if now is not BROKEN:
-                seen = text, end, now, lexer.stack
-        elif now is not state or now is not STRING:
-            if now is not DONE:
+        if end == len(text) and now is not DONE:
+            if now is not state or now is not STRING:
                 inside = 0
                 return None
-            seen = text, end, now, ""
-        # The lane for strings pays off only after several chunks in one string.
-        elif inside < LONG_STRING:
-            inside += 1
-            return None
+            # The lane for strings pays off only after several chunks in one string.
+            if inside < LONG_STRING:
+                inside += 1
+                return None
+        # The end of the text is an incomplete token, or the value has ended.
+        elif now is not BROKEN:
+            seen = text, end, now, lexer.stack
         # The text does not pass, so the lexer must not have read it.
         lexer.go_back(state, stack)
         return text
@@ -90,3 +90,10 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
         return -1
 
     return Lane(passes, passes, split)
+
+
+# Cached, because each value has a lane of its own.
+@lru_cache(maxsize=64)
+def _search(characters: str) -> Callable[[str], re.Match[str] | None]:
+    """Return a search for any of several characters."""
+    return re.compile(f"[{re.escape(characters)}]").search

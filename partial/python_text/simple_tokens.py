@@ -98,7 +98,7 @@ AFTER_STRING: dict[Expects, tuple[str, Expects]] = {
 """The text written after a string, and the token expected then."""
 
 
-def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
+def simple_tokens(out: Writer) -> Step:  # noqa: C901, PLR0915 - one step
     """Return a step that reads tokens up to one that is not simple or not complete.
 
     The step returns the text to emit. If another reader must continue, it emits the text itself and
@@ -108,7 +108,7 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
     # The number of consecutive chunks in the same string.
     inside = 0
 
-    def step(src: Window) -> str | None:  # noqa: PLR0915 - calls cost more
+    def step(src: Window) -> str | None:  # noqa: C901, PLR0912, PLR0915 - calls cost more
         nonlocal inside
         frame = frames[-1]
         # Text in a possible tuple is buffered by the writer.

@@ -113,7 +113,7 @@ class MessageBuilder:
 
     def __init__(self, collect: bool = True) -> None:
         self.out: list[Delta] = []
-        # Elements up to `_made` are parts. The others are tuples of arguments of `make_part`.
+        # Elements up to `_made` are parts. The others are tuples of values kept for `_part`.
         self._parts: list[Any] = []
         self._made = 0
         self.kind: type[Part] | None = None
@@ -227,7 +227,7 @@ class MessageBuilder:
         parts = self._parts
         # Parts are created once, so that repeated reads of the message take linear time.
         for place in range(self._made, len(parts)):
-            parts[place] = make_part(*parts[place])
+            parts[place] = _part(parts[place])
         self._made = len(parts)
         # Without `collect` the open part has no text.
         if self.kind is not None and self.collect:
@@ -319,7 +319,7 @@ class MessageBuilder:
         self._written += self._text.tell()
         # A tuple is cheaper than a part, and the message may never be read.
         if self.collect:
-            self._parts.append(self._made_of(self._text.getvalue(), end, issues))
+            self._parts.append(self._kept(self._text.getvalue(), end, issues))
         self.kind = None
         # Releases the buffer. A write without a new part would now raise `AttributeError`.
         del self.make, self.write, self._text, self._shown, self._seen
@@ -335,11 +335,11 @@ class MessageBuilder:
             self._text.seek(len(text))
             text += self._text.read()
             self._seen = text
-            self._shown = state, make_part(*self._made_of(text, self.start, NONE))
+            self._shown = state, _part(self._kept(text, self.start, NONE))
         return self._shown[1]
 
-    def _made_of(self, text: str, end: int, issues: frozenset[str]) -> tuple[Any, ...]:
-        """Return the arguments of `make_part` for the open part."""
+    def _kept(self, text: str, end: int, issues: frozenset[str]) -> tuple[Any, ...]:
+        """Return the values from which `_part` creates the open part."""
         kind = self.kind
         # Content and reasoning have only text, so they need no further values.
         if kind is not ToolCall:
@@ -350,20 +350,12 @@ class MessageBuilder:
         return (*made, issues) if issues else made
 
 
-def make_part(
-    kind: type[Part],
-    text: str,
-    call_id: str = "",
-    name: str = "",
-    complete: bool = False,
-    repaired: bool = False,
-    start: int = 0,
-    end: int = 0,
-    issues: frozenset[str] = NONE,
-) -> Part:
+def _part(kept: tuple[Any, ...]) -> Part:
     """Create a part of the message from its kept values."""
+    kind, text, *rest = kept
     if kind is ToolCall:
-        return ToolCall(call_id, name, text, complete, repaired, (start, end), issues)
+        call_id, name, complete, repaired, start, end, *issues = rest
+        return ToolCall(call_id, name, text, complete, repaired, (start, end), *issues)
     return Content(text) if kind is Content else Reasoning(text)
 
 

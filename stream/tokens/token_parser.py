@@ -77,7 +77,7 @@ class TokenParser(TurnParser):
 
     _builder: TokenBuilder
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the public options
         self,
         fmt: WireFormat | str,
         vocabulary: Vocabulary,
@@ -113,8 +113,7 @@ class TokenParser(TurnParser):
         if prompt is not None and not isinstance(prompt, str):
             prompt = self._ids(prompt)
         read, decoded = self._read_prompt(prompt)
-        request = request_for(
-            tokens.fmt,
+        options = (
             tools,
             tool_choice,
             parallel_tool_calls,
@@ -124,6 +123,7 @@ class TokenParser(TurnParser):
             calls,
             collect,
         )
+        request = request_for(tokens.fmt, options)
         asked: Request | None = None
         self._given: dict[str, Any] = {}
         if record:
@@ -145,7 +145,9 @@ class TokenParser(TurnParser):
         self._noted = 0
         # The index of the token of the first text in `_passed`, None if spans are not recorded.
         self._first: int | None = 0 if spans else None
-        super().__init__(request, read, id_factory, record, decoded, asked, builds)
+        super().__init__(
+            request, read, id_factory, record, decoded=decoded, asked=asked, builds=builds
+        )
         # The adapted format is internal, so callers get the original.
         self.format = fmt
         # Bypassing tokens would be missing in the record.
@@ -467,12 +469,7 @@ class TokenParser(TurnParser):
         # Other chunks are counted by `_read`.
         self._builder.chunks += 1
         self._window.feed(char)
-        self._sink.content(self._resume() or "")
-        waiter = self._window.waiter
-        # Text after the token may bypass again.
-        if waiter is not None and waiter.lane is not None:
-            self._open_lane(waiter, waiter.lane)
-        return self._emitted()
+        return self._emitted(self._resume())
 
     def _placed(self, text: str) -> list[Delta]:
         """Parse text whose tokens are recorded, and return its deltas."""

@@ -8,13 +8,9 @@ from typing import Any
 from deltaparse.partial import is_whole
 
 from .groups import (
-    ArgumentsFormat,
     CallIdFormat,
     CallIdPosition,
-    ChannelsFormat,
-    CodeFormat,
-    ContentFormat,
-    FunctionFormat,
+    MarkerGroups,
     ReasoningFormat,
     ReasoningMode,
     ToolFormat,
@@ -37,15 +33,7 @@ class DerivedFormat:
     (`code.start`) does not count as a call here.
 
     Args:
-        turn: the group of the wire format, as all other groups below.
-        reasoning: the group.
-        content: the group.
-        tools: the group.
-        function: the group.
-        arguments: the group.
-        call_id: the group.
-        channels: the group.
-        code: the group.
+        groups: the groups of the wire format.
         preserved_tokens: the markers that a tokenizer must not drop.
 
     Attributes:
@@ -119,19 +107,8 @@ class DerivedFormat:
         "writes_ids",
     )
 
-    def __init__(
-        self,
-        turn: TurnFormat,
-        reasoning: ReasoningFormat,
-        content: ContentFormat,
-        tools: ToolsFormat,
-        function: FunctionFormat,
-        arguments: ArgumentsFormat,
-        call_id: CallIdFormat,
-        channels: ChannelsFormat,
-        code: CodeFormat,
-        preserved_tokens: tuple[str, ...],
-    ) -> None:
+    def __init__(self, groups: MarkerGroups, preserved_tokens: tuple[str, ...]) -> None:
+        turn, reasoning, content, tools, function, arguments, call_id, channels, _ = groups
         # Caches, filled by other modules. Lookups by format would need its hash.
         self.tables: dict[tuple[bool, bool, bool], Any] = {}
         self.last_request: Any = None
@@ -194,10 +171,7 @@ class DerivedFormat:
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         # A reference to the format itself would be a cycle.
         self._turn = turn
-        self._written = (
-            (turn, reasoning, content, tools, function, arguments, call_id, channels, code),
-            preserved_tokens,
-        )
+        self._written = groups, preserved_tokens
         self._pairs, self._start = reasoning.pairs, reasoning.start.strip()
         self._know_prompt(turn, reasoning)
 

@@ -27,6 +27,7 @@ from .groups import (
     ContentFormat,
     ContentMode,
     FunctionFormat,
+    MarkerGroups,
     Proved,
     ReasoningFormat,
     ReasoningMode,
@@ -150,7 +151,7 @@ class WireFormat(_Remembers):
             return self._facts
         except AttributeError:
             # Computed once, because the format never changes.
-            made = DerivedFormat(
+            groups = MarkerGroups(
                 turn=self.turn,
                 reasoning=self.reasoning,
                 content=self.content,
@@ -160,8 +161,8 @@ class WireFormat(_Remembers):
                 call_id=self.call_id,
                 channels=self.channels,
                 code=self.code,
-                preserved_tokens=self.preserved_tokens,
             )
+            made = DerivedFormat(groups, self.preserved_tokens)
             object.__setattr__(self, "_facts", made)
             return made
 
@@ -208,6 +209,20 @@ class WireFormat(_Remembers):
 
 def _contradictions(fmt: WireFormat) -> Iterator[str]:
     """Yield descriptions of contradictions and missing parts in a format."""
+    # First, because the other checks read the fields of the groups.
+    yield from _in_groups(fmt)
+    yield from _in_reasoning(fmt)
+    # Without a start, content in markers could not be found.
+    if fmt.content.mode is not ContentMode.PLAIN and not fmt.content.start.strip():
+        yield f"content mode {fmt.content.mode} needs a content.start"
+    yield from _in_json_calls(fmt)
+    if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
+        yield from _no_arguments(fmt)
+    yield from _in_names(fmt)
+
+
+def _in_groups(fmt: WireFormat) -> Iterator[str]:
+    """Yield descriptions of groups of a wrong type or with a marker that is too long."""
     for part in fields(fmt):
         # `check_fields` checks only strings, flags and tuples, so groups are checked here.
         kind: object = part.default_factory
@@ -217,9 +232,13 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         # Text is buffered while it may become a marker, so markers need a limit.
         for name in _too_long(group) if is_dataclass(group) else ():
             yield f"{name} has more than {LONGEST_MARKER} characters"
-    reasoning, content, tools, derived = fmt.reasoning, fmt.content, fmt.tools, fmt.derived
+
+
+def _in_reasoning(fmt: WireFormat) -> Iterator[str]:
+    """Yield descriptions of missing markers of reasoning."""
+    reasoning = fmt.reasoning
     # Without an end marker, all text would be reasoning.
-    if derived.has_reasoning and not reasoning.end.strip():
+    if fmt.derived.has_reasoning and not reasoning.end.strip():
         yield f"reasoning mode {reasoning.mode} needs a reasoning.end"
     if reasoning.mode in (ReasoningMode.TAG_BASED, ReasoningMode.TOOLS_ONLY):
         if not reasoning.start.strip():
@@ -229,9 +248,11 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         yield "reasoning.alternatives must be pairs of markers, a start and its end"
     if reasoning.alternatives and not reasoning.start.strip():
         yield "reasoning.alternatives need a reasoning.start"
-    # Without a start, content in markers could not be found.
-    if content.mode is not ContentMode.PLAIN and not content.start.strip():
-        yield f"content mode {content.mode} needs a content.start"
+
+
+def _in_json_calls(fmt: WireFormat) -> Iterator[str]:
+    """Yield descriptions of missing or invalid parts of calls in JSON."""
+    tools = fmt.tools
     # The parser could not find the name and the arguments.
     if tools.format is ToolFormat.JSON_NATIVE and not tools.name_is_key:
         if not (tools.name_field and tools.arguments_field):
@@ -244,8 +265,10 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         # An empty value means that the value varies.
         if value and not _is_json(value):
             yield f"tools.constants: {value!r:.80} is not JSON"
-    if tools.format is ToolFormat.TAG_WITH_TAGGED:
-        yield from _no_arguments(fmt)
+
+
+def _in_names(fmt: WireFormat) -> Iterator[str]:
+    """Yield descriptions of missing or invalid parts around names, and of invalid escapes."""
     tables = {
         "function.name_escapes": fmt.function.name_escapes,
         "arguments.name_escapes": fmt.arguments.name_escapes,
@@ -257,8 +280,8 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
     if fmt.function.close_suffix.strip() and not fmt.function.close.strip():
         yield "function.close_suffix needs a function.close, the text before the repeated name"
     # A name in plain text is indistinguishable from content.
-    if derived.is_tagged and derived.unmarked_calls:
-        yield f"{tools.format} needs a marker before the name of a function"
+    if fmt.derived.is_tagged and fmt.derived.unmarked_calls:
+        yield f"{fmt.tools.format} needs a marker before the name of a function"
 
 
 def _no_second_form(fmt: WireFormat) -> Iterator[str]:

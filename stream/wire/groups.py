@@ -32,6 +32,7 @@ __all__ = [
     "ContentFormat",
     "ContentMode",
     "FunctionFormat",
+    "MarkerGroups",
     "Proved",
     "ReasoningFormat",
     "ReasoningMode",
@@ -546,6 +547,20 @@ class CodeFormat(_Group):
     function: str = ""
     argument: str = "code"
     method: str = ""
+
+
+class MarkerGroups(NamedTuple):
+    """The groups of a wire format that contain markers."""
+
+    turn: TurnFormat
+    reasoning: ReasoningFormat
+    content: ContentFormat
+    tools: ToolsFormat
+    function: FunctionFormat
+    arguments: ArgumentsFormat
+    call_id: CallIdFormat
+    channels: ChannelsFormat
+    code: CodeFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

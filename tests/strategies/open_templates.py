@@ -13,7 +13,7 @@ from deltaparse.analyzer.assistant_turns import Turns
 from deltaparse.analyzer.phases.find_reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import USER
 from deltaparse.analyzer.proof.conversations import Turn, turns_without
-from deltaparse.analyzer.proof.expected_output import answer_in, wire_for
+from deltaparse.analyzer.proof.expected_output import RenderedTurn, answer_in, wire_for
 
 from .. import corpus
 from .templates import SOURCES
@@ -96,7 +96,7 @@ def written(one, message, tools, **switches):
     calls = tuple(call.to_openai() for call in message.tool_calls)
     turn = Turn("", message.content, message.reasoning_content, calls)
     answer = answer_in(text, USER)
-    wire = wire_for(turn, *parts, answer, len(calls), prompt, one.fmt)
+    wire = wire_for(RenderedTurn(turn, *parts, answer, len(calls)), prompt, one.fmt)
     got = parse(wire.text, one.fmt, prompt=prompt, tools=tools, finish_reason="stop")
     said = (got.reasoning_content.strip(), got.content, [call.name for call in got.tool_calls])
     wanted = (message.reasoning_content, message.content, [c.name for c in message.tool_calls])

@@ -36,7 +36,7 @@ OTHERS = {
 
 
 def asked(**options):
-    return request_for(TAGS, **{**DEFAULTS, **options})
+    return request_for(TAGS, tuple((DEFAULTS | options).values()))
 
 
 def test_equal_requests_are_cached():
@@ -150,7 +150,7 @@ def test_request_derives_its_flags_from_the_options(options, has_calls, required
     ],
 )
 def test_unmarked_json_with_a_response_schema_is_not_a_call(fmt, options, calls):
-    tables = request_for(fmt, **DEFAULTS | options).tables
+    tables = request_for(fmt, tuple((DEFAULTS | options).values())).tables
     assert tables is marker_tables(fmt, calls=calls)
 
 

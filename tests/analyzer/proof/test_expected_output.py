@@ -7,7 +7,12 @@ import pytest
 from deltaparse import WireFormat
 from deltaparse.analyzer.probes import call
 from deltaparse.analyzer.proof.conversations import Turn
-from deltaparse.analyzer.proof.expected_output import _after_prompt, _has_reasoning, wire_for
+from deltaparse.analyzer.proof.expected_output import (
+    RenderedTurn,
+    _after_prompt,
+    _has_reasoning,
+    wire_for,
+)
 from deltaparse.analyzer.proof.proved_turn import Wire
 
 
@@ -55,7 +60,7 @@ def wire_of(turn, body, prompt, answer=None, behind=None, **reasoning):
     fmt = WireFormat().replace(turn=turns, reasoning=marks)
     calls = len(turn.calls)
     answer = body if answer is None else answer
-    wire = wire_for(turn, body, "</a>", answer, calls, prompt, fmt, behind)
+    wire = wire_for(RenderedTurn(turn, body, "</a>", answer, calls), prompt, fmt, behind)
     assert (wire.end, wire.calls) == ("</a>", calls)
     return wire
 
@@ -210,12 +215,12 @@ def test_missing_delimiter_after_the_prompt_is_inserted():
 
 def test_prompt_absent_from_the_history_is_replaced_by_the_header():
     fmt = WireFormat().replace(turn={"headers": ("<a>",)})
-    wire = wire_for(SAID, "\nwords", "", "words", 0, "Well?<a>x", fmt)
+    wire = wire_for(RenderedTurn(SAID, "\nwords", "", "words", 0), "Well?<a>x", fmt)
     assert (wire.prompt, wire.text) == ("<a>", "\nwords")
 
 
 def test_without_headers_a_turn_has_no_prompt():
-    wire = wire_for(SAID, "words", "", "words", 0, None, WireFormat())
+    wire = wire_for(RenderedTurn(SAID, "words", "", "words", 0), None, WireFormat())
     assert (wire.prompt, wire.text) == ("", "words")
 
 

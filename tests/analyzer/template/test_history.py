@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError, ToolCall
 from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, USER, user
-from deltaparse.analyzer.proof.expected_output import answer_in, wire_for
+from deltaparse.analyzer.proof.expected_output import RenderedTurn, answer_in, wire_for
 from deltaparse.analyzer.proof.round_trip import RoundTrip, beside, difference
 from deltaparse.analyzer.template.history import as_read
 from deltaparse.analyzer.template.template_capabilities import NO_CONTENT, CallCapabilities
@@ -59,7 +59,9 @@ def problem(one, turn):
         parts = next(one.turns.frame.bodies_and_ends(text, USER), None)
         shown = sum(map(parts[0].count, FUNCTIONS)) if parts else 0
         if parts and (shown or not turn.calls):
-            wire = wire_for(turn, *parts, answer_in(text, USER), shown, prompt, one.fmt)
+            wire = wire_for(
+                RenderedTurn(turn, *parts, answer_in(text, USER), shown), prompt, one.fmt
+            )
             problems.append(difference(turn, wire, one.fmt, bool(turn.calls), streamed=False))
     return "" if "" in problems else f"{turn.label}: {problems}"
 
