@@ -554,7 +554,7 @@ def test_where_returns_the_active_sub_parsers():
     parser = StreamParser(HARMONY)
     parser.feed(CALL[:-12])
     assert parser.where() == (
-        "assistant_turn > channel_turn > message > call > object > json_arguments"
+        "channel_turn > message > call > object > json_arguments"
         " > repaired_json > json_value"
     )
 
