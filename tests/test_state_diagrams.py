@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from deltaparse.stream.reading import sections
+from deltaparse.stream.reading import channels, sections
 
 PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
-MACHINES = {"a turn in sections": sections}
+MACHINES = {"a turn in sections": sections, "a turn in channels": channels}
 
 
 def transitions_of(module):
@@ -66,7 +66,7 @@ def test_table_has_the_transitions_of_the_code(title):
 @pytest.mark.parametrize("module", MACHINES.values(), ids=MACHINES)
 def test_each_state_is_reachable_and_has_a_reader(module):
     states = set(module.State)
-    assert set(module.TRANSITIONS) == set(module.READERS) == states - {module.State.DONE}
+    assert set(module.TRANSITIONS) == set(module.STATE_READERS) == states - {module.State.DONE}
     reached = {next(iter(module.State))}
     while more := {to for one in reached - {"done"} for to in module.TRANSITIONS[one].values()}:
         if more <= reached:

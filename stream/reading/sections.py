@@ -225,7 +225,7 @@ def sections(reading: Reading) -> Steps[None]:
 def _sections(turn: Turn) -> Steps[None]:
     """Read section after section."""
     while turn.state is not State.DONE:
-        event = yield from READERS[turn.state](turn)
+        event = yield from STATE_READERS[turn.state](turn)
         turn.state = TRANSITIONS[turn.state][event]
 
 
@@ -477,7 +477,7 @@ def _calls(turn: Turn) -> Steps[Event]:
     return Event.CALLED if called else Event.NOT_A_CALL
 
 
-READERS: Mapping[State, Callable[[Turn], Steps[Event]]] = {
+STATE_READERS: Mapping[State, Callable[[Turn], Steps[Event]]] = {
     State.OPENING: _opening,
     **dict.fromkeys(EDGES, _between),
     State.TEXT: _text,
