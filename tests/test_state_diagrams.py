@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from deltaparse.stream.reading import channels, sections
+from deltaparse.stream.reading import channels, constrained_json, sections
 
 PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
-MACHINES = {"a turn in sections": sections, "a turn in channels": channels}
+MACHINES = {
+    "a turn in sections": sections,
+    "a turn in channels": channels,
+    "text constrained to JSON": constrained_json,
+}
 
 
 def transitions_of(module):
