@@ -23,8 +23,6 @@ from deltaparse.partial import (
     consume_marker,
     peek,
     peek_marker,
-    skip_if_here,
-    whitespace,
 )
 
 from ..message.provenance import TextRole
@@ -35,22 +33,19 @@ from ..wire.spellings import MOST_SPACE, trailing
 from .checkpoint import NOTHING_READ, Checkpoint
 from .constrained_json import report_stray
 from .content import (
-    UNSURE,
     content,
-    is_marker,
-    may_become,
     name_after,
     report_call_after_end,
-    report_cut,
     report_cut_marker,
     report_stray_closer,
     report_stray_end,
     role_of,
 )
 from .content_writer import ContentWriter, PrecededBy
+from .next_marker import next_marker
 from .reading import Reading
 from .reasoning import reasoning
-from .strict_calls import UnprovenCalls, unproven_calls
+from .strict_calls import is_unproven, strict_calls
 from .tool_calls.dispatch import tool_calls
 
 __all__ = ["TRANSITIONS", "Event", "State", "sections"]
@@ -169,6 +164,7 @@ class Turn:
         checkpoint: started at the opener or before it.
         opened: the start marker of the section of reasoning, as written.
         end_marker: the end-of-turn marker, if it was read last, else "".
+        opener_is_text: True after text in place of an unproven call, in the same section.
         second_time: True for text that was read up to the end of the turn before, and contains no
             end of reasoning.
         at_end: True if the text ends with the output, False if a marker follows it.
@@ -181,10 +177,10 @@ class Turn:
         "ends",
         "marker",
         "opened",
+        "opener_is_text",
         "reading",
         "second_time",
         "state",
-        "unproven",
         "writer",
     )
 
@@ -204,7 +200,7 @@ class Turn:
         wrapped = always or reading.sink.seen_reasoning
         self.ends: Markers = tables.in_content_start if wrapped else tables.in_content
         self.writer = ContentWriter(reading, PrecededBy.START)
-        self.unproven: UnprovenCalls | None = unproven_calls(reading, _next_marker)
+        self.opener_is_text = False
         self.marker = self.opened = self.end_marker = ""
         self.checkpoint: Checkpoint = NOTHING_READ
         self.second_time = second_time
@@ -214,7 +210,7 @@ class Turn:
         """Read the rest as text, because the calls of another role are not those of the model."""
         old = self.reading
         self.reading = Reading(old.src, old.sink, marker_tables(old.fmt, calls=False))
-        self.ends, self.end_marker, self.unproven = self.reading.tables.in_content, "", None
+        self.ends, self.end_marker = self.reading.tables.in_content, ""
 
 
 def sections(reading: Reading) -> Steps[None]:
@@ -257,7 +253,7 @@ def _between(turn: Turn) -> Steps[Event]:
         # of unmarked calls are undecided too.
         starts_text = src.text[src.pos : src.pos + 1].strip() and not tables.reads_separators
         checkpoint = NOTHING_READ if starts_text else Checkpoint(src)
-        marker = yield from _next_marker(reading, before, room)
+        marker = yield from next_marker(reading, before, room)
         if marker:
             return (yield from _marker(turn, marker, checkpoint))
         # A truncated marker after a call belongs to the call, so it is not content.
@@ -367,7 +363,7 @@ def _start_content(turn: Turn, _: ReadMarker) -> None:
     if reading.sink.surrounding is not None:
         reading.sink.surrounding.in_section = not tables.unmarked
     # A new section of content is a new part: it may consist of unproven calls again.
-    turn.unproven = unproven_calls(reading, _next_marker)
+    turn.opener_is_text = False
 
 
 def _end_content(turn: Turn, _: ReadMarker) -> None:
@@ -456,23 +452,24 @@ def _reasoning(turn: Turn) -> Steps[Event]:
 
 def _calls(turn: Turn) -> Steps[Event]:
     """Read the calls at the opener at this place, or emit it as text."""
-    reading, marker, checkpoint, unproven = (
-        turn.reading,
-        turn.marker,
-        turn.checkpoint,
-        turn.unproven,
-    )
+    reading, marker, checkpoint = turn.reading, turn.marker, turn.checkpoint
+    src, sink, tables = reading.src, reading.sink, reading.tables
     report_call_after_end(reading, marker)
     emit_text = _after_end_marker(turn.end_marker, turn.writer.emit)
-    # Calls in a code marker are proved by it, so they need no second look.
-    if unproven is not None and unproven.begin_with(marker):
-        called = yield from unproven.read(marker, checkpoint, emit_text)
-    else:
+    if not is_unproven(reading, marker):
         # Each call after the end of the turn is reported, so these are read one by one.
-        several = not reading.sink.seen_end
-        called = yield from tool_calls(reading, checkpoint, emit_text, several=several)
+        called = yield from tool_calls(reading, checkpoint, emit_text, several=not sink.seen_end)
+    elif turn.opener_is_text:
+        called = False
+        src.pos += len(marker)
+        emit_text(checkpoint.text())
+        checkpoint.commit()
+    else:
+        called = yield from strict_calls(reading, checkpoint, emit_text)
+        # Unmarked calls are searched at the start of each part only, so no opener can follow.
+        turn.opener_is_text = not (called or tables.unmarked) and src.offset > 0
     # The closer of a failed call is text too.
-    reading.sink.open_text = not called
+    sink.open_text = not called
     turn.end_marker = ""
     return Event.CALLED if called else Event.NOT_A_CALL
 
@@ -505,59 +502,3 @@ def _is_other_role(reading: Reading) -> Steps[bool]:
 def _report_repeated(reading: Reading, start: int, marker: str) -> None:
     span = (start, reading.src.offset)
     reading.sink.issue("repeated_marker", span, f"{marker!r} is repeated")
-
-
-def _next_marker(reading: Reading, before: PrecededBy, room: int = 0) -> Steps[str]:
-    """Read whitespace and return the marker after it, unread, or "" if text follows.
-
-    The limit is `room` characters, by default the length of the longest marker. More whitespace
-    is text. Unmarked calls start with a character instead of a marker, possibly after a separator.
-    """
-    src, tables = reading.src, reading.tables
-    follows_call = before is PrecededBy.CALL
-    markers = tables.after_call if follows_call else tables.at_edge
-    markers = tables.after_end if before is PrecededBy.END else markers
-    # Constrained JSON may follow long whitespace, and no text precedes it.
-    room = MOST_SPACE if tables.constrained else room or tables.longest
-    if not src.text[src.pos : src.pos + 1].strip():  # a check is cheaper than a generator
-        yield from whitespace(src, room)
-    marker = yield from peek_marker(src, markers)
-    # Some markers are text, depending on the text after them.
-    if marker and role_of(reading, marker, before) in UNSURE:
-        if not (yield from is_marker(reading, marker, before)):
-            return ""
-    if marker or not tables.reads_separators:
-        return marker
-    char = yield from peek(src)
-    # The text may be a truncated marker, so it does not start a call.
-    if follows_call and may_become(src, tables.after_call):
-        return ""
-    # Models write `,` and `;` between calls, even if the format has another separator.
-    if follows_call and char and char in tables.separators.firsts:
-        char = yield from _after_separator(reading)
-    return char if tables.unmarked_call.match(char) else ""
-
-
-def _after_separator(reading: Reading) -> Steps[str]:
-    """Read a separator of unmarked calls and return the character after it, or "".
-
-    A separator at the end of the output is reported, also if it is truncated.
-    """
-    src, tables, start = reading.src, reading.tables, reading.src.offset
-    if not (yield from skip_if_here(src, tables.separators)):
-        if report_cut_marker(reading, tables.separators):
-            _note_separator(reading, start)
-        return ""
-    yield from whitespace(src, tables.longest)
-    char = yield from peek(src)
-    # No call follows, so the separator is neither part of a call nor content.
-    if not char:
-        report_cut(reading, start, src.text_since(start, prompt=True))
-        _note_separator(reading, start)
-    return char
-
-
-def _note_separator(reading: Reading, start: int) -> None:
-    """Note a separator without a following call as text next to the previous call."""
-    if reading.sink.surrounding is not None:
-        reading.sink.surrounding.text(reading.src.text_since(start, prompt=True))
