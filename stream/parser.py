@@ -17,8 +17,9 @@ from .message.policies import Policies
 from .message.policy_sink import Builds, Sink
 from .message.surrounding_text import SurroundingText
 from .missing_marker import called_without_marker
-from .reading.assistant_turn import assistant_turn
+from .reading.channels import channel_turn
 from .reading.reading import Reading
+from .reading.sections import sections
 from .request import (
     Request,
     ToolChoice,
@@ -87,7 +88,9 @@ class TurnParser(Feeder):
         # Only calls that look like text must be compared with the text around them.
         if request.tables.like_text and request.collect:
             sink.surrounding = SurroundingText()
-        steps = assistant_turn(Reading(window, sink, request.tables))
+        # A turn in channels has messages instead of sections.
+        read = channel_turn if request.tables.derived.has_channels else sections
+        steps = read(Reading(window, sink, request.tables))
         # Called without `super()`, which would cost as much as the whole call.
         Feeder.__init__(self, window, sink, steps, kept)
         self.format = fmt

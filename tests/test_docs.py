@@ -52,7 +52,7 @@ def defined():
 def test_names_on_the_architecture_page_are_defined():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    tree = next(block for block in blocks if block.startswith("assistant_turn"))
+    tree = next(block for block in blocks if block.startswith("sections"))
     readers = re.findall(r"(?:^|─ )([A-Za-z_]+)", tree, re.MULTILINE)
     named = {*readers, *re.findall(r"`([A-Za-z]\w*(?:\.\w+)*)`", page)}
     words = {"yield", "deltaparse", "steps", "src", "Steps", "reading", "message", "wire"}

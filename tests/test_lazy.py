@@ -48,7 +48,7 @@ def test_package_import_is_lazy():
 def test_parser_imports_only_the_engine():
     modules = modules_after(MAKE_A_PARSER)
     assert not modules & (SLOW | PACKAGES)
-    assert "deltaparse.stream.reading.assistant_turn" in modules
+    assert "deltaparse.stream.reading.sections" in modules
     assert not {name for name in modules if name.startswith("deltaparse.stream.wire.named")}
 
 

@@ -11,9 +11,15 @@ The prompt contains the first `start role`. Only the header determines the kind 
 Text instead of a header is content, because models forget headers and the answer must not be lost.
 Markers that do not end a message are part of its text. Messages after an end-of-turn marker are
 read too, with an issue. (Harmony, the format of gpt-oss, is written this way.)
+
+The reader is a state machine. Each `State` has a reader, which returns the `Event` at its end, and
+`TRANSITIONS` has the next state. `docs/architecture.md` shows the table as a diagram.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 
 from deltaparse.partial import (
     Emit,
@@ -31,10 +37,10 @@ from ..wire.channel_markers import READERS, HeaderPart
 from ..wire.escapes import escapes_of
 from ..wire.marker_tables import MarkerTables
 from ..wire.section_markers import Role
-from ..wire.spellings import MOST_SPACE, stripped
+from ..wire.spellings import MOST_SPACE
 from .channel_header import Header, read_author, read_header
 from .channel_text import channel_text, message_text
-from .checkpoint import Checkpoint
+from .checkpoint import NOTHING_READ, Checkpoint
 from .constrained_json import text_of_calls
 from .content import (
     may_become,
@@ -52,75 +58,220 @@ from .tool_calls.ending import CUT, WHOLE, Ending, settle
 from .tool_calls.given_names import NONE, Given, odd_names
 from .tool_calls.json_arguments import json_arguments
 
-__all__ = ["channel_turn"]
+__all__ = ["TRANSITIONS", "Event", "State", "channel_turn"]
+
+
+class State(StrEnum):
+    """A place in a turn: the thing read last, or the part that is read next."""
+
+    START = "start"
+    """After the role in the prompt. Nothing was read."""
+    AFTER_MARKER = "after_marker"
+    AFTER_MESSAGE = "after_message"
+    """After a message that is not a call, or after the end of the turn."""
+    AFTER_CALL = "after_call"
+    ROLE = "role"
+    """After the start marker of a message."""
+    HEADER = "header"
+    CALL = "call"
+    REASONING = "reasoning"
+    CONTENT = "content"
+    FOREIGN = "foreign"
+    """At a message by another role, or for another recipient. It is not emitted."""
+    DONE = "done"
+
+
+class Event(StrEnum):
+    """The thing that ends a state."""
+
+    START_MARKER = "start marker"
+    ROLE_MARKER = "start marker with role"
+    END_MARKER = "end marker"
+    TURN_END = "end of turn"
+    HEADER = "header"
+    TEXT = "text"
+    INPUT_END = "end of input"
+    TO_FUNCTION = "to a function"
+    REASONING = "on a reasoning channel"
+    TO_USER = "to the user"
+    FOREIGN = "to or by others"
+    NO_MESSAGE = "no message"
+    MESSAGE = "message"
+    CALLED = "calls"
+    NOT_A_CALL = "no call"
+
+
+MARKERS = {
+    Event.START_MARKER: State.ROLE,
+    Event.ROLE_MARKER: State.AFTER_MARKER,
+    Event.HEADER: State.HEADER,
+    Event.TURN_END: State.AFTER_MESSAGE,
+    Event.INPUT_END: State.DONE,
+}
+"""The effect of markers between messages."""
+
+ENDED = {Event.END_MARKER: State.AFTER_MESSAGE, Event.CALLED: State.AFTER_CALL}
+
+TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
+    State.START: {**MARKERS, **ENDED, Event.TEXT: State.AFTER_MESSAGE},
+    State.AFTER_MARKER: {**MARKERS, **ENDED, Event.TEXT: State.AFTER_MARKER},
+    State.AFTER_MESSAGE: {**MARKERS, **ENDED, Event.TEXT: State.AFTER_MESSAGE},
+    # The end marker of a call belongs to the call, and text after the marker follows a call.
+    State.AFTER_CALL: {
+        **MARKERS,
+        Event.END_MARKER: State.AFTER_CALL,
+        Event.TEXT: State.AFTER_CALL,
+    },
+    State.ROLE: {
+        Event.HEADER: State.HEADER,
+        Event.TEXT: State.AFTER_MARKER,
+        Event.CALLED: State.AFTER_CALL,
+        Event.INPUT_END: State.DONE,
+    },
+    State.HEADER: {
+        Event.TO_FUNCTION: State.CALL,
+        Event.REASONING: State.REASONING,
+        Event.TO_USER: State.CONTENT,
+        Event.FOREIGN: State.FOREIGN,
+        Event.NO_MESSAGE: State.AFTER_MARKER,
+        Event.INPUT_END: State.DONE,
+    },
+    State.CALL: {
+        Event.CALLED: State.AFTER_CALL,
+        Event.NOT_A_CALL: State.AFTER_MARKER,
+        Event.MESSAGE: State.AFTER_MESSAGE,
+    },
+    State.REASONING: {Event.MESSAGE: State.AFTER_MESSAGE},
+    State.CONTENT: {Event.CALLED: State.AFTER_CALL, Event.MESSAGE: State.AFTER_MESSAGE},
+    State.FOREIGN: {Event.MESSAGE: State.AFTER_MESSAGE},
+}
+
+BEFORE = {
+    State.START: PrecededBy.START,
+    State.AFTER_MARKER: PrecededBy.MARKER,
+    State.AFTER_MESSAGE: PrecededBy.END,
+    State.AFTER_CALL: PrecededBy.CALL,
+    State.ROLE: PrecededBy.MARKER,
+}
+"""The last thing read, for the policies about text between messages."""
+
+
+class ChannelTurn:
+    """The data of a turn while its messages are read.
+
+    Attributes:
+        reading: the window, the sink and the marker tables.
+        state: the state of the reader.
+        late: True after an end-of-turn marker, until a header that continues the turn.
+        author: the role in the header of the message.
+        header: the header of the message.
+        checkpoint: started before the header.
+    """
+
+    __slots__ = ("author", "checkpoint", "header", "late", "reading", "state")
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.state = State.START
+        self.late = False
+        self.author = ""
+        self.header = Header()
+        self.checkpoint: Checkpoint = NOTHING_READ
 
 
 def channel_turn(reading: Reading) -> Steps[None]:
-    """Read one turn, from the end of `start role` to the end of the input."""
+    """Return the reader of one turn, from the end of `start role` to the end of the input."""
+    return _channel_turn(ChannelTurn(reading))
+
+
+def _channel_turn(turn: ChannelTurn) -> Steps[None]:
+    """Read message after message."""
+    while turn.state is not State.DONE:
+        event = yield from STATE_READERS[turn.state](turn)
+        turn.state = TRANSITIONS[turn.state][event]
+
+
+def _between(turn: ChannelTurn) -> Steps[Event]:
+    """Read an end marker, the start of a header, or text in place of a header."""
+    reading, state = turn.reading, turn.state
     src, marks = reading.src, reading.tables.channels
-    before, ended = PrecededBy.START, False
-    turn_ends = stripped(reading.fmt.turn.ends)
-    while src.unread or not src.closed or before is PrecededBy.START:
-        # One pattern reads all markers between two calls, because the readers below cost more.
-        if before is PrecededBy.CALL and not ended and (yield from _fast_message(reading)):
-            checkpoint = reading.checkpoint()
-            before = yield from _message(reading, checkpoint, marks.role, ended=False)
-            checkpoint.commit()
-            continue
-        checkpoint = reading.checkpoint()
-        # The text after an end-of-turn marker decides about it, so more whitespace is buffered.
-        yield from whitespace(src, MOST_SPACE if before is PrecededBy.END else marks.longest)
-        marker = yield from peek_marker(src, marks.outside)
-        author: str | None = marks.role
-        # These markers do not start a header, except after a role.
-        if marker and (marker in marks.ends or marker == marks.start + marks.role):
-            checkpoint.commit()
-            src.pos += len(marker)
-            # In some formats a new header continues the turn after its end marker.
-            ended = marker in turn_ends or (ended and marker not in marks.continuing)
-            if marker in turn_ends and reading.sink.recorder is not None:
-                reading.sink.recorder.set_role(src.offset - len(marker), src.offset, TextRole.END)
-            if marker != marks.start:
-                after = (
-                    PrecededBy.CALL if before is PrecededBy.CALL and not ended else PrecededBy.END
-                )
-                before = after if marker in marks.ends else PrecededBy.MARKER
-                continue
-            # The role is arbitrary text, so it is a header only if a marker follows.
-            checkpoint = reading.checkpoint()
-            author = yield from read_author(src, marks)
-            before = PrecededBy.MARKER
-        # A truncated role or marker cannot be told from text, so it is reported and not emitted.
-        if (author is None and _report_cut_role(reading, checkpoint)) or (
-            not marker and before is PrecededBy.CALL and report_cut_marker(reading, marks.outside)
-        ):
-            checkpoint.commit()
-            break
-        if marker and author is not None:
-            before = yield from _message(reading, checkpoint, author, ended=ended)
-        elif (
-            src.unread or not src.closed or before is PrecededBy.START or checkpoint.text().strip()
-        ):
-            # Whitespace at the end belongs to the marker before it, if there is one.
-            called = reading.tables.constrained and not ended and before is not PrecededBy.CALL
-            # The request allows JSON calls in place of text, but only before the first call.
-            if called:
-                called = yield from text_of_calls(reading, checkpoint, before, marks.in_text)
-            else:
-                marker = yield from _text_without_header(reading, before, checkpoint)
-                # The prompt may have opened the message that this marker ends.
-                if before is PrecededBy.START and marker.strip() in marks.message_ends:
-                    became = "and the text before it is content"
-                    report_stray_end(reading, marker, src.offset, became)
-            # Once text was read, the turn is not at its start.
-            before = (
-                PrecededBy.CALL
-                if called
-                else PrecededBy.END
-                if before is PrecededBy.START
-                else before
-            )
+    if src.ended and state is not State.START:
+        return Event.INPUT_END
+    # One pattern reads all markers between two calls, because the readers below cost more.
+    if state is State.AFTER_CALL and not turn.late and (yield from _fast_message(reading)):
+        turn.checkpoint, turn.author = reading.checkpoint(), marks.role
+        return Event.HEADER
+    checkpoint = reading.checkpoint()
+    # The text after an end-of-turn marker decides about it, so more whitespace is buffered.
+    room = MOST_SPACE if state is State.AFTER_MESSAGE else marks.longest
+    yield from whitespace(src, room)
+    marker = yield from peek_marker(src, marks.outside)
+    # These markers do not start a header, except after a role.
+    if marker and (marker in marks.ends or marker == marks.start + marks.role):
         checkpoint.commit()
+        src.pos += len(marker)
+        return _end_marker(turn, marker)
+    if marker:
+        turn.checkpoint, turn.author = checkpoint, marks.role
+        return Event.HEADER
+    # A truncated marker cannot be told from text, so it is reported and not emitted.
+    if state is State.AFTER_CALL and report_cut_marker(reading, marks.outside):
+        checkpoint.commit()
+        return Event.INPUT_END
+    return (yield from _text(turn, checkpoint))
+
+
+def _end_marker(turn: ChannelTurn, marker: str) -> Event:
+    """Return the event of a marker that was read and is not part of a header."""
+    sink, marks = turn.reading.sink, turn.reading.tables.channels
+    if marker in marks.turn_ends and sink.recorder is not None:
+        end = turn.reading.src.offset
+        sink.recorder.set_role(end - len(marker), end, TextRole.END)
+    # In some formats a new header continues the turn after its end marker.
+    turn.late = marker in marks.turn_ends or (turn.late and marker not in marks.continuing)
+    if marker == marks.start:
+        return Event.START_MARKER
+    if marker not in marks.ends:
+        return Event.ROLE_MARKER
+    return Event.TURN_END if turn.late else Event.END_MARKER
+
+
+def _role(turn: ChannelTurn) -> Steps[Event]:
+    """Read the role after the start marker of a message."""
+    reading, src = turn.reading, turn.reading.src
+    # The role is arbitrary text, so it is a header only if a marker follows.
+    checkpoint = reading.checkpoint()
+    author = yield from read_author(src, reading.tables.channels)
+    if author is not None:
+        turn.checkpoint, turn.author = checkpoint, author
+        return Event.HEADER
+    # A truncated role cannot be told from text, so it is reported and not emitted.
+    if _report_cut_role(reading, checkpoint):
+        checkpoint.commit()
+        return Event.INPUT_END
+    return (yield from _text(turn, checkpoint))
+
+
+def _text(turn: ChannelTurn, checkpoint: Checkpoint) -> Steps[Event]:
+    """Read text in place of a header, as content or as JSON calls."""
+    reading, state, before = turn.reading, turn.state, BEFORE[turn.state]
+    src, marks = reading.src, reading.tables.channels
+    # Whitespace at the end belongs to the marker before it, if there is one.
+    if src.ended and state is not State.START and not checkpoint.text().strip():
+        checkpoint.commit()
+        return Event.INPUT_END
+    called = False
+    # The request allows JSON calls in place of text, but only before the first call.
+    if reading.tables.constrained and not turn.late and state is not State.AFTER_CALL:
+        called = yield from text_of_calls(reading, checkpoint, before, marks.in_text)
+    else:
+        marker = yield from _text_without_header(reading, before, checkpoint)
+        # The prompt may have opened the message that this marker ends.
+        if state is State.START and marker.strip() in marks.message_ends:
+            became = "and the text before it is content"
+            report_stray_end(reading, marker, src.offset, became)
+    checkpoint.commit()
+    return Event.CALLED if called else Event.TEXT
 
 
 def _text_without_header(
@@ -162,70 +313,139 @@ def _fast_message(reading: Reading) -> Steps[bool]:
     return False
 
 
-def _message(
-    reading: Reading, checkpoint: Checkpoint, author: str, *, ended: bool
-) -> Steps[PrecededBy]:
-    """Read a message from the start of its header. Its end marker may stay unread.
-
-    Args:
-        reading: the turn.
-        checkpoint: started before the header.
-        author: the role in the header.
-        ended: True after an end-of-turn marker.
-    """
-    src, sink, tables = reading.src, reading.sink, reading.tables
-    marks = tables.channels
-    header = yield from read_header(src, marks, _odd_recipients(reading))
+def _header(turn: ChannelTurn) -> Steps[Event]:
+    """Read a header from its first marker on, and decide the kind of its message."""
+    reading, sink, checkpoint = turn.reading, turn.reading.sink, turn.checkpoint
+    header = turn.header = yield from read_header(
+        reading.src, reading.tables.channels, _odd_recipients(reading)
+    )
     # Messages are separate parts, even if two of the same kind follow each other.
     sink.end_part()
     if not header.whole:
-        return (yield from _no_message(reading, header, checkpoint))
+        return (yield from _no_message(turn))
     if header.odd:
         detail = f"the header has extra words or repeated parts: {checkpoint.text()!r}"
         sink.issue("odd_header", checkpoint.span, detail)
-    # Without a role in the format, a different role cannot be recognized.
-    if author and marks.role and author != marks.role:
-        yield from _foreign(reading, checkpoint, "foreign_role", f"by {author!r}")
-        return PrecededBy.END
+    if _is_other_author(turn):
+        return Event.FOREIGN
     name = _function(reading, header.recipient)
-    if name and tables.calls:
-        if header.recipient not in (name, reading.fmt.function.namespace + name):
-            detail = f"{header.recipient!r} has an unknown namespace; it is read as {name!r}"
-            sink.issue("odd_header", checkpoint.span, detail)
-        if ended:
-            span = (checkpoint.start, src.offset)
-            sink.issue("text_after_end", span, "a call follows the end of the turn")
-        if tables.in_message is not None:
-            if not (yield from _own_calls(reading, tables.in_message, header, name, checkpoint)):
-                return PrecededBy.MARKER
-        else:
-            yield from _call(reading, header, name, checkpoint)
-        # A policy made the call content, so its end marker is content too.
-        if not sink.call_is_text:
-            return PrecededBy.CALL
+    if name:
+        # Without tools, a call is content.
+        return Event.TO_FUNCTION if reading.tables.calls else Event.TO_USER
+    # A message to another recipient is not for the user, so it is not content.
+    if not _is_reader(reading, header.recipient):
+        return Event.FOREIGN
+    thinks = (header.channel or header.recipient) in reading.fmt.channels.reasoning
+    return Event.REASONING if thinks else Event.TO_USER
+
+
+def _is_other_author(turn: ChannelTurn) -> bool:
+    """Return True if the message is by another role."""
+    # Without a role in the format, a different role cannot be recognized.
+    role = turn.reading.tables.channels.role
+    return bool(turn.author and role and turn.author != role)
+
+
+def _no_message(turn: ChannelTurn) -> Steps[Event]:
+    """Decide the kind of a header without a following message.
+
+    A complete header may have been the answer: with more words than the names of a header, it is
+    content.
+    """
+    src, sink, tables, header = (
+        turn.reading.src,
+        turn.reading.sink,
+        turn.reading.tables,
+        turn.header,
+    )
+    # At a natural end, only an unfinished call is incomplete. Other headers are judged below.
+    if src.ended and ((header.addressed and tables.calls) or not sink.natural):
+        yield from _cut_header(turn)
+        return Event.INPUT_END
+    text, span = turn.checkpoint.text(), turn.checkpoint.span
+    at_marker = src.text.startswith(tables.channels.ends, src.pos)
+    is_text = header.has_text or header.addressed or not (src.ended or at_marker)
+    fate = "kept as content" if is_text else "left out"
+    sink.issue("odd_header", span, f"no message follows a header, {fate}: {text!r}")
+    if is_text:
+        sink.content(text)
+    turn.checkpoint.commit()
+    return Event.NO_MESSAGE
+
+
+def _cut_header(turn: ChannelTurn) -> Steps[None]:
+    """Report a truncated header, or emit a call if it contains the complete name of a function."""
+    reading, sink, checkpoint = turn.reading, turn.reading.sink, turn.checkpoint
+    text, header = checkpoint.text(), turn.header
+    is_call = header.addressed and reading.tables.calls
+    recipient, known = header.recipient, not text.endswith(header.recipient)
+    if is_call and not known:
+        # A partial marker at the end of the output does not belong to the name.
+        end, _ = reading.tables.channels.in_header.find(recipient, 0, final=False)
+        recipient, known = recipient[:end], end < len(recipient)
+    name = _function(reading, recipient) if is_call else ""
+    # Only a marker after the name proves that the name is complete.
+    if name and known:
+        yield from _cut_call(turn, name)
+    else:
+        kind = "truncated_call" if is_call else "odd_header"
+        sink.issue(kind, checkpoint.span, f"the output ends in a header: {text!r}")
+        # Every call that began is recorded, even if its name is incomplete.
+        if is_call:
+            sink.attempts.append(Attempt(name, checkpoint.span, "truncated"))
+    checkpoint.commit()
+
+
+def _cut_call(turn: ChannelTurn, name: str) -> Steps[None]:
+    """Emit a call that is truncated after its name in the header."""
+    call = Call(turn.reading, turn.checkpoint)
+    call.called(name, turn.header.span[0])
+    yield from settle(turn.reading, call, CUT)
+
+
+def _to_function(turn: ChannelTurn) -> Steps[Event]:
+    """Read the body of a message to a function. Its end marker may stay unread."""
+    reading, header, checkpoint = turn.reading, turn.header, turn.checkpoint
+    src, sink = reading.src, reading.sink
+    name = _function(reading, header.recipient)
+    if header.recipient not in (name, reading.fmt.function.namespace + name):
+        detail = f"{header.recipient!r} has an unknown namespace; it is read as {name!r}"
+        sink.issue("odd_header", checkpoint.span, detail)
+    if turn.late:
+        span = (checkpoint.start, src.offset)
+        sink.issue("text_after_end", span, "a call follows the end of the turn")
+    called = True
+    if reading.tables.in_message is not None:
+        called = yield from _own_calls(turn, reading.tables.in_message, name)
+    else:
+        yield from _call(reading, header, name, checkpoint)
+    checkpoint.commit()
+    if not called:
+        return Event.NOT_A_CALL
+    # A policy made the call content, so its end marker is content too.
+    if sink.call_is_text:
+        marks = reading.tables.channels
         end = yield from peek_marker(src, marks.after_body)
         sink.content(src.consume(src.pos + len(end)) if end.strip() != marks.start else "")
-        return PrecededBy.CALL if sink.calls else PrecededBy.END
-    # A message to another recipient is not for the user, so it is not content.
-    if not name and not _is_reader(reading, header.recipient):
-        who = f"to {header.recipient!r}"
-        yield from _foreign(reading, checkpoint, "foreign_recipient", who)
-    elif (header.channel or header.recipient) in tables.fmt.channels.reasoning and not name:
-        yield from _reasoning(reading, checkpoint)
-    else:
-        # Without tools, a call is content, and its header is content to show whom it was for.
-        writer = ContentWriter(reading, PrecededBy.END if ended else PrecededBy.START)
-        writer.emit(checkpoint.text() if name else "")
-        checkpoint.commit()
-        # The request allows JSON calls in place of content, but not after the end of the turn.
-        if tables.constrained and not ended:
-            body, start = reading.checkpoint(), PrecededBy.START
-            if (yield from text_of_calls(reading, body, start, marks.after_body)):
-                return PrecededBy.CALL
-        else:
-            yield from message_text(reading, writer.emit, "content")
-            writer.end()
-    return PrecededBy.END
+        return Event.CALLED if sink.calls else Event.MESSAGE
+    return Event.CALLED
+
+
+def _to_user(turn: ChannelTurn) -> Steps[Event]:
+    """Read the body of a message for the user, as content or as JSON calls."""
+    reading, header, checkpoint = turn.reading, turn.header, turn.checkpoint
+    writer = ContentWriter(reading, PrecededBy.END if turn.late else PrecededBy.START)
+    # The header of a call without tools is content too, to show the function.
+    writer.emit(checkpoint.text() if _function(reading, header.recipient) else "")
+    checkpoint.commit()
+    # The request allows JSON calls in place of content, but not after the end of the turn.
+    if reading.tables.constrained and not turn.late:
+        body, ends = reading.checkpoint(), reading.tables.channels.after_body
+        called = yield from text_of_calls(reading, body, PrecededBy.START, ends)
+        return Event.CALLED if called else Event.MESSAGE
+    yield from message_text(reading, writer.emit, "content")
+    writer.end()
+    return Event.MESSAGE
 
 
 def _odd_recipients(reading: Reading) -> Given:
@@ -241,45 +461,6 @@ def _odd_recipients(reading: Reading) -> Given:
             rules.tools, ends, escapes_of(()), prefixes
         )
     return known
-
-
-def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Steps[PrecededBy]:
-    """Decide the kind of a header without a following message.
-
-    If it is truncated, it is a call if it contains the complete name of a function. Otherwise it
-    is reported. A complete header may have been the answer: with more words than the names of a
-    header, it is content.
-    """
-    src, sink, tables = reading.src, reading.sink, reading.tables
-    text, ended = checkpoint.text(), src.closed and not src.unread
-    is_call = header.addressed and tables.calls
-    # At a natural end, only an unfinished call is incomplete. Other headers are judged below.
-    if ended and (is_call or not sink.natural):
-        recipient, known = header.recipient, not text.endswith(header.recipient)
-        if is_call and not known:
-            # A partial marker at the end of the output does not belong to the name.
-            end, _ = tables.channels.in_header.find(recipient, 0, final=False)
-            recipient, known = recipient[:end], end < len(recipient)
-        name = _function(reading, recipient) if is_call else ""
-        # Only a marker after the name proves that the name is complete.
-        if name and known:
-            call = Call(reading, checkpoint)
-            call.called(name, header.span[0])
-            yield from settle(reading, call, CUT)
-            return PrecededBy.CALL
-        kind = "truncated_call" if is_call else "odd_header"
-        sink.issue(kind, checkpoint.span, f"the output ends in a header: {text!r}")
-        # Every call that began is recorded, even if its name is incomplete.
-        if is_call:
-            sink.attempts.append(Attempt(name, checkpoint.span, "truncated"))
-        return PrecededBy.END
-    at_marker = src.text.startswith(tables.channels.ends, src.pos)
-    is_text = header.has_text or header.addressed or not (ended or at_marker)
-    fate = "kept as content" if is_text else "left out"
-    sink.issue("odd_header", checkpoint.span, f"no message follows a header, {fate}: {text!r}")
-    if is_text:
-        sink.content(text)
-    return PrecededBy.MARKER
 
 
 def _function(reading: Reading, recipient: str) -> str:
@@ -313,22 +494,18 @@ def _is_reader(reading: Reading, recipient: str) -> bool:
     return not recipient or recipient == marks.role or recipient in READERS or own
 
 
-def _own_calls(
-    reading: Reading, tables: MarkerTables, header: Header, name: str, checkpoint: Checkpoint
-) -> Steps[bool]:
+def _own_calls(turn: ChannelTurn, tables: MarkerTables, name: str) -> Steps[bool]:
     """Read the calls in the body of a message to a function, in the format's own call syntax.
 
     Returns False if the body does not start with a call. Header and body are text then.
     """
-    src = reading.src
+    reading, src, checkpoint = turn.reading, turn.reading.src, turn.checkpoint
     inner = Reading(src, reading.sink, tables, recipient=name)
     yield from json_space(src)
     marker = yield from peek_marker(src, tables.call_starts)
     if not marker and may_become(src, tables.call_starts):
         # The output is truncated before the call, but the header contains the function's name.
-        call = Call(reading, checkpoint)
-        call.called(name, header.span[0])
-        yield from settle(reading, call, CUT)
+        yield from _cut_call(turn, name)
     elif not marker:
         # Nothing but the header suggested a call, so the header is shown as text.
         reading.sink.content(checkpoint.text())
@@ -352,11 +529,11 @@ def _own_calls(
     return True
 
 
-def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
+def _reasoning(turn: ChannelTurn) -> Steps[Event]:
     """Read the body of reasoning up to its end marker or the end of the turn."""
-    sink, marks = reading.sink, reading.tables.channels
-    sink.open_reasoning(checkpoint.text())
-    checkpoint.commit()
+    reading, sink, marks = turn.reading, turn.reading.sink, turn.reading.tables.channels
+    sink.open_reasoning(turn.checkpoint.text())
+    turn.checkpoint.commit()
     marker = yield from message_text(reading, sink.reasoning, "reasoning")
     # The input ended before the marker.
     if not marker:
@@ -368,10 +545,15 @@ def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
     sink.close_reasoning(shown)
     if sink.recorder is not None:
         sink.recorder.behind = 0
+    return Event.MESSAGE
 
 
-def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> Steps[None]:
+def _foreign(turn: ChannelTurn) -> Steps[Event]:
     """Report a message for another recipient or by another role, without emitting it."""
+    reading, checkpoint = turn.reading, turn.checkpoint
+    kind, who = "foreign_recipient", f"to {turn.header.recipient!r}"
+    if _is_other_author(turn):
+        kind, who = "foreign_role", f"by {turn.author!r}"
     # The sink holds the text, so an exception while reading does not lose it.
     text = reading.sink.held = [checkpoint.text()]
     checkpoint.commit()
@@ -381,6 +563,21 @@ def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> S
         reading.sink.recorder.set_role(*span, TextRole.DROPPED)
     reading.sink.issue(kind, span, f"a message {who}, not emitted: {''.join(text)!r}")
     reading.sink.held = []
+    return Event.MESSAGE
+
+
+STATE_READERS: Mapping[State, Callable[[ChannelTurn], Steps[Event]]] = {
+    State.START: _between,
+    State.AFTER_MARKER: _between,
+    State.AFTER_MESSAGE: _between,
+    State.AFTER_CALL: _between,
+    State.ROLE: _role,
+    State.HEADER: _header,
+    State.CALL: _to_function,
+    State.REASONING: _reasoning,
+    State.CONTENT: _to_user,
+    State.FOREIGN: _foreign,
+}
 
 
 def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -> Steps[None]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from deltaparse import FunctionFormat, StreamParser, ToolsFormat, WireFormat
 from deltaparse.partial import Window
 from deltaparse.stream import parser as parser_module
-from deltaparse.stream.reading import assistant_turn
+from deltaparse.stream.reading import sections
 
 from ..strategies.requests import options, reasons
 from ..strategies.wire_by_hand import CALL, TAGS
@@ -81,7 +81,7 @@ def broken(fmt, texts, reason, at, where, **kw):
     fuse = Fuse(0)
     with pytest.MonkeyPatch.context() as patch:
         if where == "window":
-            for module in (parser_module, assistant_turn):
+            for module in (parser_module, sections):
                 patch.setattr(module, "Window", raising_window(fuse))
         # The search for a lost marker uses a second parser, so its errors lose no text.
         patch.setattr(parser_module, "called_without_marker", lambda *_: "")

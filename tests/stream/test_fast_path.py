@@ -21,7 +21,7 @@ from deltaparse import (
 from deltaparse.partial.json_text.value_lane import LONG_STRING
 from deltaparse.stream.fast_path import MOST_KEPT, MOST_PASSED, Feeder
 from deltaparse.stream.message.deltas import arguments_deltas
-from deltaparse.stream.reading import assistant_turn
+from deltaparse.stream.reading import sections
 
 from ..strategies.requests import options, reasons
 from ..strategies.wire_by_hand import CALL, TAGS
@@ -219,7 +219,7 @@ def test_reader_that_waits_after_the_end_loses_no_text(monkeypatch):
         while True:
             yield
 
-    monkeypatch.setattr(assistant_turn, "tool_calls", waits)
+    monkeypatch.setattr(sections, "tool_calls", waits)
     parser = StreamParser(TAGS)
     parser.feed(CALL[:9])
     parser.feed(CALL[9:])
@@ -235,7 +235,7 @@ def test_internal_error_is_reported_with_its_place(before, monkeypatch):
     def breaks(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(assistant_turn, "tool_calls", breaks)
+    monkeypatch.setattr(sections, "tool_calls", breaks)
     parser = StreamParser(TAGS)
     parser.feed(before)
     parser.feed(CALL)

@@ -27,7 +27,7 @@ from deltaparse import (
 )
 from deltaparse.servers import sglang_detector, vllm_tool_parser
 from deltaparse.stream import parser as parser_module
-from deltaparse.stream.reading import assistant_turn as grammar
+from deltaparse.stream.reading import sections as grammar
 
 from ..strategies.wire_by_hand import CALL, TAGS, UNMARKED, WRAPPED, chunkings, fed, kinds
 from ..support import as_joined, cuts, joined
@@ -157,7 +157,7 @@ def test_message_reuses_unchanged_parts(text):
 
 def test_where_returns_the_active_sub_parsers():
     parser = StreamParser(TAGS)
-    assert parser.where() == "assistant_turn"  # before any text
+    assert parser.where() == "sections"  # before any text
     parser.feed('<call>{"name": "f", "arguments": {"a')
     assert parser.where().endswith(
         "json_calls > call_object > fast_head > json_arguments > repaired_json > json_value"

@@ -22,6 +22,7 @@ the properties in its schema.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from deltaparse.partial import (
     JsonFault,
@@ -72,29 +73,47 @@ def _is_arguments(src: Window, sink: Sink) -> Steps[bool]:
         if key in seen or key not in (NAME, *ARGUMENTS):
             return True
         seen.append(key)
-        char = yield from json_space(src)
         # The output is truncated, and the members so far fit a call.
-        if not char:
+        if not (yield from json_space(src)):
             return False
         if key == NAME:
-            # Checked while the string streams, because an argument of any length would be buffered.
-            if (yield from _is_long(src, sink)):
-                return True
-            name = yield from json_string(src)
-            if isinstance(name, JsonFault):
-                return not name.cut
-            others = own is None and name not in (sink.tools or ())
-            if name != sink.named and (others or NAME in (own or ())):
-                return True
-        elif char not in '{"n' or (NAME not in seen and key in (own or ())):
-            return True
-        # The name is not known yet, so the value must be read to find the next key.
-        elif NAME not in seen:
-            value = yield from json_value(src, nowhere)
-            if value.state is not JsonState.DONE:
-                return value.state is JsonState.BROKEN
+            decided = yield from _name_decides(src, sink, own)
+        else:
+            decided = yield from _arguments_decide(src, key, own, named=NAME in seen)
+        if decided is not None:
+            return decided
         if NAME in seen and len(seen) > 1:
             return own is not None and own.issuperset(seen)
+
+
+def _name_decides(src: Window, sink: Sink, own: Collection[str] | None) -> Steps[bool | None]:
+    """Read the value of `name`, and return the decision, None if the next member decides."""
+    # Checked while the string streams, because an argument of any length would be buffered.
+    if (yield from _is_long(src, sink)):
+        return True
+    name = yield from json_string(src)
+    if isinstance(name, JsonFault):
+        return not name.cut
+    others = own is None and name not in (sink.tools or ())
+    is_argument = name != sink.named and (others or NAME in (own or ()))
+    return True if is_argument else None
+
+
+def _arguments_decide(
+    src: Window, key: str, own: Collection[str] | None, *, named: bool
+) -> Steps[bool | None]:
+    """Look at the value of `key`, and return the decision, None if the next member decides.
+
+    `named` is True if the name was read before.
+    """
+    if src.text[src.pos] not in '{"n' or (not named and key in (own or ())):
+        return True
+    # The name is not known yet, so the value must be read to find the next key.
+    if not named:
+        value = yield from json_value(src, nowhere)
+        if value.state is not JsonState.DONE:
+            return value.state is JsonState.BROKEN
+    return None
 
 
 def _is_long(src: Window, sink: Sink) -> Steps[bool]:

@@ -144,21 +144,11 @@ def argument_name(
         crlf = yield from _skip(src, "", gap * (marker.strip() != ""))
         return Argument(key, types, crlf or marker == "\r\n", m.usual, written)
     before_value = arguments.value_prefix.strip()
-    literal = arguments.literal_name_suffix
-    # The marker after the name determines the type in some formats.
-    if marker == literal.strip():
-        types = NOT_STRING
-    elif literal.strip() and marker == arguments.name_suffix.strip():
-        types = STRING
-    way = m.usual
-    # In some formats, the markers of an argument depend on its type.
-    if m.ways:
-        way = m.ways.get((prefix, marker), m.usual)
-        types = types or _types_of(way, m)
+    way, types = _types_by_markers(call, m, prefix, marker, types)
     crlf = False
     # Some formats have no marker between the name and the value.
     if marker != before_value:
-        suffix = literal if types is NOT_STRING else arguments.name_suffix
+        suffix = arguments.literal_name_suffix if types is NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
         crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if m.type_end.literals and not m.type_first:
@@ -182,6 +172,24 @@ def argument_name(
     if marker:
         crlf = yield from _skip(src, marker, trailing(arguments.value_prefix))
     return Argument(key, types, crlf, way, written)
+
+
+def _types_by_markers(
+    call: Call, m: TaggedMarkers, prefix: str, marker: str, types: Kinds
+) -> tuple[ValueMarkers, Kinds]:
+    """Return the markers and the types of an argument, by the markers before and after its name."""
+    arguments = call.fmt.arguments
+    literal = arguments.literal_name_suffix.strip()
+    # The marker after the name determines the type in some formats.
+    if marker == literal:
+        types = NOT_STRING
+    elif literal and marker == arguments.name_suffix.strip():
+        types = STRING
+    # In some formats, the markers of an argument depend on its type.
+    if not m.ways:
+        return m.usual, types
+    way = m.ways.get((prefix, marker), m.usual)
+    return way, types or _types_of(way, m)
 
 
 def _key(

@@ -554,8 +554,7 @@ def test_where_returns_the_active_sub_parsers():
     parser = StreamParser(HARMONY)
     parser.feed(CALL[:-12])
     assert parser.where() == (
-        "assistant_turn > channel_turn > message > call > object > json_arguments"
-        " > repaired_json > json_value"
+        "channel_turn > to_function > call > object > json_arguments > repaired_json > json_value"
     )
 
 

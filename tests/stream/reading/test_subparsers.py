@@ -7,9 +7,9 @@ import pytest
 from deltaparse import Content, Policies, Reasoning, ToolCall
 from deltaparse.stream.message.policy_sink import Sink
 from deltaparse.stream.message.request_rules import Rules
-from deltaparse.stream.reading.assistant_turn import assistant_turn
 from deltaparse.stream.reading.reading import Reading
 from deltaparse.stream.reading.reasoning import reasoning
+from deltaparse.stream.reading.sections import sections
 from deltaparse.stream.reading.tool_calls.dispatch import tool_calls
 from deltaparse.stream.wire.marker_tables import marker_tables
 from deltaparse.stream.wire.section_markers import Role
@@ -111,7 +111,7 @@ def test_turn_ends_with_the_input():
     text = f"<think>\nhm\n</think>\n\nYes.\n{CALL}\n{OTHER}<|end|>"
 
     def steps(src, _emit):
-        parts = yield from read(assistant_turn, TAGS)(src, _emit)
+        parts = yield from read(sections, TAGS)(src, _emit)
         return [part if not isinstance(part, ToolCall) else made(part)[0] for part in parts]
 
     three_ways(steps, text, ([Reasoning("hm"), Content("Yes."), F, G], "", ""), at_end=True)

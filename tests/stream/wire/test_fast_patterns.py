@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deltaparse import Policies, StreamParser, get_format, list_formats
 from deltaparse.partial import Window
-from deltaparse.stream.reading import assistant_turn
+from deltaparse.stream.reading import sections
 from deltaparse.stream.wire.fast_next_patterns import read_fast_next_call
 from deltaparse.stream.wire.fast_patterns import (
     LONGEST_WAIT,
@@ -177,7 +177,7 @@ def test_turn_reader_is_bypassed_between_calls(name):
     for calls in (3, 30):
         parser = StreamParser(fmt)
         text = opener + first * calls
-        with patch.object(assistant_turn, "role_of", wraps=assistant_turn.role_of) as role_of:
+        with patch.object(sections, "role_of", wraps=sections.role_of) as role_of:
             for at in range(0, len(text), 4):
                 parser.feed(text[at : at + 4])
         assert len(parser.message.tool_calls) == calls
