@@ -274,7 +274,7 @@ def _arguments(marks: ArgumentsFormat) -> Many:
         replace(marks, name_prefix=prefix, name_suffix=suffix, value_suffix=end)
         for _, prefix, suffix, end in marks.ways[1:]
     ]
-    if marks.literal_name_suffix:
+    if marks.literal_name_suffix.strip():
         others.insert(0, replace(marks, name_suffix=marks.literal_name_suffix))
     return Many(
         _markers(marks.start),
@@ -286,7 +286,7 @@ def _arguments(marks: ArgumentsFormat) -> Many:
 
 
 def _argument(marks: ArgumentsFormat) -> Parts:
-    kind: Parts = (Slot.TYPE, marks.type_suffix) * bool(marks.type_suffix)
+    kind: Parts = (Slot.TYPE, marks.type_suffix) * bool(marks.type_suffix.strip())
     key: Parts = (Slot.KEY, marks.name_suffix)
     value = Slot.JSON_VALUE if marks.quoted_strings else Slot.VALUE
     return _present(
