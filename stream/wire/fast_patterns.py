@@ -374,9 +374,9 @@ def fast_tags(fmt: WireFormat) -> FastTags | None:
 
 def _fast_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> FastArguments | None:
     """Return the fast patterns of arguments in tags, None if the format has no fast path."""
-    call, arguments = layout_of(fmt).call, layout_of(fmt).arguments
+    layout = layout_of(fmt)
     # Types, a second name, other notations and separators need the complete reader.
-    match arguments:
+    match layout.arguments:
         case Many(
             each=(str(), Slot.KEY, *inner, Slot.VALUE | Slot.JSON_VALUE, str(ends)),
             between=between,
@@ -401,8 +401,7 @@ def _fast_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> FastArgument
     told = unambiguous(behind[0], m.key_end) and unambiguous(key, m.after_value)
     if in_name or in_value or not told:
         return None
-    after = call[call.index(arguments) + 1 :]
-    own = [part.strip() for part in after if isinstance(part, str) and part.strip()]
+    own = [part.strip() for part in layout.tail if isinstance(part, str) and part.strip()]
     # With an end marker of all arguments, the closer does not follow the last value.
     closer = own[0] if own and not m.arguments_end.literals else ""
     # An ambiguous closer would need more text to decide.

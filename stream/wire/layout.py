@@ -6,7 +6,7 @@ writes or matches a turn only goes through its parts. A part is one of:
     str       a marker, with the whitespace of the template
     Slot      a place for text: the name of a function, an id, the value of an argument
     JsonCall  an object with the name and the arguments of a call
-    Many      a list of calls or arguments
+    Many      a list of calls, or the arguments of a call in tags
 
 Missing markers are omitted. A turn in channels has the same layout: a message is a part with its
 header, and the end of a message with the next start separates two messages.
@@ -43,6 +43,7 @@ class Slot(Enum):
     Attributes:
         REASONING: the text of reasoning.
         CONTENT: the text of content.
+        NAMESPACE: the namespace of a function, which models may leave out.
         NAME: the name of a function.
         ID: the id of a call.
         NAMED_ID: an id with the namespace and the name of the function.
@@ -58,6 +59,7 @@ class Slot(Enum):
 
     REASONING = auto()
     CONTENT = auto()
+    NAMESPACE = auto()
     NAME = auto()
     ID = auto()
     NAMED_ID = auto()
@@ -99,7 +101,9 @@ class JsonCall:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A list of calls, or of the arguments of a call.
+    """A list of calls, or the arguments of a call in tags.
+
+    If the arguments are one JSON object, it is the only item.
 
     Attributes:
         start: the markers before all items.
@@ -144,8 +148,22 @@ class Layout:
 
     @property
     def arguments(self) -> Many | None:
-        """Return the arguments of a call, None if they are not between markers."""
+        """Return the arguments of a call in tags with their markers, otherwise None."""
         return next((part for part in self.call if isinstance(part, Many)), None)
+
+    @property
+    def head(self) -> Parts:
+        """Return the parts of a call before its JSON or its arguments."""
+        return (*takewhile(lambda part: not _is_body(part), self.call),)
+
+    @property
+    def tail(self) -> Parts:
+        """Return the parts of a call after its JSON or its arguments."""
+        return self.call[len(self.head) + 1 :]
+
+
+def _is_body(part: Part) -> bool:
+    return isinstance(part, (JsonCall, Many)) or part in (Slot.OBJECT, Slot.PYTHON)
 
 
 @lru_cache(maxsize=256)
@@ -204,7 +222,7 @@ def _message_to_function(fmt: WireFormat, body: Part) -> Parts:
     header = (f"{marks.channel}commentary" if marks.channel else "") + marks.message
     # Messages to functions end with a marker of their own, if the format has one.
     ends = [end for end in marks.ends[1:] if end not in fmt.turn.ends] or marks.ends
-    return _present(marks.recipient + fmt.function.namespace, Slot.NAME, header, body, *ends[:1])
+    return _present(marks.recipient, *_name(fmt), header, body, *ends[:1])
 
 
 def _calls(fmt: WireFormat) -> Many:
@@ -221,7 +239,7 @@ def _call(fmt: WireFormat) -> Parts:
     if tools.format is ToolFormat.JSON_NATIVE:
         inner = (_json_call(tools),)
     elif tools.format is ToolFormat.PYTHONIC:
-        inner = (fmt.function.namespace, Slot.NAME, "(", Slot.PYTHON, ")")
+        inner = (*_name(fmt), "(", Slot.PYTHON, ")")
     else:
         inner = _tagged_call(fmt)
     if tools.array_wrapped and not fmt.derived.in_one_list:
@@ -250,23 +268,27 @@ def _json_call(tools: ToolsFormat) -> JsonCall:
 
 def _tagged_call(fmt: WireFormat) -> Parts:
     function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
-    name: Parts = (function.namespace, Slot.NAME)
+    name = _name(fmt)
     given: dict[CallIdPosition, Parts] = {}
     given[call_id.position] = (call_id.prefix, Slot.ID, call_id.suffix)
     if call_id.holds_name:
         name, given = (Slot.NAMED_ID,), {}
-    body: Parts = (arguments.start, Slot.OBJECT, arguments.end)
+    body = Many(_markers(arguments.start), (Slot.OBJECT,), "", _markers(arguments.end))
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
-        body = (_arguments(arguments),)
+        body = _arguments(arguments)
     close = (function.close, *([*name, function.close_suffix] * fmt.derived.closes_by_name))
     return _present(
         *given.get(CallIdPosition.PRE_FUNC_NAME, ()),
         *(function.name_prefix, *name, function.name_suffix),
         *given.get(CallIdPosition.BETWEEN_FUNC_AND_ARGS, ()),
-        *body,
+        body,
         *given.get(CallIdPosition.POST_ARGS, ()),
         *close,
     )
+
+
+def _name(fmt: WireFormat) -> Parts:
+    return (Slot.NAMESPACE, Slot.NAME) if fmt.function.namespace else (Slot.NAME,)
 
 
 def _arguments(marks: ArgumentsFormat) -> Many:

@@ -69,6 +69,7 @@ def _sampled(fmt: dp.WireFormat, parts: Parts, count: int = 1, index: int = 0) -
     filled = {
         Slot.REASONING: "REASONING",
         Slot.CONTENT: "CONTENT",
+        Slot.NAMESPACE: fmt.function.namespace,
         Slot.NAME: "NAME",
         Slot.ID: f"ID{index}",
         Slot.NAMED_ID: f"{fmt.function.namespace}NAME:{index}",
@@ -109,19 +110,21 @@ def _rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     parts += ["[ calls ]"] * (layout.calls is not None)
     yield "turn", " ".join([*parts, *["[ end ]"] * bool(layout.end)])
     if layout.reasoning:
-        others = [_joined((start, Slot.REASONING, end)) for start, end in fmt.reasoning.pairs[1:]]
-        yield "reasoning", " | ".join([_joined(layout.reasoning), *others])
-    yield "content", _joined(layout.content)
+        others = [
+            _joined(fmt, (start, Slot.REASONING, end)) for start, end in fmt.reasoning.pairs[1:]
+        ]
+        yield "reasoning", " | ".join([_joined(fmt, layout.reasoning), *others])
+    yield "content", _joined(fmt, layout.content)
     if layout.calls is not None:
         more = (
             f"call {_repeated(layout.calls, 'call')}" if tools.supports_parallel_calls else "call"
         )
         yield "calls", _listed(layout.calls, more, before=layout.content_separator)
-        yield "call", _joined(layout.call)
+        yield "call", _joined(fmt, layout.call)
         yield from _argument_rules(fmt)
     if fmt.code.function:
         said = f"? code: argument {fmt.code.argument} of {fmt.code.function} ?"
-        yield "code", f"{_joined([fmt.code.start])} {said}".strip()
+        yield "code", f"{_joined(fmt, [fmt.code.start])} {said}".strip()
     if fmt.turn.ends:
         yield "end", " | ".join(map(_quoted, fmt.turn.ends))
     yield "text", "? any text without the next marker ?"
@@ -130,11 +133,12 @@ def _rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
 def _argument_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     marks, arguments = fmt.arguments, layout_of(fmt).arguments
     if fmt.call_id.holds_name:
-        yield "id", _joined((fmt.function.namespace, Slot.NAME)) + ' ":" ? digits ?'
-    if arguments is not None:
+        yield "id", _joined(fmt, (Slot.NAMESPACE, Slot.NAME)) + ' ":" ? digits ?'
+    if fmt.tools.format is dp.ToolFormat.TAG_WITH_TAGGED and arguments is not None:
         more = _repeated(arguments, "argument")
         yield "arguments", _listed(arguments, f"[ argument {more} ]" if arguments.between else more)
-        yield "argument", " | ".join(map(_joined, (arguments.each, *arguments.others)))
+        ways = [_joined(fmt, parts) for parts in (arguments.each, *arguments.others)]
+        yield "argument", " | ".join(ways)
         literal = PYTHON if marks.python_literals else "JSON"
         plain = "JSON string" if marks.quoted_strings else STRING
         yield "value", f"? {plain} or {literal}, depending on the schema ?"
@@ -171,23 +175,23 @@ def _channel_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
         yield "channel", f"? {reasoning}: the body is reasoning; any other word: content ?"
     own = fmt.derived.calls_in_messages
     body = "the body contains calls" if own else "the body is a JSON object"
-    named = f"{_joined((fmt.function.namespace, Slot.NAME))} ? {body} ?"
+    named = f"{_joined(fmt, (Slot.NAMESPACE, Slot.NAME))} ? {body} ?"
     if marks.readers:
         named += f" | ? {' or '.join(marks.readers)}: the body is content ?"
     if not marks.channel:
         named += f" | ? {reasoning}: the body is reasoning ?"
     yield "recipient", named
     if own:
-        yield "call", _joined(layout_of(fmt).call)
+        yield "call", _joined(fmt, layout_of(fmt).call)
     yield "body", "? any text without an end marker ?"
     yield "end", " | ".join(map(_quoted, marks.ends))
 
 
-def _joined(parts: Iterable[Part]) -> str:
+def _joined(fmt: dp.WireFormat, parts: Iterable[Part]) -> str:
     """Return parts as EBNF, with adjacent markers joined into one string."""
     made: list[str] = []
     held = ""
-    for part in _flat(parts):
+    for part in _flat(fmt, parts):
         if isinstance(part, str):
             held += part
             continue
@@ -197,13 +201,22 @@ def _joined(parts: Iterable[Part]) -> str:
     return " ".join([*made, *[_quoted(held)] * bool(held)])
 
 
-def _flat(parts: Iterable[Part]) -> Iterator[str | Slot | Many]:
-    """Yield parts, with JSON and types as markers."""
+def _flat(fmt: dp.WireFormat, parts: Iterable[Part]) -> Iterator[str | Slot | Many]:
+    """Yield parts, with JSON, types and namespaces as markers."""
     for part in parts:
-        if isinstance(part, JsonCall):
-            yield from part.spelled()
-        else:
-            yield TYPE if part is Slot.TYPE else part
+        match part:
+            case JsonCall():
+                yield from part.spelled()
+            case Many(each=(Slot.OBJECT,)):
+                yield from part.start
+                yield Slot.OBJECT
+                yield from part.end
+            case Slot.TYPE:
+                yield TYPE
+            case Slot.NAMESPACE:
+                yield fmt.function.namespace
+            case _:
+                yield part
 
 
 def _quoted(text: str) -> str:

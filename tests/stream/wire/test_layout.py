@@ -59,8 +59,9 @@ def test_messages_are_separated_by_an_end_and_a_start(fmt):
     assert bool(layout.reasoning) is bool(fmt.channels.reasoning)
     assert layout.reasoning[-1:] in ((), (layout.content_separator,))
     assert layout.calls.each == layout.call
-    to = fmt.channels.recipient + fmt.function.namespace
-    assert layout.call[:2] == (to, Slot.NAME)
+    assert layout.call[0] == fmt.channels.recipient
+    namespace = fmt.function.namespace
+    assert layout.call[1] is (Slot.NAMESPACE if namespace else Slot.NAME)
     assert layout.call[-1] in fmt.channels.ends
     assert layout.call[-1] not in fmt.turn.ends or {*fmt.channels.ends[1:]} <= {*fmt.turn.ends}
 
@@ -77,7 +78,7 @@ CALLS = {
         *("</function>\n", "</tool_call>"),
     ),
     "gpt_oss": (
-        *(" to=functions.", Slot.NAME, "<|channel|>commentary<|message|>"),
+        *(" to=", Slot.NAMESPACE, Slot.NAME, "<|channel|>commentary<|message|>"),
         *(Slot.OBJECT, "<|call|>"),
     ),
 }
