@@ -13,8 +13,7 @@ from enum import Enum, auto
 
 from deltaparse.partial import marker_set
 
-from .fast_channel_patterns import FastChannels
-from .fast_patterns import LETTER, unambiguous
+from .fast_patterns import LETTER, FastChannels, unambiguous
 from .format import ChannelsFormat, WireFormat
 from .spellings import length, spellings, stripped, trailing
 

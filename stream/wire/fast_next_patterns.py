@@ -13,8 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from .fast_patterns import LETTER, FastPattern, Text, so_far, some_of, unambiguous, whole
+from .layout import Parts, layout_of
 from .marker_tables import MarkerTables
 from .spellings import trailing
 
@@ -40,23 +42,19 @@ def read_fast_next_call(tables: MarkerTables) -> FastPattern | None:
     Returns:
         The pattern, or None if a fast path is not possible.
     """
-    fmt, derived, tools = tables.fmt, tables.fmt.derived, tables.fmt.tools
+    derived, tools, layout = tables.fmt.derived, tables.fmt.tools, layout_of(tables.fmt)
     # An exact spelling must be checked. In a section, the next call has no marker of its own.
     if tables.exact or derived.in_section:
         return None
-    closers, openers = [tools.per_call_end], [tools.per_call_start]
     if tables.fast_head is not None:
         begins, parts = tables.fast_head.begins + '"', tables.fast_head.parts
         names = tables.fast_head.spelled
     elif tables.fast_tags is not None:
         tags = tables.fast_tags
         begins, parts, names = tags.pattern, tags.parts, [""]
-        # In tags, the markers around the function are inside the markers of the call.
-        closers.insert(0, fmt.function.close)
-        openers.append(fmt.function.name_prefix)
     else:
         return None
-    closers, openers = ([text for text in texts if text.strip()] for texts in (closers, openers))
+    closers, openers = _markers(layout.tail), _markers(layout.head)
     # A separator needs the complete reader.
     if tools.separator.strip() or not _are_known(tables, closers, openers):
         return None
@@ -70,6 +68,12 @@ def read_fast_next_call(tables: MarkerTables) -> FastPattern | None:
     spelled = [before + name + "?" for before in (between, between.lstrip()) for name in names]
     pattern = f"{whole(ends)}(){whole(starts)}(?={begins})"
     return FastPattern(pattern, so_far([*ends, *starts, *parts]), spelled)
+
+
+def _markers(parts: Parts) -> list[str]:
+    """Return the first parts that are markers, without whitespace alone."""
+    texts = takewhile(lambda part: isinstance(part, str), parts)
+    return [text for text in map(str, texts) if text.strip()]
 
 
 def _are_known(tables: MarkerTables, closers: Sequence[str], openers: Sequence[str]) -> bool:

@@ -22,8 +22,7 @@ from deltaparse.partial import Markers, compact_json, marker_set
 from .call_fields import IN_CONSTRAINED, KNOWN_FIELDS, MEANINGLESS_VALUES, own_fields, own_keys
 from .channel_markers import ChannelMarkers
 from .derived import DerivedFormat
-from .fast_json_patterns import fast_head
-from .fast_tag_patterns import FastTags, fast_tags
+from .fast_patterns import FastTags, fast_head, fast_tags
 from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .json_calls import in_json
 from .next_call import next_call

@@ -5,9 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
 
 import deltaparse as dp
 from deltaparse.command.format_sample import ebnf, sample
+
+from ..strategies import wire_json_and_tags as wire
+from ..strategies.open_templates import NAMES, opened
+from ..strategies.wire_channels import channel_formats
+from ..strategies.wire_pythonic import pythonic_formats
+from ..strategies.wire_tag_forms import tag_form_formats
 
 TAGS = {
     "turn": {"headers": ("<m>",), "ends": ("<e>",)},
@@ -73,20 +80,52 @@ FORMATS = {
 }
 
 
+def check(fmt):
+    """Check that the sample of a format parses to its placeholders, complete and by character."""
+    text, calls = sample(fmt), []
+    if fmt.tools.format != "NONE":
+        several = fmt.tools.supports_parallel_calls and not fmt.derived.has_channels
+        calls = [("NAME", {"KEY": "VALUE"})] * (2 if several else 1)
+    prompt = "".join(fmt.turn.headers[:1])
+    if fmt.reasoning.mode in ("FORCED_OPEN", "FORCED_CLOSED"):
+        prompt += fmt.reasoning.start
+    for size in (len(text), 1):
+        parser = dp.StreamParser(fmt, prompt=prompt)
+        for at in range(0, len(text), size):
+            parser.feed(text[at : at + size])
+        parser.finish("stop")
+        message = parser.message
+        # Some templates have a space before content that belongs to it after reasoning.
+        assert message.content.lstrip(" ") == ("CONTENT" if "CONTENT" in text else "")
+        assert message.reasoning_content == ("REASONING" if "REASONING" in text else "")
+        found = [(call.name, json.loads(call.arguments)) for call in message.tool_calls]
+        assert found == calls
+    return message
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_sample_parses_to_its_placeholders(name):
     fmt = FORMATS[name]
-    text = sample(fmt)
-    message = dp.parse(text, fmt, prompt="".join(fmt.turn.headers[:1]))
-    assert message.content == ("CONTENT" if "CONTENT" in text else "")
-    assert message.reasoning_content == ("REASONING" if "REASONING" in text else "")
-    calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls]
-    count = 2 if fmt.tools.supports_parallel_calls else fmt.tools.format != "NONE"
-    assert calls == [("NAME", {"KEY": "VALUE"})] * count
+    message = check(fmt)
     if fmt.call_id.position != "NONE":
         ids = ["functions.NAME:0", "functions.NAME:1"]
         ids = ids if fmt.call_id.holds_name else ["ID0", "ID1"]
         assert [call.id for call in message.tool_calls] == ids
+
+
+@pytest.mark.parametrize("name", dp.list_formats())
+def test_sample_of_a_built_in_format_parses_back(name):
+    check(dp.get_format(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sample_of_a_template_parses_back(name):
+    check(opened(name).fmt)
+
+
+@given(wire.formats() | tag_form_formats() | pythonic_formats() | channel_formats())
+def test_sample_of_any_format_parses_back(fmt):
+    check(fmt)
 
 
 def test_whitespace_before_calls_is_not_doubled():

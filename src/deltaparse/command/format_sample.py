@@ -1,37 +1,41 @@
-"""Layout of a turn in a format, as a sample and as an EBNF grammar.
+"""A turn in a format as a sample, and as an EBNF grammar.
 
-Both use the same elements: a turn is a sequence of markers (strings) and `Slot`s. The sample fills
-slots with words in capitals. The grammar shows their names. The notation is ISO 14977: `[x]` is
-optional, `{x}` repeats, and `? x ?` is a description in words. The parser treats whitespace at
-the edges of markers as optional.
+Both are made of the format's layout. The sample fills its slots with words in capitals, and the
+grammar shows their names. The notation is ISO 14977: `[x]` is optional, `{x}` repeats, and `? x ?`
+is a description in words. The parser treats whitespace at the edges of markers as optional.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import deltaparse as dp
+from deltaparse.stream.wire.layout import JsonCall, Many, Part, Parts, Slot, layout_of
 
 __all__ = ["ebnf", "sample", "sample_call"]
 
-FROM_PROMPT = (dp.ReasoningMode.FORCED_OPEN, dp.ReasoningMode.FORCED_CLOSED)
+NAMES = {
+    Slot.REASONING: "text",
+    Slot.CONTENT: "text",
+    Slot.NAME: "name",
+    Slot.ID: "id",
+    Slot.NAMED_ID: "id",
+    Slot.INDEX: "index",
+    Slot.OBJECT: "arguments",
+    Slot.OBJECT_TEXT: "arguments",
+    Slot.PYTHON: "arguments",
+    Slot.KEY: "key",
+    Slot.VALUE: "value",
+    Slot.JSON_VALUE: "value",
+}
+"""The names of slots in grammars."""
+
+TYPE = "string"
+"""The type of the argument in a sample."""
+
 PYTHON = "Python literal"
 STRING = "raw string"
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A place between markers: its name in the grammar and its text in the sample."""
-
-    name: str
-    filled: str
-
-
-Element = str | Slot
-NAME, CONTENT, THOUGHT = Slot("name", "NAME"), Slot("text", "CONTENT"), Slot("text", "REASONING")
 
 
 def sample(fmt: dp.WireFormat) -> str:
@@ -39,27 +43,58 @@ def sample(fmt: dp.WireFormat) -> str:
 
     Unmarked calls are recognized only at the start of a turn, so their sample has no content.
     """
-    if fmt.derived.has_channels:
-        return "".join(_filled(_messages(fmt))) + "".join(fmt.turn.ends[:1])
-    tools, content, derived = fmt.tools, fmt.content, fmt.derived
-    turn = ""
-    if derived.has_reasoning:
-        turn += "".join(_filled(_reasoning(fmt)))
-    if not derived.unmarked_calls:
-        turn += f"{content.start}CONTENT{content.end}"
-    if derived.has_calls:
-        count = 2 if tools.supports_parallel_calls else 1
-        joined = tools.separator.join(sample_call(fmt, index) for index in range(count))
-        joined = f"[{joined}]" if derived.in_one_list else joined
-        joined = f"{tools.section_start}{joined}{tools.section_end}"
-        unmarked = derived.unmarked_calls
-        turn = turn + joined if unmarked else _apart(turn, tools.content_separator, joined)
-    return turn + "".join(fmt.turn.ends[:1])
+    layout, derived, calls = layout_of(fmt), fmt.derived, ""
+    if layout.calls is not None:
+        several = fmt.tools.supports_parallel_calls and not derived.has_channels
+        calls = _sampled(fmt, (layout.calls,), 2 if several else 1)
+    content = "" if derived.unmarked_calls else _sampled(fmt, layout.content)
+    separator = layout.content_separator if content and calls else ""
+    return _sampled(fmt, layout.reasoning) + content + separator + calls + layout.end
 
 
-def sample_call(fmt: dp.WireFormat, index: int = 0) -> str:
-    """Return one sample call with its markers. `index` counts calls from 0."""
-    return "".join(_filled(_call(fmt, index)))
+def sample_call(fmt: dp.WireFormat) -> str:
+    """Return one sample call with its markers."""
+    return _sampled(fmt, layout_of(fmt).call)
+
+
+def _sampled(fmt: dp.WireFormat, parts: Parts, count: int = 1, index: int = 0) -> str:
+    """Return parts as text.
+
+    Args:
+        fmt: the format.
+        parts: the parts.
+        count: the number of items in a list among the parts.
+        index: the number of the call, counted from 0.
+    """
+    filled = {
+        Slot.REASONING: "REASONING",
+        Slot.CONTENT: "CONTENT",
+        Slot.NAMESPACE: fmt.function.namespace,
+        Slot.NAME: "NAME",
+        Slot.ID: f"ID{index}",
+        Slot.NAMED_ID: f"{fmt.function.namespace}NAME:{index}",
+        Slot.INDEX: str(index),
+        Slot.OBJECT: '{"KEY": "VALUE"}',
+        Slot.OBJECT_TEXT: json.dumps('{"KEY": "VALUE"}'),
+        Slot.PYTHON: 'KEY="VALUE"',
+        Slot.KEY: "KEY",
+        Slot.TYPE: TYPE,
+        Slot.VALUE: "VALUE",
+        Slot.JSON_VALUE: '"VALUE"',
+    }
+    text = ""
+    for part in parts:
+        match part:
+            case Many():
+                items = [_sampled(fmt, part.each, index=at) for at in range(count)]
+                text += "".join((*part.start, part.between.join(items), *part.end))
+            case JsonCall():
+                text += _sampled(fmt, tuple(part.spelled()), index=index)
+            case Slot():
+                text += filled[part]
+            case _:
+                text += part
+    return text
 
 
 def ebnf(fmt: dp.WireFormat) -> str:
@@ -70,63 +105,65 @@ def ebnf(fmt: dp.WireFormat) -> str:
 
 
 def _rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
-    tools, content = fmt.tools, fmt.content
-    derived = fmt.derived
-    has_calls, has_reasoning = derived.has_calls, derived.has_reasoning
-    parts = ["[ reasoning ]"] * has_reasoning + ["[ content ]"] + ["[ calls ]"] * has_calls
-    yield "turn", " ".join([*parts, *["[ end ]"] * bool(fmt.turn.ends)])
-    if has_reasoning:
-        others = [_joined([start, THOUGHT, end]) for start, end in fmt.reasoning.pairs[1:]]
-        yield "reasoning", " | ".join([_joined(_reasoning(fmt)), *others])
-    yield "content", _joined([content.start, CONTENT, content.end])
-    if has_calls:
-        more = f"{{ {_joined([tools.separator])} call }}".replace("{  ", "{ ")
-        many = "call" if not tools.supports_parallel_calls else f"call {more}"
-        many = f'"[" {many} "]"' if derived.in_one_list else many
-        opened = _joined([_apart("", tools.content_separator, tools.section_start)])
-        yield "calls", " ".join(filter(None, [opened, many, _joined([tools.section_end])]))
-        yield "call", _joined(_call(fmt))
+    layout, tools = layout_of(fmt), fmt.tools
+    parts = [*["[ reasoning ]"] * bool(layout.reasoning), "[ content ]"]
+    parts += ["[ calls ]"] * (layout.calls is not None)
+    yield "turn", " ".join([*parts, *["[ end ]"] * bool(layout.end)])
+    if layout.reasoning:
+        others = [
+            _joined(fmt, (start, Slot.REASONING, end)) for start, end in fmt.reasoning.pairs[1:]
+        ]
+        yield "reasoning", " | ".join([_joined(fmt, layout.reasoning), *others])
+    yield "content", _joined(fmt, layout.content)
+    if layout.calls is not None:
+        more = (
+            f"call {_repeated(layout.calls, 'call')}" if tools.supports_parallel_calls else "call"
+        )
+        yield "calls", _listed(layout.calls, more, before=layout.content_separator)
+        yield "call", _joined(fmt, layout.call)
         yield from _argument_rules(fmt)
     if fmt.code.function:
         said = f"? code: argument {fmt.code.argument} of {fmt.code.function} ?"
-        yield "code", f"{_joined([fmt.code.start])} {said}".strip()
+        yield "code", f"{_joined(fmt, [fmt.code.start])} {said}".strip()
     if fmt.turn.ends:
         yield "end", " | ".join(map(_quoted, fmt.turn.ends))
     yield "text", "? any text without the next marker ?"
 
 
 def _argument_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
-    arguments = fmt.arguments
+    marks, arguments = fmt.arguments, layout_of(fmt).arguments
     if fmt.call_id.holds_name:
-        yield "id", _joined([fmt.function.namespace, NAME]) + ' ":" ? digits ?'
-    match fmt.tools.format:
-        case dp.ToolFormat.TAG_WITH_TAGGED:
-            joined = _joined([arguments.separator])
-            more = f"{{ {joined} argument }}" if joined else "{ argument }"
-            inner = f"[ argument {more} ]" if joined else more
-            whole = [_joined([arguments.start]), inner, _joined([arguments.end])]
-            yield "arguments", " ".join(filter(None, whole))
-            argument = _joined(_argument(fmt))
-            if arguments.literal_name_suffix:
-                other = replace(arguments, name_suffix=arguments.literal_name_suffix)
-                argument += f" | {_joined(_argument(fmt.replace(arguments=other)))}"
-            for _, prefix, suffix, end in arguments.ways[1:]:
-                other = replace(arguments, name_prefix=prefix, name_suffix=suffix, value_suffix=end)
-                argument += f" | {_joined(_argument(fmt.replace(arguments=other)))}"
-            yield "argument", argument
-            literal = PYTHON if arguments.python_literals else "JSON"
-            plain = "JSON string" if arguments.quoted_strings else STRING
-            yield "value", f"? {plain} or {literal}, depending on the schema ?"
-        case dp.ToolFormat.PYTHONIC:
-            yield "arguments", '[ argument { "," argument } ]'
-            yield "argument", f'key "=" ? {PYTHON} ?'
-        case _:
-            text = " encoded as a JSON string" if fmt.tools.arguments_as_text else ""
-            yield "arguments", f"? JSON object{text} ?"
+        yield "id", _joined(fmt, (Slot.NAMESPACE, Slot.NAME)) + ' ":" ? digits ?'
+    if fmt.tools.format is dp.ToolFormat.TAG_WITH_TAGGED and arguments is not None:
+        more = _repeated(arguments, "argument")
+        yield "arguments", _listed(arguments, f"[ argument {more} ]" if arguments.between else more)
+        ways = [_joined(fmt, parts) for parts in (arguments.each, *arguments.others)]
+        yield "argument", " | ".join(ways)
+        literal = PYTHON if marks.python_literals else "JSON"
+        plain = "JSON string" if marks.quoted_strings else STRING
+        yield "value", f"? {plain} or {literal}, depending on the schema ?"
+    elif fmt.tools.format is dp.ToolFormat.PYTHONIC:
+        yield "arguments", '[ argument { "," argument } ]'
+        yield "argument", f'key "=" ? {PYTHON} ?'
+    else:
+        text = " encoded as a JSON string" if fmt.tools.arguments_as_text else ""
+        yield "arguments", f"? JSON object{text} ?"
+
+
+def _repeated(many: Many, name: str) -> str:
+    """Return the rest of a list in EBNF."""
+    return " ".join(("{", *map(_quoted, filter(None, [many.between])), name, "}"))
+
+
+def _listed(many: Many, items: str, before: str = "") -> str:
+    """Return a list in EBNF, with the text before it."""
+    start = [before + "".join(many.start[:1]), *many.start[1:]]
+    return " ".join((*map(_quoted, filter(None, start)), items, *map(_quoted, many.end)))
 
 
 def _channel_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
-    marks, role = fmt.channels, _role(fmt)
+    marks = fmt.channels
+    role = "".join(fmt.turn.headers[:1]).removeprefix(marks.start)
     parts = [f"{_quoted(marks.channel)} channel"] * bool(marks.channel)
     parts += [f"{_quoted(marks.recipient)} recipient"]
     parts += [f"{_quoted(marks.constrain)} word"] * bool(marks.constrain)
@@ -138,149 +175,48 @@ def _channel_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
         yield "channel", f"? {reasoning}: the body is reasoning; any other word: content ?"
     own = fmt.derived.calls_in_messages
     body = "the body contains calls" if own else "the body is a JSON object"
-    named = f"{_joined([fmt.function.namespace, NAME])} ? {body} ?"
+    named = f"{_joined(fmt, (Slot.NAMESPACE, Slot.NAME))} ? {body} ?"
     if marks.readers:
         named += f" | ? {' or '.join(marks.readers)}: the body is content ?"
     if not marks.channel:
         named += f" | ? {reasoning}: the body is reasoning ?"
     yield "recipient", named
     if own:
-        yield "call", _joined(_call(fmt))
+        yield "call", _joined(fmt, layout_of(fmt).call)
     yield "body", "? any text without an end marker ?"
     yield "end", " | ".join(map(_quoted, marks.ends))
 
 
-def _reasoning(fmt: dp.WireFormat) -> list[Element]:
-    start = "" if fmt.reasoning.mode in FROM_PROMPT else fmt.reasoning.start
-    return [start, THOUGHT, fmt.reasoning.end]
-
-
-def _call(fmt: dp.WireFormat, index: int = 0) -> list[Element]:
-    """Return the elements of one call, including its markers."""
-    tools = fmt.tools
-    if tools.format is dp.ToolFormat.JSON_NATIVE:
-        inner = _json_call(tools, index)
-    elif tools.format is dp.ToolFormat.PYTHONIC:
-        inner = [NAME, "(", Slot("arguments", 'KEY="VALUE"'), ")"]
-    else:
-        inner = _tagged_call(fmt, index)
-    if tools.array_wrapped and not fmt.derived.in_one_list:
-        inner = ["[", *inner, "]"]
-    return [tools.per_call_start, *inner, tools.per_call_end]
-
-
-def _json_call(tools: dp.ToolsFormat, index: int) -> list[Element]:
-    values = json.dumps({"KEY": "VALUE"})
-    arguments = Slot("arguments", json.dumps(values) if tools.arguments_as_text else values)
-    if tools.name_is_key:
-        return ['{"', NAME, '": ', arguments, "}"]
-    function: dict[str, list[Element]] = {
-        tools.name_field: ['"', NAME, '"'],
-        tools.arguments_field: [arguments],
-    }
-    order = tools.field_order
-    fields = function
-    if tools.function_field:
-        fields = {tools.function_field: _object(function, order)}
-    given: list[Element] = ['"', Slot("id", f"ID{index}"), '"']
-    fields |= {field: given for field in (tools.id_field,) if field}
-    number: list[Element] = [Slot("index", str(index))]
-    fields |= {field: number for field in (tools.generated_id_field,) if field}
-    return _object(fields, order)
-
-
-def _object(fields: dict[str, list[Element]], order: tuple[str, ...]) -> list[Element]:
-    names = sorted(fields, key=lambda name: (*order, name).index(name))
-    made: list[Element] = ["{"]
-    for at, name in enumerate(names):
-        made += [", "] * bool(at) + [f"{json.dumps(name)}: ", *fields[name]]
-    return [*made, "}"]
-
-
-def _tagged_call(fmt: dp.WireFormat, index: int) -> list[Element]:
-    function, call_id, at = fmt.function, fmt.call_id, dp.CallIdPosition
-    name: list[Element] = [function.namespace, NAME]
-    given: list[Element] = [call_id.prefix, Slot("id", f"ID{index}"), call_id.suffix]
-    if call_id.holds_name:
-        name, given = [Slot("id", f"{function.namespace}NAME:{index}")], []
-    if fmt.tools.format is dp.ToolFormat.TAG_WITH_TAGGED:
-        filled = "".join(_filled(_argument(fmt)))
-        body: list[Element] = [Slot("arguments", fmt.arguments.start + filled + fmt.arguments.end)]
-    else:
-        values = Slot("arguments", json.dumps({"KEY": "VALUE"}))
-        body = [fmt.arguments.start, values, fmt.arguments.end]
-    return [
-        *(given if call_id.position is at.PRE_FUNC_NAME else ()),
-        *(function.name_prefix, *name, function.name_suffix),
-        *(given if call_id.position is at.BETWEEN_FUNC_AND_ARGS else ()),
-        *body,
-        *(given if call_id.position is at.POST_ARGS else ()),
-        *(function.close, *([*name, function.close_suffix] * fmt.derived.closes_by_name)),
-    ]
-
-
-def _argument(fmt: dp.WireFormat) -> list[Element]:
-    marks = fmt.arguments
-    key, value = Slot("key", "KEY"), Slot("value", '"VALUE"' if marks.quoted_strings else "VALUE")
-    between = marks.name_suffix + marks.value_prefix
-    first = marks.name_prefix
-    if marks.type_suffix and marks.type_first:
-        first = f"{marks.name_prefix}string{marks.type_suffix}"
-    elif marks.type_suffix:
-        between = f"{marks.name_suffix}string{marks.type_suffix}{marks.value_prefix}"
-    closer: list[Element] = [marks.value_suffix]
-    if marks.key_suffix:
-        closer += [key, marks.key_suffix]
-    return [first, key, between, value, *closer]
-
-
-def _messages(fmt: dp.WireFormat) -> Iterator[Element]:
-    """Yield the elements of a turn in channels: reasoning, content and a call."""
-    marks = fmt.channels
-    again = marks.start + _role(fmt)
-    closers = [end for end in marks.ends[1:] if end not in fmt.turn.ends] or list(marks.ends[:1])
-    named, reader = marks.channel, "final"
-    if not named:
-        named, reader = marks.recipient, "".join(marks.readers[:1])
-    for name in marks.reasoning[:1]:
-        yield from (f"{named}{name}{marks.message}", THOUGHT, marks.ends[0], again)
-    yield from (f"{named}{reader}{marks.message}", CONTENT)
-    if fmt.tools.format is not dp.ToolFormat.NONE:
-        yield from (marks.ends[0], again, marks.recipient + fmt.function.namespace, NAME)
-        yield f"{marks.channel}commentary{marks.message}" if marks.channel else marks.message
-        if fmt.derived.calls_in_messages:
-            tools = fmt.tools
-            yield from (tools.section_start, *_call(fmt), tools.section_end, closers[0])
-        else:
-            yield from (Slot("arguments", json.dumps({"KEY": "VALUE"})), closers[0])
-
-
-def _role(fmt: dp.WireFormat) -> str:
-    header = "".join(fmt.turn.headers[:1])
-    return header.removeprefix(fmt.channels.start)
-
-
-def _apart(text: str, separator: str, rest: str) -> str:
-    """Join two texts with a separator, without doubling the leading whitespace of `rest`."""
-    space = rest[: len(rest) - len(rest.lstrip())]
-    return text + (separator.removesuffix(space) + rest)
-
-
-def _filled(elements: Any) -> Iterator[str]:
-    return (element if isinstance(element, str) else element.filled for element in elements)
-
-
-def _joined(elements: Any) -> str:
-    """Return elements as EBNF, with adjacent markers joined into one string."""
+def _joined(fmt: dp.WireFormat, parts: Iterable[Part]) -> str:
+    """Return parts as EBNF, with adjacent markers joined into one string."""
     made: list[str] = []
     held = ""
-    for element in elements:
-        if isinstance(element, str):
-            held += element
+    for part in _flat(fmt, parts):
+        if isinstance(part, str):
+            held += part
             continue
-        made += [_quoted(held)] * bool(held) + [element.name]
+        made += [_quoted(held)] * bool(held)
+        made.append("arguments" if isinstance(part, Many) else NAMES[part])
         held = ""
     return " ".join([*made, *[_quoted(held)] * bool(held)])
+
+
+def _flat(fmt: dp.WireFormat, parts: Iterable[Part]) -> Iterator[str | Slot | Many]:
+    """Yield parts, with JSON, types and namespaces as markers."""
+    for part in parts:
+        match part:
+            case JsonCall():
+                yield from part.spelled()
+            case Many(each=(Slot.OBJECT,)):
+                yield from part.start
+                yield Slot.OBJECT
+                yield from part.end
+            case Slot.TYPE:
+                yield TYPE
+            case Slot.NAMESPACE:
+                yield fmt.function.namespace
+            case _:
+                yield part
 
 
 def _quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Arguments in their own markers, in the usual form: see `wire/fast_tag_patterns.py`."""
+"""Arguments in their own markers, in the usual form: see `wire/fast_patterns.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from deltaparse.partial import Steps, StringSink, Window, spelled
 
 from ...wire.argument_types import Kinds, argument_types
-from ...wire.fast_tag_patterns import FastArguments
+from ...wire.fast_patterns import FastArguments
 from ...wire.tag_markers import TaggedMarkers
 from .call import Call
 from .ending import CUT, WHOLE, Ending

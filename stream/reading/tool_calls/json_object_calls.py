@@ -280,7 +280,7 @@ def _call_object(
 def _whole_call(reading: Reading, call: Call) -> bool:
     """Read a complete call in the usual form by one pattern, and return True if it matches.
 
-    The result equals that of the other readers, in the same order. See `fast_json_patterns.py`.
+    The result equals that of the other readers, in the same order. See `fast_patterns.py`.
     """
     src, head, overrun = reading.src, reading.tables.fast_head, call.overrun
     if head is None or _odd_names(reading):
@@ -313,7 +313,7 @@ def _fast_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
     """Read the brace, the name and the arguments of a call in their usual order.
 
     `seen` takes the keys that were read. It stays empty if `_members` must read the complete
-    object. See `fast_json_patterns.py`.
+    object. See `fast_patterns.py`.
     """
     src, tables = reading.src, reading.tables
     head, tools = tables.fast_head, tables.fmt.tools

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from deltaparse import get_format
 from deltaparse.partial import Window
 from deltaparse.partial.json_text import lexer
-from deltaparse.stream.wire.fast_json_patterns import fast_head
-from deltaparse.stream.wire.fast_patterns import LONGEST_NAME
+from deltaparse.stream.wire.fast_patterns import LONGEST_NAME, fast_head
 from deltaparse.stream.wire.marker_tables import marker_tables
 
 from ...strategies.requests import policies, reasons

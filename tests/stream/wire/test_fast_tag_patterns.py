@@ -6,7 +6,7 @@ import pytest
 
 from deltaparse import WireFormat, get_format, list_formats
 from deltaparse.partial import Window
-from deltaparse.stream.wire.fast_tag_patterns import fast_tags
+from deltaparse.stream.wire.fast_patterns import fast_tags
 from deltaparse.stream.wire.marker_tables import marker_tables
 
 TAGGED = WireFormat().replace(
