@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import logging
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import deltaparse as dp
 
@@ -155,8 +152,6 @@ def run(options: argparse.Namespace) -> None:
         )
     settings = _settings(options)
     record = _record(options.record)
-    if options.log:
-        _log_as_json()
     try:
         found = asyncio.run(_discovered(options, settings))
         listening = bound_socket(options.host, options.port)
@@ -172,6 +167,7 @@ def run(options: argparse.Namespace) -> None:
             record=record,
             workers=options.workers,
             grace=options.grace,
+            log=options.log,
         )
         serve(service, listening)
     except dp.DeltaParseError as error:
@@ -224,24 +220,6 @@ def _key(name: str | None) -> str:
     if not key:
         raise BadInput(f"{name}: the file must contain a key")
     return key
-
-
-class _JsonLines(logging.Formatter):
-    """Formats a record as JSON, with the fields given by the gateway."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        fields: dict[str, Any] = {"time": round(record.created, 3), "event": record.getMessage()}
-        plain = vars(logging.makeLogRecord({}))
-        given = {name: value for name, value in vars(record).items() if name not in plain}
-        return json.dumps(fields | given, default=str)
-
-
-def _log_as_json() -> None:
-    log = logging.getLogger("deltaparse.gateway")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines())
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
 
 
 def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
