@@ -32,7 +32,7 @@ and optionally id, prompt or messages, tools, finish_reason, model, format or te
 parsed output and classified: same, whitespace, merge, order, leak, loss, arguments, call_lost or
 call_invented. Compressed files and logs of inspect-ai are read without options.
 
-  deltaparse replay --template t.jinja log.jsonl --out results.jsonl --picture report.svg
+  deltaparse replay --template t.jinja log.jsonl --out results.jsonl
   deltaparse replay --format hermes logs/*.jsonl.gz --map text=response.raw
   deltaparse replay --format hermes log.jsonl --against qwen3_coder --out differs.jsonl
   deltaparse replay --format hermes output.jsonl --as test
@@ -159,11 +159,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print a test of the first record or of the result of --minimal (default: json)",
     )
     add(
-        "--picture",
-        metavar="FILE",
-        help="also write the table as an SVG picture (default: no picture)",
-    )
-    add(
         "--inspect",
         metavar="FILE",
         help="write an inspector page of differing records or of the result of --minimal "
@@ -263,13 +258,6 @@ def _report(tally: Tally, options: argparse.Namespace) -> None:
     if tally.unrendered:
         count = f"{tally.unrendered} of {tally.records} records"
         complain(f"note: the messages of {count} were not rendered; use --template")
-    if options.picture:
-        from deltaparse.replay.picture import picture
-
-        try:
-            Path(options.picture).write_text(picture(tally), encoding="utf-8")
-        except OSError as error:
-            raise BadInput(f"{options.picture}: {error.strerror}") from error
 
 
 def replayer_of(options: argparse.Namespace) -> Replayer:
