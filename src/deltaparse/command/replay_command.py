@@ -16,12 +16,12 @@ from .inputs import BadInput, chat_template, read_format, text_file
 from .replay_hints import hint, remedy
 from .replay_pages import check_inspect, write_differing
 from .replay_progress import progress_line
-from .subcommand import TEMPLATES, Subcommand, complain
+from .subcommand import TEMPLATES, Subcommand, complain, whole_number
 
 if TYPE_CHECKING:
     from deltaparse.replay import Replayer, Tally
 
-__all__ = ["REPLAY", "add_reading", "count", "replayer_of"]
+__all__ = ["REPLAY", "add_reading", "replayer_of"]
 
 EPILOG = (
     TEMPLATES
@@ -116,7 +116,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write only differing results (default: all results)",
     )
-    add("--jobs", metavar="N", type=count, help="run N processes (default: one per processor)")
+    add(
+        "--jobs",
+        metavar="N",
+        type=whole_number(),
+        help="run N processes (default: one per processor)",
+    )
     add(
         "--unordered",
         action="store_true",
@@ -336,14 +341,6 @@ def _policies(text: str) -> dp.Policies:
         if name not in names:
             raise BadInput(f"unknown policy {name!r}, expected one of: {', '.join(names)}")
     return dp.Policies(**chosen)
-
-
-def count(text: str) -> int:
-    """Parse a number from 1 up."""
-    with suppress(ValueError):
-        if int(text) > 0:
-            return int(text)
-    raise argparse.ArgumentTypeError(f"expected a number from 1 up, not {text!r}")
 
 
 REPLAY = Subcommand(
