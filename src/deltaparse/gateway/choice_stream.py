@@ -91,8 +91,7 @@ class Turn:
         """Read events and emit their deltas. A slow receiver slows down the reader.
 
         Returns after the output has ended or failed, or after its reasoning exceeded the budget. In
-        the
-        last case `overspent` is True.
+        the last case `overspent` is True.
         """
         self.overspent = False
         try:
@@ -280,8 +279,8 @@ class Turn:
         """Set `reason` and return the finish reason for the parser.
 
         The client's stop string may cut a turn anywhere. So a missing closer is not reported as
-        swallowed.
-        The same applies if the upstream may have matched a stop string, but does not report it.
+        swallowed. The same applies if the upstream may have matched a stop string, but does not
+        report it.
         """
         last, self.stop = self._last, self._stops.found
         if self.fault is not None:
