@@ -28,10 +28,12 @@ from .gateway import Gateway
 from .http_server import LimitedHttp
 from .metrics import forget_process, share_numbers
 from .settings import Settings
-from .turn_log import LOG, Records
+from .turn_log import Records
 from .upstreams.http_client import HttpClient
 
 __all__ = ["Service", "bound_socket", "serve"]
+
+LOG = logging.getLogger("deltaparse.gateway")
 
 KEEP_ALIVE = 65
 """Seconds for which an idle client connection is kept, longer than in most load balancers."""
@@ -80,7 +82,7 @@ class Service:
         """
         try:
             gateway = self._gateway()
-        except Exception:  # noqa: BLE001 - any failure would repeat in the next worker
+        except Exception:
             LOG.exception("cannot create the gateway")
             sys.exit(STARTUP_FAILURE)
         gateway.metrics.leave_out_times()
