@@ -24,7 +24,7 @@ from deltaparse.command.main import main
 from deltaparse.gateway import HttpClient, Settings, discover, serving
 from deltaparse.gateway.serving import Service
 
-from .asking import ASKED, CLIENT, free_port, wait_for
+from .asking import ASKED, CLIENT, PATIENCE, free_port, wait_for
 from .conftest import TEMPLATES
 
 OPEN = "deltaparse_open_answers"
@@ -132,7 +132,7 @@ def test_serve_answers_and_logs(upstream, documents, tmp_path):
         assert answer["choices"][0]["message"]["content"] == "It is 26."
     finally:
         process.send_signal(signal.SIGTERM)
-        _, log = process.communicate(timeout=20)
+        _, log = process.communicate(timeout=PATIENCE)
     assert "secret" not in log
     assert process.returncode == 0
     said = log.split("{", 1)[0]
@@ -198,7 +198,7 @@ def test_workers_share_socket_file_and_metrics(upstream, documents, tmp_path):
         wait_until(lambda: answered() == [counted(16)])
     finally:
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
     assert len(record.read_text().splitlines()) == 16
     assert len([line for line in said.splitlines() if '"status": 200' in line]) == 16
@@ -236,7 +236,7 @@ def test_stopping_workers_refuse_new_connections(upstream, documents):
             assert process.poll() is None
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
 
 
@@ -281,7 +281,7 @@ def workers_of(process):
 
 
 def wait_until(true):
-    for _ in range(100):
+    for _ in range(PATIENCE * 10):
         if true():
             return
         time.sleep(0.1)

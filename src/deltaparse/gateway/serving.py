@@ -38,7 +38,7 @@ LOG = logging.getLogger("deltaparse.gateway")
 KEEP_ALIVE = 65
 """Seconds for which an idle client connection is kept, longer than in most load balancers."""
 
-UNRESPONSIVE = 30
+UNRESPONSIVE = 60
 """Seconds after which a worker without a sign of life is replaced. It must cover the startup."""
 
 
