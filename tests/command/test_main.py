@@ -172,7 +172,7 @@ BAD_FILES = {
         ([*PARSE, "--tools", "nameless.json", "out.txt"], "nameless.json: a tool must have "),
         ([*PARSE, "--prompt", "nowhere.txt", "out.txt"], "nowhere.txt: No such file"),
         ([*PARSE, "--prompt", "latin.jinja", "out.txt"], "latin.jinja: not UTF-8 text"),
-        ([*PARSE, "--chunk", "0", "out.txt"], "--chunk: expected a number of characters from 1 up"),
+        ([*PARSE, "--chunk", "0", "out.txt"], "--chunk: must be a whole number from 1 up"),
         ([*PARSE, "--chunk", "-3", "out.txt"], "--chunk"),
         ([*PARSE, "--chunk", "two", "out.txt"], "not 'two'"),
         ([*PARSE, "--as", "xml", "out.txt"], "--as"),

@@ -33,12 +33,11 @@ def log(files):
 
 
 def test_results_and_table(run, log):
-    out = run(*HERMES, "--out", "out.jsonl", "--picture", "picture.svg")
+    out = run(*HERMES, "--out", "out.jsonl")
     one, two = events(Path("out.jsonl").read_text(encoding="utf-8"))
     assert (one["id"], "class" in one) == ("a", False)
     assert (two["id"], two["class"], two["model"]) == (5, "call_lost", "small")
     assert out.startswith("2 records\n1 (50.0 %): the server returned a different message")
-    assert Path("picture.svg").read_text(encoding="utf-8").startswith("<svg")
     assert run(*HERMES) == out
 
 
@@ -296,7 +295,6 @@ def test_unrendered_messages_are_noted_once(tried, files):
         ([*HERMES[1:], "--minimal", "5", "--class", "leak"], "requires --peer or --against"),
         ([*HERMES[1:], "--peer", "nosuch:f"], "--peer requires --minimal ID"),
         ([*HERMES[1:], "--against", "hermes", "--class", "leak"], "--class requires --minimal ID"),
-        ([*HERMES[1:], "--picture", "no/where.svg"], "no/where.svg"),
         ([*HERMES[1:], "--engine", "ray"], "--in FILE --out FILE"),
         (["--format", "qwen3"], "no records given"),
         (["--format", "qwen3", "log.jsonl", "-"], "standard input cannot be combined"),

@@ -13,6 +13,9 @@ from deltaparse.protocols import read_chat_completions, read_messages, read_resp
 CLIENT = httpx.Client(timeout=20, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 """A client without certificates, because loading them takes longer than a response."""
 
+PATIENCE = 60
+"""Seconds to wait for a process. Each one imports the package, which is slow on a busy machine."""
+
 HI = [{"role": "user", "content": "Hi"}]
 ASKED = {
     "/v1/chat/completions": {"messages": HI},
@@ -56,7 +59,7 @@ def free_port():
 
 
 def wait_for(url):
-    for _ in range(200):
+    for _ in range(PATIENCE * 10):
         try:
             if CLIENT.get(f"{url}/health").status_code == 200:
                 return

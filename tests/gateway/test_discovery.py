@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
+from uvicorn.config import STARTUP_FAILURE
 
 from deltaparse import TemplateError, UsageError
 from deltaparse.command.main import main
-from deltaparse.gateway import HttpClient, Settings, discover
+from deltaparse.gateway import HttpClient, Settings, discover, serving
+from deltaparse.gateway.serving import Service
 
-from .asking import ASKED, CLIENT, free_port, wait_for
+from .asking import ASKED, CLIENT, PATIENCE, free_port, wait_for
 from .conftest import TEMPLATES
 
 OPEN = "deltaparse_open_answers"
@@ -127,7 +132,7 @@ def test_serve_answers_and_logs(upstream, documents, tmp_path):
         assert answer["choices"][0]["message"]["content"] == "It is 26."
     finally:
         process.send_signal(signal.SIGTERM)
-        _, log = process.communicate(timeout=20)
+        _, log = process.communicate(timeout=PATIENCE)
     assert "secret" not in log
     assert process.returncode == 0
     said = log.split("{", 1)[0]
@@ -141,14 +146,14 @@ def test_serve_answers_and_logs(upstream, documents, tmp_path):
 
 
 @pytest.mark.skipif(
-    not (hasattr(os, "fork") and shutil.which("ps")), reason="workers are forked; ps lists them"
+    not (os.name == "posix" and shutil.which("ps")), reason="ends workers by signals; ps lists them"
 )
 def test_workers_share_socket_file_and_metrics(upstream, documents, tmp_path):
     """They share a socket, a file and metrics, and a dead worker is restarted."""
     documents({**DOCUMENTS["llama.cpp"], "/v1/models": {"data": [{"id": "tiny"}]}})
     upstream.plays(chunks=["It is ", "26."])
     record, port = tmp_path / "turns.jsonl", free_port()
-    command = ["serve", "--upstream", upstream.url, "--port", str(port), "--workers", "2"]
+    command = ["serve", "--upstream", upstream.url, "--port", str(port), "--workers", "2", "--log"]
     process = subprocess.Popen(
         [sys.executable, "-m", "deltaparse", *command, "--record", str(record)],
         stderr=subprocess.PIPE,
@@ -172,7 +177,7 @@ def test_workers_share_socket_file_and_metrics(upstream, documents, tmp_path):
     try:
         wait_for(url)
         ask(12)
-        workers = [int(child) for child in children_of(process.pid)]
+        workers = workers_of(process.pid)
         assert len(workers) == 2
         wait_until(lambda: answered() == [counted(12)])
         upstream.plays(chunks=["It is "], fault="hang")
@@ -186,30 +191,32 @@ def test_workers_share_socket_file_and_metrics(upstream, documents, tmp_path):
             wait_until(lambda: numbers(OPEN) == [f"{OPEN} 1.0"])
             for worker in workers:
                 os.kill(worker, signal.SIGKILL)
-        wait_until(lambda: len(children_of(process.pid) - set(map(str, workers))) == 2)
+        wait_until(lambda: len(workers_of(process.pid) - workers) == 2)
         wait_until(lambda: numbers(OPEN) == [f"{OPEN} 0.0"])
         upstream.plays(chunks=["It is ", "26."])
         ask(4)
         wait_until(lambda: answered() == [counted(16)])
     finally:
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
     assert len(record.read_text().splitlines()) == 16
+    assert len([line for line in said.splitlines() if '"status": 200' in line]) == 16
     assert "llama.cpp" in said
     assert "verified" in said
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+@pytest.mark.skipif(os.name != "posix", reason="stops it by a signal")
 def test_stopping_workers_refuse_new_connections(upstream, documents):
     """While an open response continues, new connections are refused immediately."""
     documents({**DOCUMENTS["llama.cpp"], "/v1/models": {"data": [{"id": "tiny"}]}})
     upstream.plays(chunks=["It is "], fault="hang")
-    port = free_port()
-    command = ["serve", "--upstream", upstream.url, "--port", str(port), "--workers", "2"]
+    command = ["serve", "--upstream", upstream.url, "--port", "0", "--workers", "2"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "deltaparse", *command], stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "deltaparse", *command], stderr=subprocess.PIPE, text=True
     )
+    printed = next(line for line in process.stderr if "listening" in line)
+    port = int(re.search(r"127\.0\.0\.1:(\d+)", printed)[1])
 
     def is_refused():
         try:
@@ -229,26 +236,52 @@ def test_stopping_workers_refuse_new_connections(upstream, documents):
             assert process.poll() is None
     finally:
         process.terminate()
-        assert process.wait(timeout=20) == 0
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+
+
+def service(**options):
+    return Service(found=None, settings=Settings(), url="http://127.0.0.1:9", **options)
+
+
+def test_application_that_cannot_be_created_is_a_startup_failure(caplog):
+    with pytest.raises(SystemExit) as ended:
+        service(record=Path("/nowhere/x")).app()
+    assert ended.value.code == STARTUP_FAILURE
+    assert "/nowhere/x" in caplog.text
+
+
+@pytest.mark.parametrize("codes", [(0, -15), (-15, STARTUP_FAILURE)])
+def test_service_reports_a_startup_failure_of_a_worker(monkeypatch, codes):
+    def run(workers):
+        workers.processes = [SimpleNamespace(exitcode=code) for code in codes]
+
+    monkeypatch.setattr(serving.Workers, "run", run)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(serving, "share_numbers", lambda _: None)
+    failure = pytest.raises(UsageError, match="failed at startup")
+    with failure if STARTUP_FAILURE in codes else nullcontext():
+        serving.serve(service(workers=2), None)
 
 
 def counted(number):
     return f'deltaparse_requests_total{{protocol="chat",status="200"}} {number:.1f}'
 
 
-def children_of(process):
+def workers_of(process):
+    """Return the ids of the workers. The other child of a service tracks its resources."""
     said = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,stat="],
+        ["ps", "-A", "-w", "-w", "-o", "pid=,ppid=,args="],
         capture_output=True,
         text=True,
         check=True,
     )
-    rows = [line.split() for line in said.stdout.splitlines()]
-    return {pid for pid, parent, state in rows if parent == str(process) and state[0] != "Z"}
+    rows = [line.split(maxsplit=2) for line in said.stdout.splitlines() if "spawn_main" in line]
+    return {int(pid) for pid, parent, _ in rows if parent == str(process)}
 
 
 def wait_until(true):
-    for _ in range(100):
+    for _ in range(PATIENCE * 10):
         if true():
             return
         time.sleep(0.1)

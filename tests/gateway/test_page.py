@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import shlex
 from pathlib import Path
@@ -64,7 +63,6 @@ COMMANDS = [
 def test_commands_of_the_pages_start(command, tmp_path, monkeypatch, capsys):
     """The upstream is not running, so the command stops with an error."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(logging.getLogger("deltaparse.gateway"), "handlers", [])  # `--log` adds one
     Path("key").write_text("secret", encoding="utf-8")
     template = TEMPLATES / "json_in_tags.jinja"
     for name in ("./Qwen3-8B", "/models/mine"):

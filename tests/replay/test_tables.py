@@ -1,22 +1,14 @@
-"""Table and picture of a tally, which attribute faults."""
+"""Table of a tally, which attributes faults."""
 
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 
 from deltaparse.replay import Tally, table
-from deltaparse.replay.picture import picture
 
 from .records import REPLAYER, TEXT, call, record
-
-PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "replay.svg"
-DRAW = "DELTAPARSE_DRAW"
-"""The environment variable with which the picture of the page is drawn anew."""
 
 
 def results():
@@ -49,21 +41,6 @@ def test_the_table_answers(tally):
         assert words in table(tally)
 
 
-def test_the_picture_answers(tally):
-    drawn = picture(tally)
-    names = {"the parser": "parser", "the model": "model", "the token limit": "limit"}
-    texts = [one.text for one in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
-    for words, name in (names | {"no fault": "nobody"}).items():
-        assert texts[texts.index(words) + 1] == str(tally.verdicts[name])
-    assert "alpha-8b" in texts
-
-
-def test_the_picture_of_the_page(tally):
-    if os.environ.get(DRAW):
-        PICTURE.write_text(picture(tally), encoding="utf-8")
-    assert PICTURE.read_text(encoding="utf-8") == picture(tally), f"draw it anew: {DRAW}=1"
-
-
 def test_table_without_comparison_has_a_note():
     text = table(Tally.of([REPLAYER(record())]))
     assert "Only the model was checked" in text
@@ -84,15 +61,9 @@ def test_tallies_add_up(tally):
     assert (both.records, both.errors, both.unrendered) == (63, 2, 1)
 
 
-def test_empty_tally_has_a_table_and_a_picture():
+def test_empty_tally_has_a_table():
     assert table(Tally.of([{"id": 1, "error": "not JSON"}])).startswith("1 record\n")
     assert table(Tally()) == "0 records\nNo output could be parsed.\n"
-    ET.fromstring(picture(Tally()))
-
-
-def test_markup_in_names_is_escaped():
-    drawn = picture(Tally.of([REPLAYER(record(model="</svg><script>&"))]))
-    assert "</svg><script>&" in [one.text for one in ET.fromstring(drawn).iter()]
 
 
 def test_many_names_of_tools_are_counted_together():

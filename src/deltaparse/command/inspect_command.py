@@ -14,9 +14,9 @@ import deltaparse as dp
 from .inputs import BadInput, model_output, text_file, tools_list
 from .log_records import choice_of, id_of, log_outputs
 from .output_file import write_page, write_text
-from .replay_command import add_reading, count, replayer_of
+from .replay_command import add_reading, replayer_of
 from .replay_hints import remedy
-from .subcommand import TEMPLATES, Subcommand, complain
+from .subcommand import TEMPLATES, Subcommand, complain, whole_number
 from .terminal import wants_colour
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--chunk",
         metavar="N",
-        type=count,
+        type=whole_number(),
         default=4,
         help="set the chunk size in characters for inputs without recorded chunks (default: 4)",
     )
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--limit",
         metavar="N",
-        type=count,
+        type=whole_number(),
         default=MOST,
         help=f"limit the number of records on the page (default: {MOST})",
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import io
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -27,7 +26,7 @@ from .inputs import (
     text_file,
     tools_list,
 )
-from .subcommand import TEMPLATES, Subcommand, complain, print_json
+from .subcommand import TEMPLATES, Subcommand, complain, print_json, whole_number
 from .terminal import progress
 
 __all__ = ["PARSE", "Glance"]
@@ -62,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--chunk",
         metavar="N",
-        type=_positive,
+        type=whole_number(),
         help="split the output into chunks of N characters (default: as it arrives)",
     )
     add(
@@ -284,13 +283,6 @@ def _event(delta: dp.Delta) -> dict[str, Any]:
             fields = {"id": id, "name": name, "arguments": arguments}
             there = {field: value for field, value in fields.items() if value}
             return {"type": "tool_call", "index": index} | there
-
-
-def _positive(text: str) -> int:
-    with suppress(ValueError):
-        if int(text) > 0:
-            return int(text)
-    raise argparse.ArgumentTypeError(f"expected a number of characters from 1 up, not {text!r}")
 
 
 PARSE = Subcommand(

@@ -16,12 +16,12 @@ from .inputs import BadInput, chat_template, read_format, text_file
 from .replay_hints import hint, remedy
 from .replay_pages import check_inspect, write_differing
 from .replay_progress import progress_line
-from .subcommand import TEMPLATES, Subcommand, complain
+from .subcommand import TEMPLATES, Subcommand, complain, whole_number
 
 if TYPE_CHECKING:
     from deltaparse.replay import Replayer, Tally
 
-__all__ = ["REPLAY", "add_reading", "count", "replayer_of"]
+__all__ = ["REPLAY", "add_reading", "replayer_of"]
 
 EPILOG = (
     TEMPLATES
@@ -32,7 +32,7 @@ and optionally id, prompt or messages, tools, finish_reason, model, format or te
 parsed output and classified: same, whitespace, merge, order, leak, loss, arguments, call_lost or
 call_invented. Compressed files and logs of inspect-ai are read without options.
 
-  deltaparse replay --template t.jinja log.jsonl --out results.jsonl --picture report.svg
+  deltaparse replay --template t.jinja log.jsonl --out results.jsonl
   deltaparse replay --format hermes logs/*.jsonl.gz --map text=response.raw
   deltaparse replay --format hermes log.jsonl --against qwen3_coder --out differs.jsonl
   deltaparse replay --format hermes output.jsonl --as test
@@ -116,7 +116,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write only differing results (default: all results)",
     )
-    add("--jobs", metavar="N", type=count, help="run N processes (default: one per processor)")
+    add(
+        "--jobs",
+        metavar="N",
+        type=whole_number(),
+        help="run N processes (default: one per processor)",
+    )
     add(
         "--unordered",
         action="store_true",
@@ -157,11 +162,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("json", "test"),
         default="json",
         help="print a test of the first record or of the result of --minimal (default: json)",
-    )
-    add(
-        "--picture",
-        metavar="FILE",
-        help="also write the table as an SVG picture (default: no picture)",
     )
     add(
         "--inspect",
@@ -263,13 +263,6 @@ def _report(tally: Tally, options: argparse.Namespace) -> None:
     if tally.unrendered:
         count = f"{tally.unrendered} of {tally.records} records"
         complain(f"note: the messages of {count} were not rendered; use --template")
-    if options.picture:
-        from deltaparse.replay.picture import picture
-
-        try:
-            Path(options.picture).write_text(picture(tally), encoding="utf-8")
-        except OSError as error:
-            raise BadInput(f"{options.picture}: {error.strerror}") from error
 
 
 def replayer_of(options: argparse.Namespace) -> Replayer:
@@ -348,14 +341,6 @@ def _policies(text: str) -> dp.Policies:
         if name not in names:
             raise BadInput(f"unknown policy {name!r}, expected one of: {', '.join(names)}")
     return dp.Policies(**chosen)
-
-
-def count(text: str) -> int:
-    """Parse a number from 1 up."""
-    with suppress(ValueError):
-        if int(text) > 0:
-            return int(text)
-    raise argparse.ArgumentTypeError(f"expected a number from 1 up, not {text!r}")
 
 
 REPLAY = Subcommand(

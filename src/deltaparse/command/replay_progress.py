@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TextIO
 
 __all__ = ["ProgressLine", "progress_line"]
@@ -44,7 +45,7 @@ class ProgressLine:
         words = f"{100 * share:3.0f} %  {records} records"
         if records > before:
             left = (total - place) / max(place - start, 1) * (now - self._began)
-            words += f"  {rate:.0f} a second  {_time(left)} left"
+            words += f"  {rate:.0f} a second  {timedelta(seconds=int(left))} left"
         self._stream.write(f"\r{words:<70}")
         self._stream.flush()
 
@@ -63,9 +64,3 @@ def progress_line() -> Iterator[ProgressLine]:
         yield line
     finally:
         line.end()
-
-
-def _time(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import logging
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import deltaparse as dp
 
 from .inputs import BadInput, text_file
-from .subcommand import TEMPLATES, Subcommand, complain
+from .subcommand import TEMPLATES, Subcommand, complain, whole_number
 
 if TYPE_CHECKING:
     from deltaparse.gateway import Found, Settings
@@ -54,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--host", default="127.0.0.1", help="listen on this address (default: 127.0.0.1)")
     add(
         "--port",
-        type=_whole(0, MOST_PORT),
+        type=whole_number(0, MOST_PORT),
         default=8080,
         help="listen on this port (default: 8080)",
     )
@@ -71,23 +67,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="forward the Authorization header of clients to the upstream",
     )
-    add("--max-tokens", type=_whole(1), metavar="N", help="token limit for requests without one")
+    add(
+        "--max-tokens",
+        type=whole_number(),
+        metavar="N",
+        help="token limit for requests without one",
+    )
     add(
         "--max-streams",
-        type=_whole(1),
+        type=whole_number(),
         metavar="N",
         default=1024,
         help="concurrent responses (default: 1024)",
     )
     add(
         "--max-client-streams",
-        type=_whole(1),
+        type=whole_number(),
         metavar="N",
         help="concurrent responses for one client address (default: 3/4 of --max-streams)",
     )
     add(
         "--max-answer",
-        type=_whole(1),
+        type=whole_number(),
         metavar="N",
         default=8 << 20,
         help="truncate a response after N characters (default: 8388608)",
@@ -115,14 +116,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--workers",
-        type=_whole(1),
+        type=whole_number(),
         metavar="N",
         default=1,
         help="number of server processes (default: 1)",
     )
     add(
         "--grace",
-        type=_whole(0),
+        type=whole_number(0),
         metavar="SECONDS",
         default=30,
         help="wait SECONDS for open responses at shutdown (default: 30)",
@@ -130,7 +131,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--record", metavar="FILE", help="append each prompt and raw output to FILE, as JSONL")
     add(
         "--inspect",
-        type=_whole(1),
+        type=whole_number(),
         metavar="N",
         default=0,
         help="serve the last N turns at /inspect, with prompts (requires the API key)",
@@ -155,8 +156,6 @@ def run(options: argparse.Namespace) -> None:
         )
     settings = _settings(options)
     record = _record(options.record)
-    if options.log:
-        _log_as_json()
     try:
         found = asyncio.run(_discovered(options, settings))
         listening = bound_socket(options.host, options.port)
@@ -172,6 +171,7 @@ def run(options: argparse.Namespace) -> None:
             record=record,
             workers=options.workers,
             grace=options.grace,
+            log=options.log,
         )
         serve(service, listening)
     except dp.DeltaParseError as error:
@@ -224,35 +224,6 @@ def _key(name: str | None) -> str:
     if not key:
         raise BadInput(f"{name}: the file must contain a key")
     return key
-
-
-class _JsonLines(logging.Formatter):
-    """Formats a record as JSON, with the fields given by the gateway."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        fields: dict[str, Any] = {"time": round(record.created, 3), "event": record.getMessage()}
-        plain = vars(logging.makeLogRecord({}))
-        given = {name: value for name, value in vars(record).items() if name not in plain}
-        return json.dumps(fields | given, default=str)
-
-
-def _log_as_json() -> None:
-    log = logging.getLogger("deltaparse.gateway")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines())
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-
-
-def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if text.isascii() and text.isdigit() and least <= int(text):
-            if most is None or int(text) <= most:
-                return int(text)
-        bounds = f"from {least} up" if most is None else f"from {least} to {most}"
-        raise argparse.ArgumentTypeError(f"must be a whole number {bounds}, not {text!r}")
-
-    return number
 
 
 def _seconds(text: str) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["TEMPLATES", "Subcommand", "complain", "print_json"]
+__all__ = ["TEMPLATES", "Subcommand", "complain", "print_json", "whole_number"]
 
 TEMPLATES = """\
 A template is a Jinja file, a tokenizer_config.json, a model's folder or a GGUF file.
@@ -44,6 +44,19 @@ def print_json(
     escape = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     text = json.dumps(value, ensure_ascii=escape, indent=indent)
     print(f"{before}{text}", end=after, flush=True)
+
+
+def whole_number(least: int = 1, most: int | None = None) -> Callable[[str], int]:
+    """Return a type for `add_argument`: whole numbers within bounds."""
+
+    def number(text: str) -> int:
+        if text.isascii() and text.isdigit() and least <= int(text):
+            if most is None or int(text) <= most:
+                return int(text)
+        bounds = f"from {least} up" if most is None else f"from {least} to {most}"
+        raise argparse.ArgumentTypeError(f"must be a whole number {bounds}, not {text!r}")
+
+    return number
 
 
 def complain(words: str) -> None:

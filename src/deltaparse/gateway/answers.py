@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.types import Send
 
 from deltaparse.protocols import ChatCompletions, Encoder
@@ -149,7 +150,7 @@ class StreamedAnswer(Answer):
             "x-accel-buffering": "no",
             **self._headers,
         }
-        start = {"type": "http.response.start", "status": 200, "headers": raw(headers)}
+        start = {"type": "http.response.start", "status": 200, "headers": Headers(headers).raw}
         events = b"".join([encoder.sse(encoder.start()) for encoder in self._encoders])
         await self._sent(start)
         await self._write(events)
@@ -244,11 +245,6 @@ class WholeAnswer(Answer):
         return first
 
 
-def raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Return headers in the form of ASGI."""
-    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-
-
 def whole_response(
     body: Any, status: int, headers: Mapping[str, str], fault: Fault | None = None
 ) -> list[dict[str, Any]]:
@@ -258,6 +254,6 @@ def whole_response(
     if fault is not None and fault.retry_after is not None:
         said["retry-after"] = fault.retry_after
     return [
-        {"type": "http.response.start", "status": status, "headers": raw(said)},
+        {"type": "http.response.start", "status": status, "headers": Headers(said).raw},
         {"type": "http.response.body", "body": text, "more_body": False},
     ]

@@ -91,54 +91,15 @@ class Turn:
         """Read events and emit their deltas. A slow receiver slows down the reader.
 
         Returns after the output has ended or failed, or after its reasoning exceeded the budget. In
-        the
-        last case `overspent` is True.
+        the last case `overspent` is True.
         """
-        feed, parser, stops = self.parser.feed, self.parser, self._stops
-        receive, simple = connection.receive, not self._asked
         self.overspent = False
         try:
-            while (received := await receive()) is not None:
-                if received.usage is not None:
-                    self._usage = received.usage
-                text = received.text
-                if text and self._last is None and stops.found is None:
-                    size = size_of(received)
-                    is_too_much = size > self._left
-                    if is_too_much:
-                        text = text[: self._left]
-                        received = received._replace(text=text)
-                    self._left -= size
-                    tokens = received.tokens or 1
-                    self._tokens += tokens
-                    if parser.in_reasoning:
-                        self._reasoning_tokens += tokens
-                    if self._token_texts is None:
-                        fed = text if simple else stops.feed(text)
-                        if self._keep:
-                            self._kept(fed, received)
-                        deltas = feed(fed)
-                    else:
-                        deltas = self._by_token(received, self._token_texts)
-                    if deltas:
-                        await emit(deltas)
-                    if is_too_much:
-                        self.cut()
-                        return
-                    if self._budget is not None and self._is_overspent(received):
-                        self.overspent = True
-                        return
-                    if self._stops.found is not None:
-                        self._only_numbers(connection)
-                if received.reason is not None:
-                    if self._last is None:
-                        self._only_numbers(connection)
-                    self._last = received
-            if self._last is None and stops.found is None:
-                self.fault = Fault("the upstream closed the connection early", status=502)
+            if await self._read_output(connection, emit):
+                await self._read_usage(connection)
         except Fault as fault:
             # After the end of the output, only the usage is missing. It is not worth a fault.
-            if self._last is None and stops.found is None:
+            if self._last is None and self._stops.found is None:
                 self.fault = fault
 
     async def end_reasoning(self, marker: str, emit: Emit) -> None:
@@ -220,6 +181,60 @@ class Turn:
             return self.reason
         return self.parser.finish_reason if self.ended else None
 
+    async def _read_output(self, connection: Connection, emit: Emit) -> bool:
+        """Read up to the end of the output. Return False if reading stopped before.
+
+        Raises:
+            Fault: the upstream failed, or closed the connection early.
+        """
+        parser, stops, receive = self.parser, self._stops, connection.receive
+        is_plain = not self._asked and not self._keep and self._token_texts is None
+        while (received := await receive()) is not None:
+            if received.usage is not None:
+                self._usage = received.usage
+            if received.text:
+                size = size_of(received)
+                if size > self._left:
+                    received = received._replace(text=received.text[: self._left])
+                self._left -= size
+                tokens = received.tokens or 1
+                self._tokens += tokens
+                if parser.in_reasoning:
+                    self._reasoning_tokens += tokens
+                deltas = parser.feed(received.text) if is_plain else self._fed(received)
+                if deltas:
+                    await emit(deltas)
+                if self._left < 0:
+                    self.cut()
+                    return False
+                if self._budget is not None and self._is_overspent(received):
+                    self.overspent = True
+                    return False
+            if received.reason is not None:
+                self._last = received
+                return True
+            if stops.found is not None:
+                return True
+        raise Fault("the upstream closed the connection early", status=502)
+
+    async def _read_usage(self, connection: Connection) -> None:
+        """Read the usage after the end of the output, for a limited time. Ignore more output."""
+        connection.limit(asyncio.get_running_loop().time() + AFTER_END)
+        while (received := await connection.receive()) is not None:
+            if received.usage is not None:
+                self._usage = received.usage
+            if received.reason is not None:
+                self._last = received
+
+    def _fed(self, received: Received) -> list[Delta]:
+        """Feed the parser up to a stop string, and keep the output if necessary."""
+        if self._token_texts is not None:
+            return self._by_token(received, self._token_texts)
+        text = self._stops.feed(received.text)
+        if self._keep:
+            self._kept(text, received)
+        return self.parser.feed(text)
+
     def _by_token(self, received: Received, tokens: TokenTexts) -> list[Delta]:
         """Feed the parser one token at a time, so that the tokens of each delta are known."""
         deltas: list[Delta] = []
@@ -260,16 +275,12 @@ class Turn:
         self._tokens_before = self.made
         self._usage, self._tokens = None, 0
 
-    def _only_numbers(self, connection: Connection) -> None:
-        """Read only the usage from now on, and limit the time for it."""
-        connection.limit(asyncio.get_running_loop().time() + AFTER_END)
-
     def _ended(self) -> str | None:
         """Set `reason` and return the finish reason for the parser.
 
         The client's stop string may cut a turn anywhere. So a missing closer is not reported as
-        swallowed.
-        The same applies if the upstream may have matched a stop string, but does not report it.
+        swallowed. The same applies if the upstream may have matched a stop string, but does not
+        report it.
         """
         last, self.stop = self._last, self._stops.found
         if self.fault is not None:

@@ -63,8 +63,7 @@ class Shared:
         """Check the API key of a client.
 
         Without a configured key, access is open, except for web pages of other origins. Their
-        scripts run
-        in the browser of a local user.
+        scripts run in the browser of a local user.
 
         Raises:
             Fault: the key is missing or wrong, or the page is of another origin.

@@ -113,10 +113,8 @@ class Gateway(Shared):
         """Check that the client may read other clients' turns.
 
         A browser sends the key as the password of any user. If no key is configured, the browser
-        must use
-        this machine's address. A domain name may belong to an attacker, whose page could then read
-        the
-        turns.
+        must use this machine's address. A domain name may belong to an attacker, whose page could
+        then read the turns.
 
         Raises:
             Fault: access is denied.

@@ -41,8 +41,7 @@ class TokenTexts:
         """Add output, and yield the text of each token.
 
         A token may be a part of a character, and its own text is unusable then. So the last token
-        ends at
-        the end of the text. A token without text counts for the text after it.
+        ends at the end of the text. A token without text counts for the text after it.
         """
         start, at = self._base + len(self._text), 0
         for place, entry in enumerate(entries, 1):

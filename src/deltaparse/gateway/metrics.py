@@ -14,8 +14,7 @@ class Metrics:
     """The metrics. Labels are constants of the gateway, never input of a client.
 
     prometheus_client decides at import if metrics are stored in this process or in a shared folder.
-    So
-    it is imported lazily.
+    So it is imported lazily.
     """
 
     def __init__(self) -> None:

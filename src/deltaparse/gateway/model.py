@@ -67,8 +67,7 @@ class Model:
 
         Raises:
             Fault: the template rejects the conversation, cannot continue its last message, or a
-                switch is
-                reserved for the gateway.
+                switch is reserved for the gateway.
         """
         for name in OWN:
             if name in thinking.switches:
@@ -107,10 +106,8 @@ class Model:
         """Render a conversation up to the end of the text of its last message.
 
         A random mark at the end of the text locates that position. The prompt before it must end
-        with the
-        unchanged text, and the parser must read the text as the same part. Otherwise the template
-        does not
-        support continuation.
+        with the unchanged text, and the parser must read the text as the same part. Otherwise the
+        template does not support continuation.
         """
         *before, last = messages
         key = "content"

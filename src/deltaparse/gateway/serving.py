@@ -1,25 +1,25 @@
 """Processes of a gateway: one, or several that accept connections from one socket.
 
-The upstream and the template are examined once, before the processes are forked. The processes
-share only the socket and a folder for their metrics.
+The upstream and the template are examined once, before the processes start. The processes share
+only the socket and a folder for their metrics.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-import os
 import signal
 import socket
 import sys
 import tempfile
-import time
-import traceback
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
 from deltaparse.partial import UsageError
 
@@ -33,19 +33,21 @@ from .upstreams.http_client import HttpClient
 
 __all__ = ["Service", "bound_socket", "serve"]
 
-BACKLOG = 2048
+LOG = logging.getLogger("deltaparse.gateway")
+
 KEEP_ALIVE = 65
 """Seconds for which an idle client connection is kept, longer than in most load balancers."""
 
-SHORT_LIFE = 5.0
-"""Minimum lifetime of a worker in seconds. Several shorter lives in a row end the service."""
+UNRESPONSIVE = 60
+"""Seconds after which a worker without a sign of life is replaced. It must cover the startup."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """The parameters of a service.
+    """The parameters of a service. Each worker process receives a copy.
 
     grace: seconds for open responses to complete at shutdown.
+    log: write one JSON line per request to stderr.
     """
 
     found: Found
@@ -54,24 +56,14 @@ class Service:
     record: Path | None = None
     workers: int = 1
     grace: int = 30
+    log: bool = False
 
-    def run(self, listening: socket.socket) -> None:
-        """Serve in this process until it is stopped."""
-        settings = self.settings
-        gateway = Gateway(
-            self.found.model,
-            self.found.upstream,
-            HttpClient(self.url, settings, key=settings.upstream_key),
-            settings,
-            Records(self.record, latest=settings.inspect),
-        )
-        gateway.metrics.leave_out_times()
-        # asyncio logs a warning for each client that disconnects early.
-        logging.getLogger("asyncio").addFilter(
-            lambda record: record.getMessage() != "socket.send() raised exception."
-        )
-        config = uvicorn.Config(
-            gateway.app(),
+    def config(self) -> uvicorn.Config:
+        """Return the configuration of the server."""
+        return uvicorn.Config(
+            self.app,
+            factory=True,
+            workers=self.workers,
             http=LimitedHttp,
             log_level="warning",
             access_log=False,
@@ -79,17 +71,60 @@ class Service:
             server_header=False,
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=self.grace,
+            timeout_worker_healthcheck=UNRESPONSIVE,
         )
-        server = uvicorn.Server(config)
 
-        def stop(*_: object) -> None:
-            # After its own handling, uvicorn raises the signal again, which would look like a
-            # failure.
-            server.should_exit = True
+    def app(self) -> Starlette:
+        """Create the application of this process.
 
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, stop)
-        server.run(sockets=[listening])
+        Raises:
+            SystemExit: it cannot be created. The supervisor starts no further worker then.
+        """
+        try:
+            gateway = self._gateway()
+        except Exception:
+            LOG.exception("cannot create the gateway")
+            sys.exit(STARTUP_FAILURE)
+        gateway.metrics.leave_out_times()
+        if self.log:
+            _log_as_json()
+        # asyncio logs a warning for each client that disconnects early.
+        logging.getLogger("asyncio").addFilter(
+            lambda record: record.getMessage() != "socket.send() raised exception."
+        )
+        return gateway.app()
+
+    def _gateway(self) -> Gateway:
+        settings = self.settings
+        client = HttpClient(self.url, settings, key=settings.upstream_key)
+        records = Records(self.record, latest=settings.inspect)
+        return Gateway(self.found.model, self.found.upstream, client, settings, records)
+
+
+class Workers(Multiprocess):
+    """uvicorn's supervisor, extended by the end of the socket and of metrics."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self._known: set[int] = set()
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace dead workers, and remove the gauges of all that have ended."""
+        super().keep_subprocess_alive()
+        running = {process.pid for process in self.processes if process.pid is not None}
+        for ended in self._known - running:
+            forget_process(ended)
+        self._known = running
+
+    def terminate_all(self) -> None:
+        """Stop the workers.
+
+        The socket is closed before. As long as it is open, the system would accept connections
+        without a process to serve them.
+        """
+        for listening in self.sockets:
+            listening.close()
+        super().terminate_all()
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -101,90 +136,53 @@ def bound_socket(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        if os.name == "posix":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(address, family=family, dualstack_ipv6=both)
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
-    listening.set_inheritable(True)
-    return listening
 
 
 def serve(service: Service, listening: socket.socket) -> None:
     """Serve until the process is stopped.
 
     Raises:
-        UsageError: several workers are requested on a system without `fork`, or all workers fail.
+        UsageError: a worker cannot start.
     """
     if service.workers == 1:
-        service.run(listening)
+        _serve_alone(service.config(), listening)
         return
-    if not hasattr(os, "fork"):
-        raise UsageError("--workers requires a system with fork (start several services instead)")
     with tempfile.TemporaryDirectory(prefix="deltaparse-") as folder:
         share_numbers(Path(folder))
-        _supervise(lambda: service.run(listening), service.workers, listening)
+        workers = Workers(service.config(), [listening])
+        workers.run()
+    if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
+        raise UsageError("a worker failed at startup; see the log above")
 
 
-def _supervise(run: Callable[[], None], count: int, listening: socket.socket) -> None:
-    """Keep `count` processes running. Forward a stop signal to them, and wait for their end.
+def _serve_alone(config: uvicorn.Config, listening: socket.socket) -> None:
+    server = uvicorn.Server(config)
 
-    The socket is closed at the stop signal. As long as it is open, the system would accept
-    connections
-    without a process to serve them.
-    """
-    children: dict[int, float] = {}
-    stopping = False
+    def stop(*_: object) -> None:
+        # After its own handling, uvicorn raises the signal again, which would look like a failure.
+        server.should_exit = True
 
-    def stop(number: int, _: object) -> None:
-        nonlocal stopping
-        stopping = True
-        listening.close()
-        for child in list(children):
-            with suppress(ProcessLookupError):
-                os.kill(child, number)
-
-    signals = (signal.SIGTERM, signal.SIGINT)
-
-    def start() -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, signals)  # the child must not run `stop`
-        if stopping:  # set since the last check
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
-            return
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                for number in signals:
-                    signal.signal(number, signal.SIG_DFL)
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
-                run()
-                code = 0
-            except BaseException:  # noqa: BLE001 - the process ends in any case
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        children[child] = time.monotonic()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
-
-    for number in signals:
+    for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    for _ in range(count):
-        start()
-    failures = 0
-    while children:
-        child, _ = os.wait()
-        began = children.pop(child, None)
-        if began is None:
-            continue
-        forget_process(child)
-        if stopping:
-            continue
-        failures = failures + 1 if time.monotonic() - began < SHORT_LIFE else 0
-        if failures > count + 2:
-            stop(signal.SIGTERM, None)
-            raise UsageError("all workers exited at startup; see the log above")
-        start()
+    server.run(sockets=[listening])
+
+
+class _JsonLines(logging.Formatter):
+    """Formats a record as JSON, with the fields given by the gateway."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, Any] = {"time": round(record.created, 3), "event": record.getMessage()}
+        plain = vars(logging.makeLogRecord({}))
+        given = {name: value for name, value in vars(record).items() if name not in plain}
+        return json.dumps(fields | given, default=str)
+
+
+def _log_as_json() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines())
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)

@@ -26,14 +26,12 @@ class Settings:
     max_line: bytes of one upstream event.
     max_prompts: characters of all prompts of a request, one for each choice.
     max_answer: characters of a response with all its choices. A longer one is truncated like one at
-    its
-     token limit.
+     its token limit.
     max_streams: concurrent responses. Further requests are rejected with a retry hint.
     max_client_streams: the same for one client address, None for three quarters of `max_streams`.
     max_choices: `n` of a request.
     work_timeout: processor time for parsing a request, rendering its prompt and building its
-    grammar.
-     The limit of wall-clock time is three times as long.
+     grammar. The limit of wall-clock time is three times as long.
     connect_timeout: connecting to the upstream.
     idle_timeout: the pause between two upstream events.
     total_timeout: one response.

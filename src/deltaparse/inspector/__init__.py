@@ -3,7 +3,7 @@
     outputs.py, inspection.py   recording of one pass over an output
     why_held.py                 reasons for buffered text
     html_page.py, page_data.py  the page, assembled from the files in web/
-    svg.py, terminal.py         an SVG picture, and text for a terminal
+    svg.py, terminal_view.py    an SVG picture, and text for a terminal
 
 Import the public names from this package.
 """

@@ -35,12 +35,7 @@ HIDDEN = re.compile(
 
 def readable(text: str) -> str:
     """Return the text with invisible characters as Python escapes. Newlines are kept."""
-    return HIDDEN.sub(lambda found: _spelled(ord(found[0])), text)
-
-
-def _spelled(code: int) -> str:
-    known = {9: "\\t", 13: "\\r"}.get(code)
-    return known or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+    return HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def width(char: str) -> int:

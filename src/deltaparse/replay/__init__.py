@@ -1,13 +1,13 @@
 """Replay of recorded outputs, to attribute faults to the model or the parser.
 
-    layouts.py, choices.py      paths of fields in known logs, several choices of a record
-    records.py, replayer.py     fields of a record, the replay function
-    expected.py, classes.py     the server's message, the class of its difference
-    minimize.py                 reduction of an output that breaks a parser
-    sources.py, kept.py         blocks of input files, result files and their progress
-    local_engine.py             replay of files: on all cores, ordered, resumable
-    ray_engine.py               the same on a cluster
-    tally.py, tables.py         statistics of results, their table
+    log_schemas.py, record_choices.py   paths of fields in known logs, several choices of a record
+    records.py, replayer.py             fields of a record, the replay function
+    expected.py, classes.py             the server's message, the class of its difference
+    minimize.py                         reduction of an output that breaks a parser
+    sources.py, checkpoints.py          blocks of input files, result files and their progress
+    local_engine.py                     replay of files: on all cores, ordered, resumable
+    ray_engine.py                       the same on a cluster
+    tally.py, tables.py                 statistics of results, their table
 
 Import the public names from this package.
 """

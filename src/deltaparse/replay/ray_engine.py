@@ -4,8 +4,8 @@ The files are split into parts, and workers read the parts. So all machines must
 in a shared folder or by fsspec. If a worker dies, another one repeats its part.
 
 Results equal those of the local engine. JSON Lines are identical to the byte. This process writes
-them and resumes them as in `kept.py`. For Parquet, workers write a folder with one file per part.
-Each file contains the fingerprint and the tally, so that a later run can skip it.
+them and resumes them as in `checkpoints.py`. For Parquet, workers write a folder with one file per
+part. Each file contains the fingerprint and the tally, so that a later run can skip it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from .classes import CLASSES
 from .tally import NOTHING, Tally
 
-__all__ = ["answer", "columns", "table"]
+__all__ = ["table"]
 
 ROWS = 20
 """Maximum number of rows of a table. Further rows are only counted."""
@@ -23,13 +23,18 @@ BLAMED = {
 }
 
 
-def columns(tally: Tally) -> list[str]:
+def table(tally: Tally) -> str:
+    """Return the complete tally as text."""
+    return "\n".join(_lines(tally)) + "\n"
+
+
+def _columns(tally: Tally) -> list[str]:
     """Return the classes in the tally, the best one first."""
     (counts,) = tally.by[""].values() or (Counter[str](),)
     return [kind for kind in (*CLASSES, NOTHING) if counts[kind]]
 
 
-def answer(tally: Tally) -> str:
+def _answer(tally: Tally) -> str:
     """Return one line with the shares of the parser, the model and the token limit."""
     total = tally.verdicts.total()
     if not total:
@@ -38,18 +43,13 @@ def answer(tally: Tally) -> str:
     return "; ".join(f"{_share(count, total)}: {BLAMED[name]}" for name, count in there) + "."
 
 
-def table(tally: Tally) -> str:
-    """Return the complete tally as text."""
-    return "\n".join(_lines(tally)) + "\n"
-
-
 def _lines(tally: Tally) -> Iterator[str]:
     yield f"{tally.records} record{'s' * (tally.records != 1)}"
     if tally.errors:
         yield f"{tally.errors} could not be read:"
         yield from (f"  {example}" for example in tally.examples)
-    yield answer(tally)
-    kinds = columns(tally)
+    yield _answer(tally)
+    kinds = _columns(tally)
     if kinds == [NOTHING]:
         yield "Only the model was checked: no record has a server's message (`expected`)."
     for kind in Tally.KINDS[1:]:

@@ -14,8 +14,7 @@ class EventReader:
     r"""Returns the data of complete events, by the rules of WHATWG's EventSource.
 
     A byte order mark may precede the first event. Lines end with LF, CR or CRLF. A truncated last
-    line
-    is ignored, but the last event is returned even without its empty line.
+    line is ignored, but the last event is returned even without its empty line.
 
     >>> events = EventReader(limit=1000)
     >>> events.feed(b'data: {"a": 1}\n\ndata: {"b"'), events.feed(b": 2}\n\n: ping\n\n")

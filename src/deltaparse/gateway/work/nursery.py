@@ -36,8 +36,7 @@ def main(number: int) -> None:
     """Execute the commands of a socket until it is closed.
 
     "w" is sent with another socket, for a new worker. "m" is followed by the length and the bytes
-    of a
-    gateway's data. The nursery prepares it once for all workers.
+    of a gateway's data. The nursery prepares it once for all workers.
     """
     _ignore_stops()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps the workers

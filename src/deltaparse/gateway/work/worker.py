@@ -270,8 +270,7 @@ def started(code: str, *args: str, **options: Any) -> subprocess.Popen[bytes]:
     """Start an interpreter that runs `code` with this process's module path.
 
     `multiprocessing` is not used, because it would import the program's main module again. The
-    process
-    has its own session: Ctrl-C stops only the gateway, which first completes its responses.
+    process has its own session: Ctrl-C stops only the gateway, which first completes its responses.
     """
     executable = os.fsdecode(spawn.get_executable())
     command = [executable, "-I", "-c", code, json.dumps(sys.path), *args]
