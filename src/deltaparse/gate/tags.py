@@ -436,7 +436,7 @@ class _Reader:
             elif not self.ticks:
                 self._mark(kind, token)
 
-    def _mark(self, kind: str | None, token: re.Match[str]) -> None:
+    def _mark(self, kind: str | None, token: re.Match[str]) -> None:  # noqa: C901 - one case for each kind
         """Handle a token outside of code spans that may quote text."""
         match kind:
             case "double":
