@@ -78,6 +78,10 @@ def check(fmt, request, grammar, text):
     message, issues = read(fmt, tools, text, **options)
     assert read(fmt, tools, text, whole=False, **options) == (message, issues)
     loose = {tool["function"]["name"] for tool in tools if tool["function"].get("strict") is False}
+    # A string may quote a part of a call, which the parser reports.
+    quotes = "ambiguous_marker" in {issue.kind for issue in issues}
+    if quotes and not all(call.complete for call in message.tool_calls):
+        return
     for issue in issues:
         if issue.kind in HINTS:
             assert not message.tool_calls
