@@ -551,9 +551,8 @@ def _reasoning(turn: ChannelTurn) -> Steps[Event]:
 def _foreign(turn: ChannelTurn) -> Steps[Event]:
     """Report a message for another recipient or by another role, without emitting it."""
     reading, checkpoint = turn.reading, turn.checkpoint
-    kind, who = "foreign_recipient", f"to {turn.header.recipient!r}"
-    if _is_other_author(turn):
-        kind, who = "foreign_role", f"by {turn.author!r}"
+    by_other = _is_other_author(turn)
+    who = f"by {turn.author!r}" if by_other else f"to {turn.header.recipient!r}"
     # The sink holds the text, so an exception while reading does not lose it.
     text = reading.sink.held = [checkpoint.text()]
     checkpoint.commit()
@@ -561,7 +560,8 @@ def _foreign(turn: ChannelTurn) -> Steps[Event]:
     span = checkpoint.span
     if reading.sink.recorder is not None:
         reading.sink.recorder.set_role(*span, TextRole.DROPPED)
-    reading.sink.issue(kind, span, f"a message {who}, not emitted: {''.join(text)!r}")
+    detail = f"a message {who}, not emitted: {''.join(text)!r}"
+    reading.sink.issue("foreign_role" if by_other else "foreign_recipient", span, detail)
     reading.sink.held = []
     return Event.MESSAGE
 

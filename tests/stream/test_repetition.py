@@ -68,7 +68,7 @@ def test_repetition_is_found_at_every_chunking(before, unit, data):
 
 @given(st.text("ab", max_size=200), UNITS)
 def test_found_text_is_repeated_in_the_response(before, unit):
-    text = before + unit * 64
+    text = before + unit * 128
     found = fed([text], repeats=8, min_length=64)
     assert text[found.start :].startswith(found.text * found.count)
     assert found.count * found.period > 64 - found.period
