@@ -180,12 +180,9 @@ class ChannelTurn:
 
 
 def channel_turn(reading: Reading) -> Steps[None]:
-    """Return the reader of one turn, from the end of `start role` to the end of the input."""
-    return _channel_turn(ChannelTurn(reading))
-
-
-def _channel_turn(turn: ChannelTurn) -> Steps[None]:
-    """Read message after message."""
+    """Read one turn, from the end of `start role` to the end of the input."""
+    # Created at the first resume, so that parsers are cheap to create.
+    turn = ChannelTurn(reading)
     while turn.state is not State.DONE:
         event = yield from STATE_READERS[turn.state](turn)
         turn.state = TRANSITIONS[turn.state][event]

@@ -213,13 +213,15 @@ class Turn:
         self.ends, self.end_marker = self.reading.tables.in_content, ""
 
 
-def sections(reading: Reading) -> Steps[None]:
-    """Return the reader of one turn, from the end of its header to the end of the input."""
-    return _sections(Turn(reading, State.OPENING))
+def sections(reading: Reading, turn: Turn | None = None) -> Steps[None]:
+    """Read one turn, from the end of its header to the end of the input.
 
-
-def _sections(turn: Turn) -> Steps[None]:
-    """Read section after section."""
+    Args:
+        reading: the window, the sink and the marker tables.
+        turn: the state to continue from (default: the start of a turn).
+    """
+    # Created at the first resume, so that parsers are cheap to create.
+    turn = turn or Turn(reading, State.OPENING)
     while turn.state is not State.DONE:
         event = yield from STATE_READERS[turn.state](turn)
         turn.state = TRANSITIONS[turn.state][event]
@@ -438,7 +440,7 @@ def _reasoning(turn: Turn) -> Steps[Event]:
     sink.reads(window)
     try:
         at_end = not src.unread
-        yield from _sections(Turn(again, State.AFTER_MARKER, second_time=True, at_end=at_end))
+        yield from sections(again, Turn(again, State.AFTER_MARKER, second_time=True, at_end=at_end))
     except Exception:
         # The window is local, so its unread text is emitted here before it is lost.
         window.rewind()
