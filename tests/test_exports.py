@@ -161,6 +161,26 @@ def test_no_modules_import_each_other():
     assert cycles(graph) == []
 
 
+def importers(module):
+    """Return the modules that import a module or a part of it."""
+    return {
+        name
+        for name in FILES
+        if not name.startswith(module)
+        and any(imported.startswith(module) for imported in imported_by(name))
+    }
+
+
+def test_grammar_imports_no_readers():
+    found = importers("deltaparse.stream.reading")
+    assert "deltaparse.stream.parser" in found
+    assert not [name for name in found if name.startswith("deltaparse.grammar")]
+
+
+def test_next_prompt_is_above_the_analysis():
+    assert importers("deltaparse.analyzer.next_prompt") == {"deltaparse.analyzer.chat_template"}
+
+
 def test_names_of_modules_occur_once():
     names = Counter(path.stem for path in FILES.values())
     repeated = {name for name, count in names.items() if count > 1}

@@ -390,24 +390,23 @@ def test_constant_members_are_not_reported(member, issues):
 
 
 @pytest.mark.parametrize(
-    ("groups", "before"),
+    ("groups", "in_json", "in_tags"),
     [
-        ({}, False),
-        ({"tools": {"id_field": "id"}}, True),
-        ({"tools": {"generated_id_field": "nr"}}, True),
-        ({"call_id": {"position": "POST_ARGS"}}, True),
-        ({"call_id": {"position": "PRE_FUNC_NAME"}}, None),
+        ({}, False, False),
+        # Only calls in JSON have a key for ids.
+        ({"tools": {"id_field": "id"}}, True, False),
+        ({"tools": {"generated_id_field": "nr"}}, True, False),
+        ({"call_id": {"position": "POST_ARGS"}}, True, True),
+        # As in the list form of Mistral, whose objects have an id after the arguments.
+        ({"call_id": {"position": "PRE_FUNC_NAME"}}, True, False),
     ],
 )
-def test_no_fast_patterns_for_calls_that_wait_for_an_id(groups, before):
-    for fmt, kind in ((TAGS, "fast_head"), (IN_TAGS, "fast_tags")):
-        tables = made(fmt.replace(**groups))
-        # Only calls in JSON have a key for ids.
-        waits = before and not (fmt is IN_TAGS and "tools" in groups)
-        if before is not None:
-            assert tables.id_before_call is waits
-        if before or not groups:
-            assert (getattr(tables, kind) is None) is waits
+def test_no_fast_patterns_for_calls_that_wait_for_an_id(groups, in_json, in_tags):
+    json_tables, tag_tables = made(TAGS.replace(**groups)), made(IN_TAGS.replace(**groups))
+    assert (json_tables.id_before_call, tag_tables.id_before_call) == (in_json, in_tags)
+    assert not (in_json and json_tables.fast_head)
+    assert not (in_tags and tag_tables.fast_tags)
+    assert groups or (json_tables.fast_head and tag_tables.fast_tags)
 
 
 def test_fast_patterns_exist_only_for_the_call_family():
