@@ -2,12 +2,13 @@
 
 The wheel is built from the checkout, from the source distribution, from a `git archive` ZIP, and
 from a clone made with `core.symlinks=false`, as on Windows. All wheels must hold the same files
-with the same bytes. The editable install must be visible to mypy.
+with the same bytes. The editable install must be visible to mypy and pyright.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,18 @@ def omissions(names: set[str]) -> list[str]:
     ]
 
 
+def check_types(top: Path) -> None:
+    """Check that mypy and pyright find the linked packages of the editable install."""
+    program = top / "program.py"
+    program.write_text("from deltaparse.stream import parse\nparse('Hi', 'hermes').content\n")
+    run(sys.executable, "-m", "mypy", program, cwd=top)
+    # An environment of its own: pyright brings Node.js, which nothing else needs.
+    run(sys.executable, "-m", "venv", top / "types", cwd=top)
+    python = top / "types" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    run(python, "-m", "pip", "--quiet", "install", "pyright[nodejs]", cwd=top)
+    run(python, "-m", "pyright", "--pythonpath", sys.executable, program, cwd=top)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
@@ -97,7 +110,7 @@ def main() -> None:
             source: contents(build("wheel", folder, top / f"wheel-{number}"))
             for number, (source, folder) in enumerate(sources(top))
         }
-        run(sys.executable, "-m", "mypy", "-c", "from deltaparse.stream import parse", cwd=top)
+        check_types(top)
     first = wheels.pop("the checkout")
     faults = omissions(set(first))
     for source, wheel in wheels.items():
