@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from deltaparse import get_format
+
 from .strategies.templates import OWN
 
 ROOT = Path(__file__).parents[1]
@@ -89,6 +91,21 @@ def test_other_parsers_are_compared(monkeypatch, capsys):
     )
     assert (whole["call_lost"], cut["raised"]) == ("1", "9")
     assert int(cut["no such format"]) == 9 * int(whole["no such format"]) > 400
+
+
+def test_recorder_compares_results_with_a_recording(monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    recorder, file = importlib.import_module("record_outputs"), tmp_path / "before.jsonl"
+    monkeypatch.setattr(recorder, "formats", lambda: [("hermes", get_format("hermes"))])
+    monkeypatch.setattr(sys, "argv", ["record_outputs.py", "--out", str(file)])
+    assert recorder.main() == 0
+    assert "complete=True" in file.read_text(encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["record_outputs.py", "--compare", str(file)])
+    assert recorder.main() == 0
+    lines = file.read_text(encoding="utf-8").splitlines()
+    file.write_text("\n".join([*lines[:-1], "{}"]), encoding="utf-8")
+    assert recorder.main() == 1
+    assert f"1 of {len(lines)} records differ" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("threshold", "status"), [("0.6", 0), ("0.7", 1)])
