@@ -1,6 +1,6 @@
 """Tests of markers that are difficult for the analysis, the parser or the grammar.
 
-Limits of time and memory are tested in `test_sandbox.py`, `test_guards.py` and
+Limits of time and memory are tested in `test_sandbox.py`, `test_instrumentation.py` and
 `test_renderer.py`.
 """
 

@@ -3,7 +3,7 @@
     value = { element } end            element = head value
 
 A list consists of elements with one name, given by the format. An object consists of its members,
-in the schema's order. The parser (`tagged_elements.py`) distinguishes elements from text by types
+in the schema's order. The parser (`nested_values.py`) distinguishes elements from text by types
 the schema states directly. Values with types from references or without types are therefore written
 as JSON, which the parser accepts too, and are reported. Objects with unnamed members are reported
 as well: their end markers would have to repeat the names.
